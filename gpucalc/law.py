@@ -1,0 +1,152 @@
+"""What makes a plain function a law: checked arguments, a registry, and arithmetic that works on any kind of value.
+
+A law's few lines serve floats, NumPy arrays, pandas columns, Altair parameters, SymPy symbols and Pint quantities.
+Python's operators already do; only rounding, extremes and choice need the functions here.
+"""
+import functools
+import math
+
+from .quantities import QUANTITIES, check
+
+SECONDS_PER_HOUR = 3600
+HOURS_PER_DAY = 24
+HOURS_PER_MONTH = 730
+HOURS_PER_YEAR = 8760
+WATTS_PER_KILOWATT = 1000
+BYTES_PER_GB = 10**9
+FP32_BYTES = 4
+MASK_BYTES = 1
+
+LAWS = {}
+
+
+def law(function):
+    """Register `function` as a law and check plain numbers and columns before it runs.
+
+    Its arguments and its own name must be in the vocabulary. Raises ValueError naming the law, the argument, the value
+    and what is allowed. `arguments` and `defaults` on the result say what the law takes.
+    """
+    code = function.__code__
+    arguments = code.co_varnames[: code.co_argcount]
+    unknown = [name for name in (*arguments, function.__name__) if name not in QUANTITIES]
+    if unknown:
+        raise KeyError(f"{function.__name__}: not in the vocabulary: {', '.join(unknown)}")
+    defaults = function.__defaults__ or ()
+
+    @functools.wraps(function)
+    def checked(*args, **kwargs):
+        for name, value in zip(arguments, args):
+            check(name, value, function.__name__)
+        for name, value in kwargs.items():
+            if name in arguments:
+                check(name, value, function.__name__)
+        return function(*args, **kwargs)
+
+    checked.arguments = arguments
+    checked.defaults = dict(zip(arguments[len(arguments) - len(defaults):], defaults))
+    LAWS[function.__name__] = checked
+    return checked
+
+
+def ceil(value):
+    """Smallest whole number not below `value`."""
+    match _kind(value):
+        case "altair":
+            import altair
+            return altair.expr.ceil(value)
+        case "sympy":
+            import sympy
+            return sympy.ceiling(value)
+        case "array" | "pint":
+            import numpy
+            return numpy.ceil(value)
+    return math.ceil(value) if math.isfinite(value) else value
+
+
+def floor(value):
+    """Largest whole number not above `value`."""
+    match _kind(value):
+        case "altair":
+            import altair
+            return altair.expr.floor(value)
+        case "sympy":
+            import sympy
+            return sympy.floor(value)
+        case "array" | "pint":
+            import numpy
+            return numpy.floor(value)
+    return math.floor(value) if math.isfinite(value) else value
+
+
+def minimum(a, b):
+    """The smaller of two values, element by element for columns."""
+    match _kind(a, b):
+        case "altair":
+            import altair
+            return altair.expr.min(a, b)
+        case "sympy":
+            import sympy
+            return sympy.Min(a, b)
+        case "array":
+            import numpy
+            return numpy.minimum(a, b)
+    return a if a <= b else b
+
+
+def maximum(a, b):
+    """The larger of two values, element by element for columns."""
+    match _kind(a, b):
+        case "altair":
+            import altair
+            return altair.expr.max(a, b)
+        case "sympy":
+            import sympy
+            return sympy.Max(a, b)
+        case "array":
+            import numpy
+            return numpy.maximum(a, b)
+    return a if a >= b else b
+
+
+def where(condition, a, b):
+    """`a` where the condition holds, else `b`."""
+    match _kind(condition):
+        case "altair":
+            import altair
+            return altair.expr.if_(condition, a, b)
+        case "sympy":
+            import sympy
+            return sympy.Piecewise((a, condition), (b, True))
+        case "array":
+            import numpy
+            import pandas
+            chosen = numpy.where(condition, a, b)
+            return pandas.Series(chosen, condition.index) if isinstance(condition, pandas.Series) else chosen
+    return a if condition else b
+
+
+def quotient(a, b):
+    """`a / b` where `b` is above 0, else infinite: what can't be reached is a value, not an error."""
+    match _kind(a, b):
+        case "altair":
+            import altair
+            from altair.expr.core import ConstExpression
+            return altair.expr.if_(b > 0, a / b, ConstExpression("(1 / 0)"))
+        case "sympy":
+            import sympy
+            return sympy.Piecewise((a / b, b > 0), (sympy.oo, True))
+        case "array":
+            return where(b > 0, a / where(b > 0, b, 1), math.inf)
+    return a / b if b > 0 else math.inf
+
+
+def _kind(*values):
+    for value in values:
+        package = type(value).__module__.partition(".")[0]
+        if package in ("altair", "sympy"):
+            return package
+        if package == "pint":
+            return package
+        if package in ("numpy", "pandas") and value.ndim:
+            return "array"
+    return "number"
