@@ -1,5 +1,5 @@
 """Time as the larger of compute time and memory time: matrix products, decode and prefill."""
-from .law import law, maximum, minimum
+from .law import law, maximum, minimum, quotient, where
 
 
 @law
@@ -39,18 +39,33 @@ def matmul_seconds(matmul_flops, matmul_bytes, peak_flops, bandwidth, compute_ef
 
 
 @law
-def decode_flops(active_params, batch, context, layers, heads, head_dim):
-    """FLOP of one decode step: 2 per active parameter and sequence, 4 per cached token, head and head element (count).
+def decode_pair_flops(heads, head_dim, kv_lora_rank=0, rope_head_dim=0):
+    """FLOP of a new token with one cached token in one layer (count): a score and a weighted value, 2 per element each.
 
-    Kaplan et al. 2020 (arXiv 2001.08361, section 2.1).
+    Latent attention takes both in the latent space, where the cache is. DeepSeek-V2 (arXiv 2405.04434, section 2.1.2).
     """
-    return batch * (2 * active_params + 4 * layers * context * heads * head_dim)
+    return 2 * heads * where(kv_lora_rank > 0, 2 * kv_lora_rank + rope_head_dim, 2 * head_dim)
 
 
 @law
-def decode_bytes(read_params, kv_bytes, weight_element_bytes=2):
-    """Bytes one decode step reads: every weight it touches once, and the whole cache."""
-    return read_params * weight_element_bytes + kv_bytes
+def sequence_decode_flops(active_params, lookup_params, context, layers, decode_pair_flops):
+    """FLOP of one new token of one sequence (count): 2 per parameter it multiplies, and attention over the context.
+
+    Kaplan et al. 2020 (arXiv 2001.08361, section 2.1).
+    """
+    return 2 * (active_params - lookup_params) + layers * context * decode_pair_flops
+
+
+@law
+def decode_flops(sequence_decode_flops, batch):
+    """FLOP of one decode step (count): one new token for each sequence."""
+    return sequence_decode_flops * batch
+
+
+@law
+def decode_bytes(read_params, lookup_params, kv_bytes, weight_element_bytes=2):
+    """Bytes one decode step reads: every weight it multiplies once, whatever the batch, and the whole cache."""
+    return (read_params - lookup_params) * weight_element_bytes + kv_bytes
 
 
 @law
@@ -66,10 +81,23 @@ def tokens_per_second(batch, decode_seconds):
 
 
 @law
-def prefill_flops(active_params, batch, prompt, layers, heads, head_dim, causal=1):
-    """FLOP of a prefill (count): 2 per active parameter and token, and attention, halved where the mask is skipped."""
-    attention = 4 * layers * heads * head_dim * prompt**2 * (1 - causal / 2)
-    return batch * (2 * active_params * prompt + attention)
+def prefill_pair_flops(heads, head_dim, kv_lora_rank=0, rope_head_dim=0, value_head_dim=0):
+    """FLOP of one prompt token with another in one layer (count): a score and a weighted value, 2 per element each.
+
+    Latent attention expands the latent to full heads first. DeepSeek-V2 (arXiv 2405.04434, section 2.1.3).
+    """
+    return 2 * heads * where(kv_lora_rank > 0, head_dim + rope_head_dim + value_head_dim, 2 * head_dim)
+
+
+@law
+def prefill_flops(active_params, lookup_params, vocab, hidden, batch, prompt, layers, prefill_pair_flops, causal=1):
+    """FLOP of a prefill (count): 2 per parameter and token, but the output head for the last token alone, and attention.
+
+    `causal` halves attention: the masked half is skipped.
+    """
+    attention = layers * prompt**2 * prefill_pair_flops * (1 - causal / 2)
+    body = active_params - lookup_params - vocab * hidden
+    return batch * (2 * body * prompt + 2 * vocab * hidden + attention)
 
 
 @law
@@ -80,8 +108,19 @@ def prefill_seconds(prefill_flops, weight_bytes, peak_flops, bandwidth, compute_
 
 @law
 def critical_batch(peak_flops, bandwidth, weight_element_bytes=2):
-    """Batch at which reading the weights takes as long as using them (count): decode is memory-bound below it.
+    """Batch at which multiplying the weights takes as long as reading them (count): decode is memory-bound below it.
 
     `peak_flops` is the peak of the format computed in. Cache reads are left out; they only raise the batch.
     """
     return peak_flops * weight_element_bytes / (2 * bandwidth)
+
+
+@law
+def context_critical_batch(params, lookup_params, sequence_decode_flops, sequence_kv_bytes, peak_flops, bandwidth,
+                           weight_element_bytes=2):
+    """Batch at which decode turns compute-bound with the cache counted (count), every expert read.
+
+    Each sequence adds compute and cache reads; infinite if its cache takes as long to read as its token to compute.
+    """
+    per_sequence = sequence_decode_flops / peak_flops - sequence_kv_bytes / bandwidth
+    return quotient((params - lookup_params) * weight_element_bytes / bandwidth, per_sequence)

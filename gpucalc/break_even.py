@@ -10,6 +10,15 @@ def capital_usd_per_hour(server_usd, gpus_per_server, years, residual=0):
 
 
 @law
+def watts_per_gpu(tdp_watts, server_power_factor=1.82):
+    """One GPU's share of the server's power (W): its TDP and as much again for processors, switches and fans.
+
+    The default is NVIDIA's DGX H100: 10.2 kW at most for eight GPUs of 700 W.
+    """
+    return tdp_watts * server_power_factor
+
+
+@law
 def power_usd_per_hour(watts_per_gpu, pue, usd_per_kwh):
     """Electricity of one GPU's share of the server, with the site's overhead (USD per GPU-hour used)."""
     return watts_per_gpu / WATTS_PER_KILOWATT * pue * usd_per_kwh

@@ -1,11 +1,17 @@
 """Time of collectives by latency and bandwidth, and the limits they put on tensor, pipeline and data parallelism."""
-from .law import ceil, law
+from .law import ceil, law, minimum, quotient
 
 
 @law
 def all_reduce_seconds(message_bytes, ranks, link_bandwidth, latency=0):
     """Ring all-reduce (s): 2(N-1) steps of a message's Nth part. Patarasuk and Yuan 2009 (doi 10.1016/j.jpdc.2008.09.002)."""
     return 2 * (ranks - 1) * (message_bytes / (ranks * link_bandwidth) + latency)
+
+
+@law
+def bus_bandwidth(message_bytes, ranks, all_reduce_seconds):
+    """Bytes/s each GPU's link carries in a ring all-reduce: the `busbw` of NVIDIA's nccl-tests (doc/PERFORMANCE.md)."""
+    return quotient(2 * (ranks - 1) * message_bytes, ranks * all_reduce_seconds)
 
 
 @law
@@ -51,19 +57,20 @@ def layer_communication_seconds(tokens, hidden, tensor_parallel, link_bandwidth,
 def tensor_parallel_limit(hidden, link_bandwidth, peak_flops, activation_element_bytes=2, compute_efficiency=1):
     """Degree at which a layer communicates as long as it computes (count): 3hB/F at 2 bytes an activation.
 
-    From 24 h^2 / (t F) = 4 h e / B, with the ring's (t-1)/t taken as 1 and no latency. Batch and sequence cancel; the
-    backward pass doubles both sides.
+    From 24 h^2 / (t F) = 4 h e / B in the forward pass, with the ring's (t-1)/t taken as 1 and no latency. Tokens cancel.
     """
     return 6 * hidden * link_bandwidth / (activation_element_bytes * peak_flops * compute_efficiency)
 
 
 @law
-def tp_decode_seconds(weight_bytes, layers, tensor_parallel, bandwidth, latency, bandwidth_efficiency=1):
-    """Batch-1 decode step under tensor parallelism (s): each GPU reads its share, and 2 all-reduces a layer wait `latency` each.
+def tp_decode_seconds(weight_bytes, layers, tensor_parallel, bandwidth, all_reduce_seconds, bandwidth_efficiency=1):
+    """Batch-1 decode step under tensor parallelism (s): each GPU reads its share; 2 all-reduces a layer wait if there are peers.
 
-    The message of a batch-1 all-reduce is a few kilobytes, so its whole time is the latency given.
+    The message is one token's activations, so `all_reduce_seconds` is almost only latency. Pope et al. 2022
+    (arXiv 2211.05102, section 3).
     """
-    return weight_bytes / (tensor_parallel * bandwidth * bandwidth_efficiency) + 2 * layers * latency
+    waiting = 2 * layers * all_reduce_seconds * minimum(tensor_parallel - 1, 1)
+    return weight_bytes / (tensor_parallel * bandwidth * bandwidth_efficiency) + waiting
 
 
 @law
@@ -76,15 +83,17 @@ def pipeline_bubble(pipeline_parallel, micro_batches, virtual_stages=1):
 
 
 @law
-def gradient_seconds(params, data_parallel, link_bandwidth, latency=0, gradient_element_bytes=2):
-    """All-reduce of every gradient across the replicas, nothing overlapped (s)."""
-    return all_reduce_seconds(params * gradient_element_bytes, data_parallel, link_bandwidth, latency)
+def gradient_seconds(params, data_parallel, link_bandwidth, latency=0, gradient_element_bytes=2, tensor_parallel=1,
+                     pipeline_parallel=1):
+    """All-reduce of the gradients of one GPU's share across the replicas, nothing overlapped (s)."""
+    share = params / (tensor_parallel * pipeline_parallel)
+    return all_reduce_seconds(share * gradient_element_bytes, data_parallel, link_bandwidth, latency)
 
 
 @law
 def gpus_required(required_bytes, usable_bytes):
-    """GPUs that hold the bytes, split evenly (count)."""
-    return ceil(required_bytes / usable_bytes)
+    """GPUs that hold the bytes, split evenly (count); infinite if a GPU has no room."""
+    return ceil(quotient(required_bytes, usable_bytes))
 
 
 @law

@@ -1,17 +1,22 @@
 """Bytes of the key-value cache, and how much of it fits beside the weights."""
-from .law import floor, law, maximum, minimum
-
-
-@law
-def kv_bytes_per_token(layers, kv_heads, head_dim, cache_element_bytes=2):
-    """Keys and values of one token in every layer (bytes). Pope et al. 2022 (arXiv 2211.05102, section 3.3)."""
-    return 2 * layers * kv_heads * head_dim * cache_element_bytes
+from .law import floor, law, maximum, minimum, where
 
 
 @law
 def latent_bytes_per_token(layers, kv_lora_rank, rope_head_dim, cache_element_bytes=2):
     """Compressed latent and rotary key of one token in every layer (bytes). DeepSeek-V2 (arXiv 2405.04434, section 2.1.4)."""
     return layers * (kv_lora_rank + rope_head_dim) * cache_element_bytes
+
+
+@law
+def kv_bytes_per_token(layers, kv_heads, head_dim, cache_element_bytes=2, kv_lora_rank=0, rope_head_dim=0):
+    """Keys and values of one token in every layer (bytes). Pope et al. 2022 (arXiv 2211.05102, section 3.3).
+
+    Where `kv_lora_rank` is above 0 the model keeps a compressed latent instead.
+    """
+    heads = 2 * layers * kv_heads * head_dim * cache_element_bytes
+    latent = latent_bytes_per_token(layers, kv_lora_rank, rope_head_dim, cache_element_bytes)
+    return where(kv_lora_rank > 0, latent, heads)
 
 
 @law

@@ -13,6 +13,12 @@ def embedding_params(vocab, hidden, tied_embeddings=0, positions=0):
 
 
 @law
+def lookup_params(vocab, hidden, tied_embeddings=0, positions=0):
+    """Embeddings of which a token looks up one row and multiplies nothing (count). A tied table is the output head too."""
+    return vocab * hidden * (1 - tied_embeddings) + positions * hidden
+
+
+@law
 def attention_params(hidden, heads, kv_heads, head_dim, qkv_bias=0, output_bias=0, qk_norm=0,
                      q_lora_rank=0, kv_lora_rank=0, rope_head_dim=0, value_head_dim=0):
     """Query, key, value and output projections of one layer (count).

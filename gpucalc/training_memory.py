@@ -1,5 +1,5 @@
 """Bytes a training job holds: model state by recipe, its shards under ZeRO, activations, logits, and what is left free."""
-from .law import FP32_BYTES, MASK_BYTES, ceil, law, quotient, where
+from .law import FP32_BYTES, MASK_BYTES, ceil, law, maximum, quotient, where
 
 
 @law
@@ -22,16 +22,22 @@ def state_bytes(params, trainable_params, bytes_per_param, frozen_element_bytes=
 
 
 @law
-def sharded_state_bytes(params, data_parallel, zero_stage, weight_element_bytes, gradient_element_bytes,
-                        master_element_bytes, optimizer_element_bytes):
-    """Model state on one GPU under ZeRO (bytes). Stage 1 splits optimizer and master weights, 2 also gradients, 3 also weights.
+def replicated_state_bytes(params, trainable_params, zero_stage, weight_element_bytes, gradient_element_bytes,
+                           master_element_bytes, optimizer_element_bytes, frozen_element_bytes=0):
+    """Model state that every GPU holds in full under ZeRO (bytes). ZeRO (arXiv 1910.02054, figure 1 and section 5).
 
-    ZeRO (arXiv 1910.02054, figure 1 and section 5).
+    Stage 1 splits master weights and optimizer state, stage 2 also gradients, stage 3 also weights.
     """
-    optimizer = (master_element_bytes + optimizer_element_bytes) / where(zero_stage >= 1, data_parallel, 1)
-    gradients = gradient_element_bytes / where(zero_stage >= 2, data_parallel, 1)
-    weights = weight_element_bytes / where(zero_stage >= 3, data_parallel, 1)
-    return params * (weights + gradients + optimizer)
+    weights = (params * frozen_element_bytes + trainable_params * weight_element_bytes) * where(zero_stage <= 2, 1, 0)
+    gradients = trainable_params * gradient_element_bytes * where(zero_stage <= 1, 1, 0)
+    optimizer = trainable_params * (master_element_bytes + optimizer_element_bytes) * where(zero_stage <= 0, 1, 0)
+    return weights + gradients + optimizer
+
+
+@law
+def sharded_state_bytes(state_bytes, replicated_state_bytes, data_parallel):
+    """Model state on one GPU under ZeRO (bytes): what is replicated, and an equal share of the rest."""
+    return replicated_state_bytes + (state_bytes - replicated_state_bytes) / data_parallel
 
 
 @law
@@ -47,9 +53,15 @@ def score_bytes(micro_batch, sequence, heads, activation_element_bytes=2, flash_
 
 
 @law
-def layer_activation_bytes(score_bytes, micro_batch, sequence, hidden, heads, kv_heads, head_dim, intermediate,
-                           gated_mlp=0, recompute=0, dropout=0, tensor_parallel=1, sequence_parallel=0,
-                           activation_element_bytes=2):
+def mlp_width(intermediate, layers, moe_layers=0, experts_per_token=0, shared_experts=0, expert_intermediate=0):
+    """Width of the MLPs that one token passes through in a layer, averaged over the layers (count)."""
+    routed = (experts_per_token + shared_experts) * expert_intermediate
+    return ((layers - moe_layers) * intermediate + moe_layers * routed) / layers
+
+
+@law
+def layer_activation_bytes(score_bytes, micro_batch, sequence, hidden, heads, kv_heads, head_dim, mlp_width, gated_mlp=0,
+                           recompute=0, dropout=0, tensor_parallel=1, sequence_parallel=0, activation_element_bytes=2):
     """What one layer keeps for its backward pass, on one GPU (bytes). Korthikanti et al. 2022 (arXiv 2205.05198, table 2).
 
     Kept in full without sequence parallel: inputs of the two norms, of attention and of the MLP, and two dropout masks.
@@ -60,7 +72,7 @@ def layer_activation_bytes(score_bytes, micro_batch, sequence, hidden, heads, kv
     tokens = micro_batch * sequence
     shared = tokens * (4 * hidden * activation_element_bytes + 2 * dropout * hidden * MASK_BYTES)
     split = tokens * activation_element_bytes * (2 * heads * head_dim + 2 * kv_heads * head_dim
-                                                 + (2 + 2 * gated_mlp) * intermediate)
+                                                 + (2 + 2 * gated_mlp) * mlp_width)
     across = where(sequence_parallel > 0, tensor_parallel, 1)
     scores = score_bytes * where(recompute >= 1, 0, 1)
     everything = shared / across + (split + scores) / tensor_parallel
@@ -75,7 +87,7 @@ def activation_bytes(layers, layer_activation_bytes):
 
 @law
 def logits_bytes(micro_batch, sequence, vocab):
-    """Output logits in FP32 (bytes)."""
+    """Output logits kept in FP32 (bytes). Korthikanti et al. 2022 (arXiv 2205.05198, section 4.3): 4sbv."""
     return micro_batch * sequence * vocab * FP32_BYTES
 
 
@@ -86,12 +98,13 @@ def usable_bytes(memory_bytes, headroom=0.1):
 
 
 @law
-def training_bytes(state_bytes, activation_bytes, logits_bytes=0):
-    """Bytes one GPU must hold when nothing is sharded."""
-    return state_bytes + activation_bytes + logits_bytes
+def training_bytes(sharded_state_bytes, activation_bytes, logits_bytes):
+    """Bytes one GPU must hold at the start of a backward pass."""
+    return sharded_state_bytes + activation_bytes + logits_bytes
 
 
 @law
-def training_gpus(state_bytes, activation_bytes, logits_bytes, usable_bytes):
-    """Fewest GPUs whose ZeRO-3 share of the state fits beside the activations (count); infinite if those alone don't fit."""
-    return ceil(quotient(state_bytes, usable_bytes - activation_bytes - logits_bytes))
+def training_gpus(state_bytes, replicated_state_bytes, activation_bytes, logits_bytes, usable_bytes):
+    """Fewest data-parallel GPUs that hold the job (count); infinite if what each holds in full does not fit beside its share."""
+    room = usable_bytes - activation_bytes - logits_bytes - replicated_state_bytes
+    return maximum(1, ceil(quotient(state_bytes - replicated_state_bytes, room)))

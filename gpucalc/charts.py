@@ -1,0 +1,77 @@
+"""Charts whose lines are laws: the browser evaluates the law's own arithmetic at the sliders' values."""
+import os
+from numbers import Real
+
+import altair
+
+from .explanation import evaluate, inputs_of, uses
+from .quantities import QUANTITIES
+
+MIME = "application/vnd.vegalite.v6+json"
+_AXIS = {"byte": ("'B'", ".3~s"), "byte/second": ("'B/s'", ".3~s"), "FLOP/second": ("'FLOP/s'", ".3~s"),
+         "FLOP": ("'FLOP'", ".3~s"), "second": ("'s'", ".3~s")}
+
+
+def slider_chart(lines, x, values, sliders, alt, y_title, given=None, log_x=False, log_y=False):
+    """Lines over `x`, each a law, with a slider for each quantity in `sliders`.
+
+    lines: label -> (law, rows...); what the rows don't hold comes from `given`.
+    x: name of the quantity on the horizontal axis; values: where it is evaluated.
+    sliders: quantity -> (low, high, step, start). alt: the finding, for readers who can't see the chart.
+    """
+    parameters = {name: _slider(name, *bounds) for name, bounds in sliders.items()}
+    moving = {**(given or {}), **parameters, x: altair.datum[x]}
+    calculations, checks, layers = {}, [], []
+    for position, (label, (law, *rows)) in enumerate(lines.items()):
+        field = f"{law.__name__}_{position}"
+        wanted = uses(law, *rows, **moving)
+        calculations[field] = expression(evaluate(law, *rows, **wanted))
+        fixed = {name: float(value) for name, value in inputs_of(law, *rows, **wanted).items() if isinstance(value, Real)}
+        checks.append({"field": field, "law": law.__name__, "given": fixed})
+        layers.append(altair.Chart().mark_line(strokeWidth=2.5).encode(
+            x=_axis(altair.X, x, x, QUANTITIES[x].meaning, log_x),
+            y=_axis(altair.Y, field, law.__name__, y_title, log_y),
+            color=altair.datum(label, title=None)))
+    data = altair.Data(values=[{x: value} for value in values])
+    chart = altair.layer(*layers, data=data).transform_calculate(**calculations).add_params(*parameters.values())
+    return finish(chart, alt, {"x": x, "lines": checks})
+
+
+def finish(chart, alt, check=None):
+    """Give a chart its alt text, its width, its legend and, for law charts, what a test needs to check it."""
+    usermeta = {"alt": alt, "gpucalc": check} if check else {"alt": alt}
+    return chart.properties(width="container", height=340, usermeta=usermeta, autosize=altair.AutoSizeParams(
+        type="fit-x", contains="padding")).configure_legend(orient="bottom", columns=2, labelLimit=320)
+
+
+def expression(value):
+    """The Vega expression of what a law gave: Altair wraps it in a dict where only parameters are in it."""
+    rule = value.to_dict() if hasattr(value, "to_dict") else repr(value)
+    return rule["expr"] if isinstance(rule, dict) else rule
+
+
+def _slider(name, low, high, step, start):
+    quantity = QUANTITIES[name]
+    label = f"{quantity.meaning} ({name}) "
+    return altair.param(name=name, value=start, bind=altair.binding_range(min=low, max=high, step=step, name=label))
+
+
+def _axis(channel, field, name, title, log):
+    suffix, form = _AXIS.get(QUANTITIES[name].unit, ("''", ",~r"))
+    scale = altair.Scale(type="log") if log else altair.Scale()
+    axis = altair.Axis(labelExpr=f"format(datum.value, '{form}') + {suffix}", grid=True, tickCount=6)
+    return channel(field, type="quantitative", title=title, scale=scale, axis=axis)
+
+
+def _render(spec, **_):
+    """The specification for the book's pages, and a still picture for readers of the notebook file."""
+    import vl_convert
+    spec = {name: value for name, value in spec.items() if name != "$schema"}
+    picture = vl_convert.vegalite_to_svg({**spec, "width": 680}, vl_version="6.4")
+    return {MIME: spec, "image/svg+xml": picture, "text/plain": spec.get("usermeta", {}).get("alt", "chart")}
+
+
+altair.renderers.register("gpucalc", _render)
+# A kernel that Jupyter opened has a session name; there Altair's own renderer draws the charts.
+if "JPY_SESSION_NAME" not in os.environ:
+    altair.renderers.enable("gpucalc")

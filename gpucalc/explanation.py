@@ -1,0 +1,191 @@
+"""Fill a law's arguments from rows and inputs, and show how a figure came about: equation, numbers, sources."""
+from typing import NamedTuple
+
+from .law import LAWS
+from .quantities import FLAG, LEVEL2, LEVEL3, QUANTITIES
+from .show import markdown, number
+
+
+SWITCHES = (FLAG, LEVEL2, LEVEL3)
+_SYMBOLS = {name: quantity.symbol for name, quantity in QUANTITIES.items()}
+
+
+class Input(NamedTuple):
+    """One value a law was given, and where it came from."""
+
+    name: str
+    value: object
+    source: str
+    date: str
+
+
+class Step(NamedTuple):
+    """One law that was applied: its arguments by name and its result."""
+
+    law: str
+    arguments: dict
+    value: object
+
+
+def uses(law, *rows, **inputs):
+    """Those of `inputs` that the law, or a law it needs, takes from them."""
+    used = {}
+    _apply(law, rows, inputs, [], used)
+    return {name: value for name, value in inputs.items() if name in used}
+
+
+def evaluate(law, *rows, **inputs):
+    """Value of `law` with its arguments taken by name from inputs, then rows, then the law of that name, then defaults.
+
+    Rows are catalogue rows, tables or dicts. The values may be of any kind a law takes. Raises ValueError naming an
+    argument that nothing gives, or an input that nothing uses.
+    """
+    return _trace(law, rows, inputs)[0][-1].value
+
+
+def inputs_of(law, *rows, **inputs):
+    """The plain arguments behind a figure, by name: what `evaluate` takes from rows and inputs, without what it derives."""
+    return {used.name: used.value for used in _trace(law, rows, inputs)[1]}
+
+
+def explain(law, *rows, **inputs):
+    """The figure with its derivation: an `Explanation` that displays as equations, numbers and a table of sources."""
+    return Explanation(*_trace(law, rows, inputs))
+
+
+def equation(law, **known):
+    """The law's equation in symbols, with the values in `known` (switches, absent features) already put in."""
+    return Markdown(_display(law.__name__, _right_side(law.__name__, known, _SYMBOLS)))
+
+
+def symbol_table(*laws):
+    """Symbols, names in code, meanings and units of the laws and their arguments."""
+    names = dict.fromkeys(name for law in laws for name in (law.__name__, *law.arguments))
+    rows = "\n".join(f"| ${_SYMBOLS[name]}$ | `{name}` | {markdown(QUANTITIES[name].meaning)} "
+                     f"| {markdown(QUANTITIES[name].unit or 'count')} |" for name in names)
+    return Markdown(f"| symbol | name in code | meaning | unit |\n|---|---|---|---|\n{rows}")
+
+
+class Markdown:
+    """Markdown that a notebook displays."""
+
+    def __init__(self, source):
+        self.source = source
+
+    def _repr_markdown_(self):
+        return self.source
+
+
+class Explanation:
+    """A figure and how it came about; `value` is the number, `steps` the laws in order, `inputs` what they were given."""
+
+    def __init__(self, steps, inputs):
+        self.steps, self.inputs = steps, inputs
+        self.value = steps[-1].value
+
+    def _repr_markdown_(self):
+        equations = "\n\n".join(_equation(step) for step in reversed(self.steps))
+        rows = "\n".join(_input_row(used) for used in self.inputs)
+        return (f"{equations}\n\n| symbol | input | value | source | date |\n|---|---|---:|---|---|\n{rows}")
+
+    def __repr__(self):
+        last = self.steps[-1]
+        return f"{last.law} = {number(last.value, QUANTITIES[last.law].unit)}"
+
+
+def _trace(law, rows, inputs):
+    unknown = [name for name in inputs if name not in QUANTITIES]
+    steps, used = [], {}
+    value = _apply(law, rows, inputs, steps, used)
+    unused = unknown or [name for name in inputs if name not in used]
+    if unused:
+        raise ValueError(f"{law.__name__} does not use {', '.join(unused)}; it takes {', '.join(used)}")
+    assert value is steps[-1].value
+    return steps, list(used.values())
+
+
+def _apply(law, rows, inputs, steps, used):
+    arguments = {name: _argument(law, name, rows, inputs, steps, used) for name in law.arguments}
+    value = law(**arguments)
+    steps.append(Step(law.__name__, arguments, value))
+    return value
+
+
+def _argument(law, name, rows, inputs, steps, used):
+    if name in used:
+        return used[name].value
+    done = [step.value for step in steps if step.law == name]
+    if done:
+        return done[0]
+    if name in inputs:
+        found = Input(name, inputs[name], "given", "")
+    elif row := _row_with(name, rows):
+        found = Input(name, _plain(row[0][name]), *row[1:])
+    elif name in LAWS and name not in law.defaults:
+        return _apply(LAWS[name], rows, inputs, steps, used)
+    elif name in law.defaults:
+        found = Input(name, law.defaults[name], "default", "")
+    else:
+        raise ValueError(f"{law.__name__} needs {name} ({QUANTITIES[name].meaning}), which is neither given nor in the rows")
+    used[name] = found
+    return found.value
+
+
+def _row_with(name, rows):
+    for row in rows:
+        if name in row and not _is_missing(row[name]):
+            label = getattr(row, "name", None)
+            source = "; ".join(str(part) for part in (label, row["source"] if "source" in row else "") if _is_text(part))
+            return row, source or "given", str(row["date"]) if "date" in row else ""
+    return None
+
+
+def _plain(value):
+    """A NumPy integer as a Python one and an integer column as a float one: fixed-width integers overflow."""
+    if hasattr(value, "dtype") and value.dtype.kind in "iu":
+        return value.astype(float) if value.ndim else value.item()
+    return value
+
+
+def _is_missing(value):
+    return isinstance(value, float) and value != value
+
+
+def _is_text(part):
+    return isinstance(part, str) and part
+
+
+def _equation(step):
+    """The law's equation and its line of numbers; switches and absent features (0) are put in, so their terms are gone."""
+    known = {name: value for name, value in step.arguments.items() if value == 0 or QUANTITIES[name].allowed in SWITCHES}
+    numbers = {name: _latex_number(name, value) for name, value in step.arguments.items()}
+    value = _latex_number(step.law, step.value)
+    substituted = _right_side(step.law, known, numbers)
+    line = value if substituted == value else f"{substituted} = {value}"
+    return f"{_display(step.law, _right_side(step.law, known, _SYMBOLS))}\n\n{_display(step.law, line)}"
+
+
+def _right_side(name, known, texts):
+    import sympy
+    law = LAWS[name]
+    symbols = {argument: sympy.Symbol(argument, real=True) for argument in law.arguments if argument not in known}
+    expression = sympy.sympify(law(**symbols, **known))
+    names = {symbol: texts[argument] for argument, symbol in symbols.items()}
+    return sympy.latex(expression, symbol_names=names, mul_symbol=None if texts is _SYMBOLS else "times")
+
+
+def _display(name, right_side):
+    return f"$$\n{_SYMBOLS[name]} = {right_side}\n$$"
+
+
+def _latex_number(name, value):
+    text = number(value, QUANTITIES[name].unit)
+    if text.replace(".", "").replace(",", "").isdigit():
+        return text.replace(",", "{,}")
+    return "\\text{" + text.replace("%", "\\%") + "}"
+
+
+def _input_row(used):
+    quantity = QUANTITIES[used.name]
+    return (f"| ${quantity.symbol}$ | {markdown(quantity.meaning)} | {markdown(number(used.value, quantity.unit))} "
+            f"| {markdown(used.source)} | {markdown(used.date)} |")

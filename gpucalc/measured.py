@@ -1,0 +1,38 @@
+"""Predicted against published: every measurement of a topic, recomputed by its law from its inputs alone."""
+import json
+
+from . import catalogue
+from .explanation import evaluate
+from .law import LAWS
+from .show import number, percent, table
+
+_ROWS = {"model": catalogue.model, "gpu": catalogue.gpu, "recipe": catalogue.recipe, "link": catalogue.link}
+
+
+def compare(topic):
+    """A topic's published figures beside the law's, with the signed error (predicted over published, less 1)."""
+    frame = catalogue.measurements()
+    frame = frame[frame["topic"] == topic].copy()
+    frame["predicted"] = [_predict(row) for row in frame.to_dict("records")]
+    frame["error"] = frame["predicted"] / frame["value"] - 1
+    return frame
+
+
+def comparison_table(topic, caption):
+    """`compare` as a table to read: what was published, what the law gives, the error and the source."""
+    frame = compare(topic)
+    for column in ("value", "predicted"):
+        frame[column] = [number(value, unit) for value, unit in zip(frame[column], frame["unit"])]
+    shown = frame[["subject", "value", "predicted", "error", "source", "note"]]
+    return table(shown, caption, labels={"value": "published", "note": "why it differs"}, formats={"error": signed_percent})
+
+
+def signed_percent(error):
+    """An error with its sign, as a percentage."""
+    return f"{'+' if error > 0 else '−' if error < 0 else ''}{percent(abs(error))}"
+
+
+def _predict(row):
+    inputs = json.loads(row["inputs"])
+    rows = [find(inputs.pop(kind)) for kind, find in _ROWS.items() if kind in inputs]
+    return float(evaluate(LAWS[row["law"]], *rows, **inputs))

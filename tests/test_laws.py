@@ -1,0 +1,133 @@
+"""Every law in its five readings: number, column, slider, equation, unit. The known answers stand in test_<topic>.py."""
+import itertools
+
+import numpy as np
+import pandas as pd
+import pint
+import pytest
+import sympy
+
+import gpucalc
+from gpucalc import law as dispatch
+from gpucalc.law import LAWS
+from gpucalc.quantities import FLAG, FRACTION, LEVEL2, LEVEL3, QUANTITIES, SHARE, check
+
+CASES = 4
+CONSTANTS = {"SECONDS_PER_HOUR": "second/hour", "HOURS_PER_DAY": "hour/day", "HOURS_PER_MONTH": "hour/month",
+             "HOURS_PER_YEAR": "hour/year", "WATTS_PER_KILOWATT": "watt/kilowatt", "BYTES_PER_GB": "byte/gigabyte",
+             "FP32_BYTES": "byte", "MASK_BYTES": "byte"}
+every_law = pytest.mark.parametrize("law", LAWS.values(), ids=LAWS.keys())
+
+
+def cases(law):
+    """A few allowed argument sets: the examples, every switch in each position in turn, counts and amounts scaled."""
+    spread = {FLAG: (0, 1), LEVEL2: (0, 1, 2), LEVEL3: (0, 1, 2, 3), FRACTION: (0.5, 1, 0.3), SHARE: (0.1, 0.5, 0.25)}
+    sets = []
+    for case in range(CASES):
+        arguments = {}
+        for position, name in enumerate(law.arguments):
+            quantity = QUANTITIES[name]
+            choices = spread.get(quantity.allowed, (quantity.example, quantity.example * 3 + 2, quantity.example + 1))
+            arguments[name] = choices[(case * (position % 2 + 1)) % len(choices)]
+        sets.append(arguments)
+    return sets
+
+
+def units():
+    registry = pint.UnitRegistry(None)
+    for line in ("byte = [information]", "second = [time]", "watt = [power]", "USD = [currency]", "FLOP = []", "token = []",
+                 "hour = 3600 * second", "day = 24 * hour", "month = 730 * hour", "year = 8760 * hour",
+                 "kilowatt = 1000 * watt", "gigabyte = 1e9 * byte"):
+        registry.define(line)
+    return registry
+
+
+@every_law
+def test_number(law):
+    for arguments in cases(law):
+        assert np.isscalar(law(**arguments))
+
+
+@every_law
+def test_column_equals_numbers_exactly(law):
+    sets = cases(law)
+    expected = [law(**arguments) for arguments in sets]
+    columns = pd.DataFrame(sets)
+    assert list(law(**{name: columns[name] for name in columns})) == expected
+    assert list(law(**{name: columns[name].to_numpy() for name in columns})) == expected
+
+
+@every_law
+def test_equation_gives_the_same_number(law):
+    symbols = {name: sympy.Symbol(name, real=True) for name in law.arguments}
+    expression = sympy.sympify(law(**symbols))
+    assert expression.free_symbols == set(symbols.values())
+    for arguments in cases(law):
+        exact = {symbols[name]: sympy.Rational(str(value)) for name, value in arguments.items()}
+        assert float(expression.subs(exact)) == pytest.approx(float(law(**arguments)), rel=1e-12)
+
+
+@every_law
+def test_unit(law, monkeypatch):
+    registry = units()
+    arguments = cases(law)[0]
+    expected = float(law(**arguments))
+    for module in (gpucalc.training_memory, gpucalc.kv_cache, gpucalc.interconnect, gpucalc.break_even):
+        for name in set(CONSTANTS) & set(vars(module)):
+            monkeypatch.setattr(module, name, registry.Quantity(getattr(module, name), CONSTANTS[name]))
+    result = law(**{name: _with_unit(registry, name, value) for name, value in arguments.items()})
+    unit = QUANTITIES[law.__name__].unit or "token"
+    assert registry.Quantity(result).to(unit).magnitude == pytest.approx(expected, rel=1e-12)
+
+
+def _with_unit(registry, name, value):
+    unit = QUANTITIES[name].unit
+    return registry.Quantity(value, unit) if unit else value
+
+
+def test_every_law_uses_every_argument_and_says_where_it_is_from():
+    for name, law in LAWS.items():
+        assert law.__doc__ and law.__doc__.strip()[0].isupper(), name
+
+
+def test_every_quantity_is_used_by_a_law_or_the_catalogue():
+    from gpucalc import catalogue
+    columns = {name for frame in (catalogue.gpus(), catalogue.models(), catalogue.links(), catalogue.recipes())
+               for name in frame.columns}
+    used = set(itertools.chain(LAWS, columns, *(law.arguments for law in LAWS.values())))
+    assert set(QUANTITIES) <= used
+
+
+@pytest.mark.parametrize("value", [0, -3, 2.5, float("nan"), float("inf"), "8", None, True])
+def test_impossible_counts_are_refused_by_name(value):
+    with pytest.raises(ValueError, match=r"kv_bytes_per_token: kv_heads .*allowed: a whole number of at least 1"):
+        LAWS["kv_bytes_per_token"](80, value, 128)
+
+
+def test_a_bad_value_in_a_column_is_refused():
+    with pytest.raises(ValueError, match=r"kv_heads .* is -1"):
+        LAWS["kv_bytes_per_token"](80, np.array([8, -1]), 128)
+    with pytest.raises(ValueError, match="kv_heads .* is nan"):
+        LAWS["kv_bytes_per_token"](80, pd.Series([8, np.nan]), 128)
+    with pytest.raises(ValueError, match="kv_heads .* is 'eight'"):
+        LAWS["kv_bytes_per_token"](80, pd.Series(["eight"]), 128)
+
+
+def test_a_law_outside_the_vocabulary_is_refused():
+    with pytest.raises(KeyError, match="weigth_bytes"):
+        dispatch.law(lambda weigth_bytes: weigth_bytes)
+
+
+def test_kv_heads_has_no_default():
+    assert all("kv_heads" not in law.defaults for law in LAWS.values())
+
+
+def test_check_opens_with_where():
+    with pytest.raises(ValueError, match=r"^gpus.csv, row 7: bandwidth \(memory bandwidth\) is -1; allowed: a number above 0 byte/second"):
+        check("bandwidth", -1, "gpus.csv, row 7")
+
+
+def test_infeasible_is_a_value():
+    assert dispatch.quotient(3, 0) == dispatch.quotient(3, -1) == float("inf")
+    assert list(dispatch.quotient(3, np.array([2, 0, -1]))) == [1.5, float("inf"), float("inf")]
+    assert dispatch.ceil(float("inf")) == float("inf")
