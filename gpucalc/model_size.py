@@ -55,7 +55,7 @@ def norm_params(hidden, norms_per_layer=2, norm_vectors=1):
 
 
 @law
-def params(layers, hidden, embedding_params, attention_params, mlp_params, norm_params, moe_layers=0, moe_params=0,
+def params(layers, hidden, embedding_params, attention_params, mlp_params, norm_params, moe_params, moe_layers=0,
            norm_vectors=1):
     """Parameters of the whole model with its final norm (count)."""
     mlp = (layers - moe_layers) * mlp_params + moe_layers * moe_params

@@ -122,6 +122,11 @@ def test_kv_heads_has_no_default():
     assert all("kv_heads" not in law.defaults for law in LAWS.values())
 
 
+def test_what_a_law_can_derive_has_no_default():
+    """A default would win over the derivation and drop a term without a word."""
+    assert [(name, argument) for name, law in LAWS.items() for argument in law.defaults if argument in LAWS] == []
+
+
 def test_check_opens_with_where():
     with pytest.raises(ValueError, match=r"^gpus.csv, row 7: bandwidth \(memory bandwidth\) is -1; allowed: a number above 0 byte/second"):
         check("bandwidth", -1, "gpus.csv, row 7")
