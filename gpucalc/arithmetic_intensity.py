@@ -120,7 +120,7 @@ def context_critical_batch(params, lookup_params, sequence_decode_flops, sequenc
                            weight_element_bytes=2):
     """Batch at which decode turns compute-bound with the cache counted (count), every expert read.
 
-    Each sequence adds compute and cache reads; infinite if its cache takes as long to read as its token to compute.
+    From n C / F = ((P - P_look) e + n K) / B. Infinite if a cache takes as long to read as its token to compute.
     """
-    per_sequence = sequence_decode_flops / peak_flops - sequence_kv_bytes / bandwidth
-    return quotient((params - lookup_params) * weight_element_bytes / bandwidth, per_sequence)
+    weights = (params - lookup_params) * weight_element_bytes
+    return quotient(weights * peak_flops, sequence_decode_flops * bandwidth - sequence_kv_bytes * peak_flops)

@@ -11,7 +11,7 @@ def capital_usd_per_hour(server_usd, gpus_per_server, years, residual=0):
 
 @law
 def watts_per_gpu(tdp_watts, server_power_factor=1.82):
-    """One GPU's share of the server's power (W): its TDP and as much again for processors, switches and fans.
+    """One GPU's share of the server's power (W): its TDP and nearly as much again for processors, switches and fans.
 
     The default is NVIDIA's DGX H100: 10.2 kW at most for eight GPUs of 700 W.
     """

@@ -29,8 +29,8 @@ def slider_chart(lines, x, values, sliders, alt, y_title, given=None, log_x=Fals
         fixed = {name: float(value) for name, value in inputs_of(law, *rows, **wanted).items() if isinstance(value, Real)}
         checks.append({"field": field, "law": law.__name__, "given": fixed})
         layers.append(altair.Chart().mark_line(strokeWidth=2.5).encode(
-            x=_axis(altair.X, x, x, QUANTITIES[x].meaning, log_x),
-            y=_axis(altair.Y, field, law.__name__, y_title, log_y),
+            x=axis(altair.X, x, x, QUANTITIES[x].meaning, log_x),
+            y=axis(altair.Y, field, law.__name__, y_title, log_y),
             color=altair.datum(label, title=None)))
     data = altair.Data(values=[{x: value} for value in values])
     chart = altair.layer(*layers, data=data).transform_calculate(**calculations).add_params(*parameters.values())
@@ -44,6 +44,19 @@ def finish(chart, alt, check=None):
         type="fit-x", contains="padding")).configure_legend(orient="bottom", columns=2, labelLimit=320)
 
 
+def axis(channel, field, name, title, log=False):
+    """The encoding of a field as the quantity `name`, with its unit on the ticks; a log axis labels powers of ten."""
+    suffix, form = _AXIS.get(QUANTITIES[name].unit, ("''", ",~r"))
+    label = f"format(datum.value, '{form}') + {suffix}"
+    if log:
+        exponent = "(log(datum.value) / LN10)"
+        marks = altair.Axis(labelExpr=f"abs({exponent} - round{exponent}) < 1e-6 ? {label} : ''", labelOverlap=False, grid=True)
+        scale = altair.Scale(type="log", nice=channel is altair.Y)
+    else:
+        marks, scale = altair.Axis(labelExpr=label, grid=True, tickCount=6), altair.Scale()
+    return channel(field, type="quantitative", title=title, scale=scale, axis=marks)
+
+
 def expression(value):
     """The Vega expression of what a law gave: Altair wraps it in a dict where only parameters are in it."""
     rule = value.to_dict() if hasattr(value, "to_dict") else repr(value)
@@ -54,13 +67,6 @@ def _slider(name, low, high, step, start):
     quantity = QUANTITIES[name]
     label = f"{quantity.meaning} ({name}) "
     return altair.param(name=name, value=start, bind=altair.binding_range(min=low, max=high, step=step, name=label))
-
-
-def _axis(channel, field, name, title, log):
-    suffix, form = _AXIS.get(QUANTITIES[name].unit, ("''", ",~r"))
-    scale = altair.Scale(type="log") if log else altair.Scale()
-    axis = altair.Axis(labelExpr=f"format(datum.value, '{form}') + {suffix}", grid=True, tickCount=6)
-    return channel(field, type="quantitative", title=title, scale=scale, axis=axis)
 
 
 def _render(spec, **_):

@@ -1,4 +1,5 @@
 """Fill a law's arguments from rows and inputs, and show how a figure came about: equation, numbers, sources."""
+import re
 from typing import NamedTuple
 
 from .law import LAWS
@@ -55,7 +56,7 @@ def explain(law, *rows, **inputs):
 
 def equation(law, **known):
     """The law's equation in symbols, with the values in `known` (switches, absent features) already put in."""
-    return Markdown(_display(law.__name__, _right_side(law.__name__, known, _SYMBOLS)))
+    return Markdown(_display(law.__name__, _latex(_expression(law.__name__, known), _SYMBOLS)))
 
 
 def symbol_table(*laws):
@@ -73,6 +74,9 @@ class Markdown:
         self.source = source
 
     def _repr_markdown_(self):
+        return self.source
+
+    def __repr__(self):
         return self.source
 
 
@@ -157,21 +161,42 @@ def _is_text(part):
 
 def _equation(step):
     """The law's equation and its line of numbers; switches and absent features (0) are put in, so their terms are gone."""
-    known = {name: value for name, value in step.arguments.items() if value == 0 or QUANTITIES[name].allowed in SWITCHES}
+    known = {name: int(value) for name, value in step.arguments.items() if value == 0 or QUANTITIES[name].allowed in SWITCHES}
     numbers = {name: _latex_number(name, value) for name, value in step.arguments.items()}
+    general = _expression(step.law, known)
+    expression = _case(general, step.arguments)
     value = _latex_number(step.law, step.value)
-    substituted = _right_side(step.law, known, numbers)
-    line = value if substituted == value else f"{substituted} = {value}"
-    return f"{_display(step.law, _right_side(step.law, known, _SYMBOLS))}\n\n{_display(step.law, line)}"
+    if expression.is_infinite:
+        lines = [_latex(general, _SYMBOLS), value]
+    elif expression.is_number:
+        lines = [value]
+    else:
+        with_numbers = _latex(expression, numbers, mul_symbol="times")
+        lines = [_latex(expression, _SYMBOLS), value if with_numbers == value else f"{with_numbers} = {value}"]
+    return "\n\n".join(_display(step.law, line) for line in lines)
 
 
-def _right_side(name, known, texts):
+def _expression(name, known):
     import sympy
     law = LAWS[name]
     symbols = {argument: sympy.Symbol(argument, real=True) for argument in law.arguments if argument not in known}
-    expression = sympy.sympify(law(**symbols, **known))
-    names = {symbol: texts[argument] for argument, symbol in symbols.items()}
-    return sympy.latex(expression, symbol_names=names, mul_symbol=None if texts is _SYMBOLS else "times")
+    return sympy.sympify(law(**symbols, **known))
+
+
+def _case(expression, arguments):
+    """The expression with each choice replaced by the case that holds for the arguments."""
+    import sympy
+    values = {symbol: arguments[symbol.name] for symbol in expression.free_symbols}
+
+    def holding(*cases):
+        return next(value for value, condition in cases if bool(condition.subs(values)))
+    return expression.replace(sympy.Piecewise, holding)
+
+
+def _latex(expression, texts, **options):
+    import sympy
+    names = {symbol: texts[symbol.name] for symbol in expression.free_symbols}
+    return re.sub(r"\b10{6,}\b", lambda power: f"10^{{{len(power[0]) - 1}}}", sympy.latex(expression, symbol_names=names, **options))
 
 
 def _display(name, right_side):

@@ -134,7 +134,7 @@ def quotient(a, b):
             return altair.expr.if_(b > 0, a / b, ConstExpression("(1 / 0)"))
         case "sympy":
             import sympy
-            return sympy.Piecewise((a / b, b > 0), (sympy.oo, True))
+            return sympy.Piecewise((a / b, sympy.Gt(b, 0, evaluate=False)), (sympy.oo, True), evaluate=False)
         case "array":
             return where(b > 0, a / where(b > 0, b, 1), math.inf)
     return a / b if b > 0 else math.inf

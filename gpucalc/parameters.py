@@ -2,14 +2,15 @@
 from . import catalogue
 from .quantities import QUANTITIES, check
 
+_CHOICES = {"term": catalogue.ITEMS["rent"].terms}
 _ROWS = {"model": catalogue.model, "gpu": catalogue.gpu, "link": catalogue.link, "recipe": catalogue.recipe}
 
 
 def check_parameters(namespace, *names, optional=()):
     """Raise ValueError unless `namespace` holds the parameters `names` and no other variable, each with an allowed value.
 
-    A name is a quantity of the vocabulary, a catalogue key (model, gpu, link, recipe), or free text (prices, provider,
-    term), which the catalogue checks where it is used. Those in `optional` may be None.
+    A name is a quantity of the vocabulary, a catalogue key (model, gpu, link, recipe), the term of a rent, or free text
+    (prices, provider, region), which the catalogue checks where it is used. Those in `optional` may be None.
     """
     given = {name: value for name, value in namespace.items() if _is_variable(name, value)}
     for name in given:
@@ -32,6 +33,8 @@ def _check(name, value):
         check(name, value, "parameter")
     elif not isinstance(value, str):
         raise ValueError(f"parameter {name}: {value!r} is not text")
+    elif name in _CHOICES and value not in _CHOICES[name]:
+        raise ValueError(f"parameter {name}: {value!r}; allowed: {', '.join(_CHOICES[name])}")
     elif name in _ROWS:
         try:
             _ROWS[name](value)

@@ -131,11 +131,14 @@ def price_date(date):
 
 
 def say(**figures):
-    """Glue figures, preformatted text or displayable objects, for the prose of this page and others."""
+    """Glue figures, preformatted text or displayable objects, for the prose of this page and others.
+
+    The plain text is quoted, because MyST-NB reads it as a Python literal: 8,192 would become a pair.
+    """
     from IPython.display import display
     for name, figure in figures.items():
         if isinstance(figure, str):
             figure = Html(html.escape(figure), figure)
         prefix = "application/papermill.record/"
-        display({f"{prefix}text/html": figure._repr_html_(), f"{prefix}text/plain": repr(figure)},
+        display({f"{prefix}text/html": figure._repr_html_(), f"{prefix}text/plain": repr(repr(figure))},
                 metadata={"scrapbook": {"name": name, "mime_prefix": prefix}}, raw=True)
