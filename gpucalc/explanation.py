@@ -3,7 +3,7 @@ import re
 from typing import NamedTuple
 
 from .law import LAWS
-from .quantities import FLAG, LEVEL2, LEVEL3, QUANTITIES
+from .quantities import COUNT0, FLAG, LEVEL2, LEVEL3, QUANTITIES
 from .show import markdown, number
 
 
@@ -62,9 +62,9 @@ def equation(law, **known):
 def symbol_table(*laws):
     """Symbols, names in code, meanings and units of the laws and their arguments."""
     names = dict.fromkeys(name for law in laws for name in (law.__name__, *law.arguments))
-    rows = "\n".join(f"| ${_SYMBOLS[name]}$ | `{name}` | {markdown(QUANTITIES[name].meaning)} "
-                     f"| {markdown(QUANTITIES[name].unit or 'count')} |" for name in names)
-    return Markdown(f"| symbol | name in code | meaning | unit |\n|---|---|---|---|\n{rows}")
+    rows = "\n".join(f"| ${_SYMBOLS[name]}$ | {markdown(QUANTITIES[name].meaning)} | {markdown(QUANTITIES[name].unit or 'count')} "
+                     f"| `{name}` |" for name in names)
+    return Markdown(f"| symbol | meaning | unit | name in code |\n|---|---|---|---|\n{rows}")
 
 
 class Markdown:
@@ -89,7 +89,7 @@ class Explanation:
 
     def _repr_markdown_(self):
         equations = "\n\n".join(_equation(step) for step in reversed(self.steps))
-        rows = "\n".join(_input_row(used) for used in self.inputs)
+        rows = "\n".join(_input_row(used) for used in self.inputs if not _is_absent(used))
         return (f"{equations}\n\n| symbol | input | value | source | date |\n|---|---|---:|---|---|\n{rows}")
 
     def __repr__(self):
@@ -124,7 +124,7 @@ def _argument(law, name, rows, inputs, steps, used):
     if name in inputs:
         found = Input(name, inputs[name], "given", "")
     elif row := _row_with(name, rows):
-        found = Input(name, _plain(row[0][name]), *row[1:])
+        found = Input(name, row[0][name], *row[1:])
     elif name in LAWS and name not in law.defaults:
         return _apply(LAWS[name], rows, inputs, steps, used)
     elif name in law.defaults:
@@ -142,13 +142,6 @@ def _row_with(name, rows):
             source = "; ".join(str(part) for part in (label, row["source"] if "source" in row else "") if _is_text(part))
             return row, source or "given", str(row["date"]) if "date" in row else ""
     return None
-
-
-def _plain(value):
-    """A NumPy integer as a Python one and an integer column as a float one: fixed-width integers overflow."""
-    if hasattr(value, "dtype") and value.dtype.kind in "iu":
-        return value.astype(float) if value.ndim else value.item()
-    return value
 
 
 def _is_missing(value):
@@ -208,6 +201,11 @@ def _latex_number(name, value):
     if text.replace(".", "").replace(",", "").isdigit():
         return text.replace(",", "{,}")
     return "\\text{" + text.replace("%", "\\%") + "}"
+
+
+def _is_absent(used):
+    """A row's zero for a feature the model does not have."""
+    return used.value == 0 and used.source not in ("given", "default") and QUANTITIES[used.name].allowed in (COUNT0, FLAG)
 
 
 def _input_row(used):
