@@ -49,63 +49,23 @@ def law(function):
 
 
 def ceil(value):
-    """Smallest whole number not below `value`."""
-    match _kind(value):
-        case "altair":
-            import altair
-            return altair.expr.ceil(value)
-        case "sympy":
-            import sympy
-            return sympy.ceiling(value)
-        case "array" | "pint":
-            import numpy
-            return numpy.ceil(value)
-    return math.ceil(value) if math.isfinite(value) else value
+    """Smallest whole number not below `value`; infinity stays."""
+    return _dispatch("ceil", "ceiling", "ceil", lambda plain: math.ceil(plain) if math.isfinite(plain) else plain, value)
 
 
 def floor(value):
-    """Largest whole number not above `value`."""
-    match _kind(value):
-        case "altair":
-            import altair
-            return altair.expr.floor(value)
-        case "sympy":
-            import sympy
-            return sympy.floor(value)
-        case "array" | "pint":
-            import numpy
-            return numpy.floor(value)
-    return math.floor(value) if math.isfinite(value) else value
+    """Largest whole number not above `value`; infinity stays."""
+    return _dispatch("floor", "floor", "floor", lambda plain: math.floor(plain) if math.isfinite(plain) else plain, value)
 
 
 def minimum(a, b):
     """The smaller of two values, element by element for columns."""
-    match _kind(a, b):
-        case "altair":
-            import altair
-            return altair.expr.min(a, b)
-        case "sympy":
-            import sympy
-            return sympy.Min(a, b)
-        case "array":
-            import numpy
-            return numpy.minimum(a, b)
-    return a if a <= b else b
+    return _dispatch("min", "Min", "minimum", lambda a, b: a if a <= b else b, a, b)
 
 
 def maximum(a, b):
     """The larger of two values, element by element for columns."""
-    match _kind(a, b):
-        case "altair":
-            import altair
-            return altair.expr.max(a, b)
-        case "sympy":
-            import sympy
-            return sympy.Max(a, b)
-        case "array":
-            import numpy
-            return numpy.maximum(a, b)
-    return a if a >= b else b
+    return _dispatch("max", "Max", "maximum", lambda a, b: a if a >= b else b, a, b)
 
 
 def where(condition, a, b):
@@ -140,6 +100,21 @@ def quotient(a, b):
     return a / b if b > 0 else math.inf
 
 
+def _dispatch(vega, symbolic, array, plain, *values):
+    """Call the function of that name in the library that the values belong to, or `plain`."""
+    match _kind(*values):
+        case "altair":
+            import altair
+            return getattr(altair.expr, vega)(*values)
+        case "sympy":
+            import sympy
+            return getattr(sympy, symbolic)(*values)
+        case "array":
+            import numpy
+            return getattr(numpy, array)(*values)
+    return plain(*values)
+
+
 def _wide(value):
     """NumPy's whole numbers overflow without a word in 6 x params x tokens: Python's int and floats do not."""
     if _kind(value) == "array":
@@ -151,8 +126,6 @@ def _kind(*values):
     for value in values:
         package = type(value).__module__.partition(".")[0]
         if package in ("altair", "sympy"):
-            return package
-        if package == "pint":
             return package
         if package in ("numpy", "pandas") and value.ndim:
             return "array"

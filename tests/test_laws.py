@@ -118,6 +118,12 @@ def test_a_law_outside_the_vocabulary_is_refused():
         dispatch.law(lambda weigth_bytes: weigth_bytes)
 
 
+def test_fixed_width_integers_do_not_overflow():
+    flops = LAWS["training_flops"](np.array([405_853_388_800]), np.array([15_600_000_000_000]))
+    assert flops == 6.0 * 405_853_388_800 * 15_600_000_000_000
+    assert LAWS["training_flops"](np.int64(405_853_388_800), np.int64(15_600_000_000_000)) == flops
+
+
 def test_kv_heads_has_no_default():
     assert all("kv_heads" not in law.defaults for law in LAWS.values())
 
