@@ -1,0 +1,44 @@
+PYTHON ?= python3
+PORT ?= 8000
+
+# Kept out of the recipes' text, so that any character in a file name is safe.
+export BOOK_PRICES := $(value PRICES)
+export BOOK_TOPIC := $(value TOPIC)
+export BOOK_PARAMS := $(value PARAMS)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+IN_VENV := .venv/bin/python
+BUILD := $(IN_VENV) -m book.build
+
+.PHONY: book test notebook serve bench accept clean
+
+book: .venv/ready
+	@$(BUILD) --prices="$$BOOK_PRICES"
+
+test: .venv/ready
+	@$(IN_VENV) -m tests.browser
+	@$(IN_VENV) -m pytest -n 2 --dist loadfile --nbval tests notebooks
+
+notebook: .venv/ready
+	@$(BUILD) --notebook="$$BOOK_TOPIC" --params="$$BOOK_PARAMS" --prices="$$BOOK_PRICES"
+
+serve: book
+	@echo "http://localhost:$(PORT) (Ctrl-C stops it)"
+	@$(IN_VENV) -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
+
+bench: .venv/ready
+	@$(IN_VENV) -m tests.bench
+
+accept: .venv/ready
+	@$(BUILD) --accept
+
+clean:
+	rm -rf _build .pytest_cache .hypothesis
+
+.venv/ready: requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "This needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@echo "Installing the pinned requirements into .venv (once, about a minute) ..."
+	@$(PYTHON) -m venv .venv
+	@$(IN_VENV) -m pip install --quiet -r requirements.txt
+	@touch $@

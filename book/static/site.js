@@ -1,0 +1,71 @@
+// Guesses, price ages and sortable tables.
+(() => {
+  function verdict(guess, answer) {
+    const ratio = guess / answer;
+    if (!(ratio > 0)) return "Give a number above zero.";
+    if (Math.abs(ratio - 1) <= 0.1) return "Right, within 10 %.";
+    const times = (ratio > 1 ? ratio : 1 / ratio).toPrecision(2);
+    return `${Number(times)} times too ${ratio > 1 ? "high" : "low"}.`;
+  }
+
+  for (const guess of document.querySelectorAll(".guess")) {
+    const input = guess.querySelector("input");
+    const check = () => {
+      if (!input.value) return;
+      guess.querySelector("output").textContent = verdict(input.valueAsNumber, Number(guess.dataset.answer));
+      guess.querySelector("details").open = true;
+    };
+    guess.querySelector("button").addEventListener("click", check);
+    input.addEventListener("keydown", (event) => event.key === "Enter" && check());
+  }
+
+  for (const time of document.querySelectorAll("time.price-date")) {
+    const days = Math.floor((Date.now() - Date.parse(time.dateTime)) / 86400000);
+    if (Number.isNaN(days)) continue;
+    time.append(` (${days} ${days === 1 ? "day" : "days"} ago${days > 90 ? ": check before you rely on it" : ""})`);
+    time.classList.toggle("stale", days > 90);
+  }
+
+  const value = (row, column) => {
+    const cell = row.cells[column];
+    return cell.dataset.value === undefined ? cell.textContent.trim() : Number(cell.dataset.value);
+  };
+
+  // Text in a column of numbers is a missing value: it comes last either way.
+  function compare(a, b, sign) {
+    if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
+    return sign * (typeof a === "number" ? a - b : a.localeCompare(b));
+  }
+
+  function sort(table, header) {
+    const sign = header.ariaSort === "ascending" ? -1 : 1;
+    const column = header.cellIndex;
+    const rows = [...table.tBodies[0].rows];
+    rows.sort((a, b) => compare(value(a, column), value(b, column), sign));
+    table.tBodies[0].append(...rows);
+    for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+    header.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
+  }
+
+  for (const table of document.querySelectorAll("table.data")) {
+    for (const header of table.tHead ? table.tHead.rows[0].cells : []) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...header.childNodes);
+      button.addEventListener("click", () => sort(table, header));
+      header.append(button);
+    }
+  }
+
+  // What scrolls sideways must be reachable by keyboard.
+  for (const table of document.querySelectorAll(".bd-article table")) {
+    let frame = table.closest(".table-scroll, .pst-scrollable-table-container");
+    if (!frame) {
+      frame = document.createElement("div");
+      table.replaceWith(frame);
+      frame.append(table);
+    }
+    frame.classList.add("table-scroll");
+    frame.tabIndex = 0;
+  }
+})();

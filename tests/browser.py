@@ -1,0 +1,87 @@
+"""A Chromium for the tests: the machine's own, or Playwright's, or the system package's."""
+
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+ADVICE = (
+    "No Chromium or Chrome found, and none could be installed: install the package `chromium` "
+    "(Debian, Ubuntu: sudo apt-get install chromium) and run `make test` again."
+)
+
+DRAWN = """() => document.querySelectorAll(".chart").length === (window.gpuCharts || []).length
+  && (window.gpuCharts || []).every((chart) => chart.view)"""
+
+
+@cache
+def find_chromium():
+    """The path of a browser that starts; each way to get one is tried in turn."""
+    for get in (on_path, from_playwright, from_apt):
+        for path in get():
+            if succeeds([path, "--version"]):
+                return path
+    sys.exit(ADVICE)
+
+
+def on_path():
+    mac = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
+    return [path for path in map(shutil.which, [*NAMES, mac]) if path]
+
+
+def from_playwright():
+    if not succeeds([sys.executable, "-m", "playwright", "install", "chromium"]):
+        return []
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        return [playwright.chromium.executable_path]
+
+
+def from_apt():
+    may = hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get")
+    done = may and succeeds(["apt-get", "update"]) and succeeds(["apt-get", "install", "-y", "chromium"])
+    return on_path() if done else []
+
+
+def succeeds(command):
+    try:
+        return subprocess.run(command, capture_output=True, timeout=600).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
+def launch(playwright):
+    return playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
+
+
+def visit(browser, address, **options):
+    """Opens a page until it is fully drawn; it collects what it asked for and what went wrong."""
+    page = browser.new_context(**options).new_page()
+    page.requested, page.problems = [], []
+    page.on("request", lambda request: page.requested.append(request.url))
+    page.on("requestfailed", lambda request: page.problems.append(f"failed: {request.url}"))
+    page.on("console", lambda message: page.problems.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    page.set_default_timeout(15_000)
+    page.goto(address, wait_until="load")
+    page.wait_for_function(DRAWN)
+    return page
+
+
+def page_bytes(page):
+    """Bytes, uncompressed, of a page opened from file:// and of everything it loaded."""
+    paths = {unquote(urlsplit(url).path) for url in page.requested if url.startswith("file:")}
+    return sum(Path(path).stat().st_size for path in paths)
+
+
+def page_budget(page):
+    return 2_000_000 if page.locator(".chart").count() else 1_000_000
+
+
+if __name__ == "__main__":
+    find_chromium()

@@ -1,0 +1,224 @@
+"""The built site in a real browser: self-contained, drawn, readable on a phone, and computing what Python computes."""
+
+import csv
+import importlib
+import math
+import re
+from functools import cache
+
+import pytest
+import yaml
+
+from book.build import ROOT, build_book
+from gpucalc.explanation import evaluate, uses
+from gpucalc.law import LAWS
+from tests.browser import page_bytes, page_budget, visit
+
+TOC = yaml.safe_load((ROOT / "book/_toc.yml").read_text())
+TOPICS = [chapter["file"] for chapter in TOC["parts"][0]["chapters"]]
+PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"])]
+for topic in TOPICS:
+    importlib.import_module(f"gpucalc.{topic}")
+
+
+@pytest.fixture(scope="module")
+def on_disk(browser, site):
+    """Gives a page of the site from file://, opened once for all tests."""
+    return cache(lambda name: visit(browser, f"{site.as_uri()}/{name}.html"))
+
+
+@pytest.mark.parametrize("name", [*PAGES, "search", "genindex"])
+def test_a_page_loads_nothing_from_elsewhere_and_has_no_error(site, browser, on_disk, served, name):
+    page = visit(browser, f"{served}/{name}.html")
+    page.context.close()
+    for base, opened in ((served, page), (site.as_uri(), on_disk(name))):
+        assert [url for url in opened.requested if not url.startswith((base, "data:", "blob:"))] == []
+        assert opened.problems == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_light_and_has_a_title(on_disk, name):
+    assert page_bytes(on_disk(name)) <= page_budget(on_disk(name))
+    assert on_disk(name).locator("h1").count() >= 1
+
+
+TEXT_WITHOUT_CODE = """() => {
+  const copy = document.querySelector("article").cloneNode(true);
+  for (const code of copy.querySelectorAll("pre, code, script")) code.remove();
+  return copy.textContent;
+}"""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_figure_is_filled_in(on_disk, name):
+    text = on_disk(name).evaluate(TEXT_WITHOUT_CODE)
+    assert not re.findall(r".*(?:\b(?:nan|NaN|None|inf|undefined)\b|\{glue|\{quote|\$\$).*", text)
+    glued = on_disk(name).locator(".pasted-text").all_text_contents()
+    assert not [figure for figure in glued if not figure.strip() or figure.startswith("(")]
+
+
+@pytest.mark.parametrize("name", TOPICS)
+def test_every_chart_is_drawn_and_described(on_disk, name):
+    charts = on_disk(name).locator(".chart").all()
+    assert charts
+    for chart in charts:
+        assert chart.locator("svg").count() == 1
+        assert chart.locator("svg [class*=mark-] > path, svg [class*=mark-] > g").count() > 0
+        assert len(chart.locator("> [role=img]").get_attribute("aria-label")) > 20
+        for slider in chart.locator("input[type=range]").all():
+            assert slider.evaluate("input => input.labels.length === 1 && input.labels[0].innerText.trim().length > 0")
+
+
+WIDER_THAN_PHONE = """() => [...document.querySelectorAll("article *")]
+  .filter((each) => each.getBoundingClientRect().right > innerWidth && !each.closest("table, math, pre"))
+  .map((each) => each.outerHTML.slice(0, 120))"""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_phone_needs_no_sideways_scrolling(on_disk, name):
+    page = on_disk(name)
+    desktop = page.viewport_size
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_timeout(200)
+    width, wider = page.evaluate("document.documentElement.scrollWidth"), page.evaluate(WIDER_THAN_PHONE)
+    page.set_viewport_size(desktop)
+    assert width <= 390, wider[:5]
+
+
+SET_SLIDER = """([number, name, position]) => {
+  const chart = gpuCharts[number];
+  const input = chart.element.querySelector(`input[name="${name}"]`);
+  input.value = Number(input.min) + position * (Number(input.max) - Number(input.min));
+  input.dispatchEvent(new Event("input"));
+  return chart.view.runAsync().then(() => true);
+}"""
+READ_CHART = """(number) => {
+  const { view, spec } = gpuCharts[number];
+  const sliders = spec.params.filter((param) => param.bind).map((param) => param.name);
+  const data = Object.keys(view._runtime.data).map((name) => view.data(name) || []);
+  const values = (field) => data.find((rows) => rows.length && field in rows[0]) || [];
+  return {
+    sliders: Object.fromEntries(sliders.map((name) => [name, view.signal(name)])),
+    rows: spec.usermeta.gpucalc.lines.map((line) => values(line.field).map((row) => [row[spec.usermeta.gpucalc.x], row[line.field]])),
+  };
+}"""
+
+RESET_SLIDER = "([number, name, value]) => gpuCharts[number].view.signal(name, value).runAsync().then(() => true)"
+COLUMN_VALUES = "(table, column) => [...table.tBodies[0].rows].map((row) => row.cells[column].dataset.value ?? null)"
+
+
+def compare_with_law(chart, check):
+    """Compares every point of every line with the law in Python; returns how many there were."""
+    compared = 0
+    for line, rows in zip(check["lines"], chart["rows"], strict=True):
+        law = LAWS[line["law"]]
+        for x, drawn in rows:
+            inputs = {**line["given"], **chart["sliders"], check["x"]: x}
+            expected = evaluate(law, **uses(law, **inputs))
+            assert math.isclose(drawn, expected, rel_tol=1e-9), f"{line['law']} at {inputs}: drawn {drawn}, law {expected}"
+            compared += 1
+    return compared
+
+
+@pytest.mark.parametrize("name", TOPICS)
+def test_every_slider_computes_what_the_law_computes(on_disk, name):
+    page = on_disk(name)
+    moved = 0
+    for number, check in enumerate(page.evaluate("gpuCharts.map((chart) => chart.spec.usermeta.gpucalc || null)")):
+        if not check:
+            continue
+        start = page.evaluate(READ_CHART, number)
+        assert compare_with_law(start, check) > 0
+        for slider, value in start["sliders"].items():
+            seen = set()
+            for position in (0, 0.25, 0.5, 0.75, 1):
+                page.evaluate(SET_SLIDER, [number, slider, position])
+                now = page.evaluate(READ_CHART, number)
+                seen.add(now["sliders"][slider])
+                compare_with_law(now, check)
+                moved += 1
+            assert len(seen) > 1, f"{slider} does not move"
+            page.evaluate(RESET_SLIDER, [number, slider, value])
+    assert moved >= 5, "no slider whose line is a law"
+
+
+@pytest.mark.parametrize("name", TOPICS)
+def test_a_theme_change_redraws_and_keeps_the_sliders(on_disk, name):
+    page = on_disk(name)
+    label, slider = page.locator(".chart svg text").first, page.locator(".chart input[type=range]").first
+    slider.focus()
+    page.keyboard.press("End")
+    chosen, light = slider.input_value(), label.get_attribute("fill")
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("fill => document.querySelector('.chart svg text')?.getAttribute('fill') !== fill", arg=light)
+    assert slider.input_value() == chosen
+    page.emulate_media(color_scheme="light")
+    page.wait_for_function("fill => document.querySelector('.chart svg text')?.getAttribute('fill') === fill", arg=light)
+    assert slider.input_value() == chosen
+    assert page.problems == []
+
+
+def test_a_guess_is_judged(on_disk):
+    guess = on_disk("kv_cache").locator(".guess").first
+    answer = float(guess.get_attribute("data-answer"))
+    assert not guess.locator("details p").is_visible()
+    for factor, verdict in ((1.05, "Right"), (4, "4 times too high"), (0.5, "2 times too low")):
+        guess.locator("input").fill(repr(answer * factor))
+        guess.locator("button").click()
+        assert verdict in guess.locator("output").inner_text()
+    assert guess.locator("details p").is_visible()
+
+
+@pytest.mark.parametrize("name", TOPICS)
+def test_a_table_sorts_by_value_with_missing_ones_last(on_disk, name):
+    tables = on_disk(name).locator("table.data:has(td[data-value])").all()
+    assert tables
+    for table in tables:
+        column = table.evaluate("table => table.tBodies[0].querySelector('td[data-value]').cellIndex")
+        header = table.locator("th").nth(column)
+        for direction, backwards in (("ascending", False), ("descending", True)):
+            header.locator("button").evaluate("button => button.click()")
+            assert header.get_attribute("aria-sort") == direction
+            values = table.evaluate(COLUMN_VALUES, column)
+            numbers = [float(value) for value in values if value is not None]
+            assert values[len(numbers):] == [None] * (len(values) - len(numbers))
+            assert numbers == sorted(numbers, reverse=backwards)
+
+
+def test_prices_show_their_age(on_disk):
+    assert re.search(r"\d+ days? ago", on_disk("index").locator("time.price-date").first.inner_text(timeout=2000))
+
+
+def test_search_needs_no_network(served, browser):
+    page = visit(browser, f"{served}/search.html?q=bandwidth")
+    page.wait_for_selector("#search-results li a")
+    assert page.problems == []
+    page.context.close()
+
+
+def test_a_price_file_of_the_readers_own(browser, tmp_path, site):
+    """It is named on the front page, and markup in a cell of it is text."""
+    hostile = "<script>alert(1)</script>"
+    own = tmp_path / "own prices.csv"
+    add_offer(own, hostile)
+    edition = build_book(prices=own, output=ROOT / "_build/test-edition")
+    page, dialogs, texts = browser.new_page(), [], {}
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    for name in PAGES:
+        page.goto(f"{edition.as_uri()}/{name}.html")
+        texts[name] = page.locator("article").inner_text()
+    page.close()
+    assert "own prices.csv" in texts["index"] and "own prices.csv" in texts["break_even"]
+    assert any(hostile in text for text in texts.values()), "the provider's name is on no page"
+    assert dialogs == []
+
+
+def add_offer(path, provider):
+    """Writes the newest price book with one more row: the H100's cheapest offer, from `provider`."""
+    with open(max((ROOT / "data/prices").glob("*.csv")), newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    offer = next(row for row in rows if row["item"] == "rent" and row["gpu"] == "H100 SXM 80GB" and row["term"] == "on-demand")
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(offer))
+        writer.writeheader()
+        writer.writerows([*rows, {**offer, "provider": provider, "price": "0.01"}])
