@@ -6,6 +6,7 @@ import altair
 
 from .explanation import evaluate, inputs_of, uses
 from .quantities import QUANTITIES
+from .show import unit_symbol
 
 MIME = "application/vnd.vegalite.v6+json"
 _AXIS = {"byte": ("'B'", ".3~s"), "byte/second": ("'B/s'", ".3~s"), "FLOP/second": ("'FLOP/s'", ".3~s"),
@@ -47,7 +48,7 @@ def finish(chart, alt, check=None):
 def axis(channel, field, name, title, log=False):
     """The encoding of a field as the quantity `name`, with its unit on the ticks; a log axis labels powers of ten."""
     suffix, form = _AXIS.get(QUANTITIES[name].unit, ("''", ",~r"))
-    label = f"format(datum.value, '{form}') + {suffix}"
+    label = f"replace(format(datum.value, '{form}'), regexp('([a-zA-Zµ]?)$'), ' $1') + {suffix}"
     if log:
         exponent = "(log(datum.value) / LN10)"
         marks = altair.Axis(labelExpr=f"abs({exponent} - round{exponent}) < 1e-6 ? {label} : ''", labelOverlap=False, grid=True)
@@ -65,7 +66,8 @@ def expression(value):
 
 def _slider(name, low, high, step, start):
     quantity = QUANTITIES[name]
-    label = f"{quantity.meaning} ({name}) "
+    unit = unit_symbol(quantity.unit)
+    label = f"{quantity.meaning}{', ' + unit if unit else ''} ({name}) "
     return altair.param(name=name, value=start, bind=altair.binding_range(min=low, max=high, step=step, name=label))
 
 

@@ -45,9 +45,14 @@ def seconds(value):
             return f"{three_figures(value / scale)} {unit}"
 
 
+def unit_symbol(unit):
+    """The unit as it is printed, without prefix: `byte/second` is B/s, a count is nothing."""
+    return {**_PREFIXED, **_PLAIN, "second": "s"}[unit]
+
+
 def exact(value, unit="byte"):
     """A whole number in full, with its unit."""
-    return f"{int(value):,} {(_PREFIXED | _PLAIN)[unit]}".rstrip()
+    return f"{int(value):,} {unit_symbol(unit)}".rstrip()
 
 
 def gib(value):

@@ -1,0 +1,162 @@
+"""Each text notebook and its recorded .ipynb are in step, and no page has a figure that was typed."""
+
+import csv
+import re
+
+import jupytext
+import nbformat
+import pytest
+import yaml
+
+from book.build import ROOT
+
+TEXTS = sorted((ROOT / "notebooks").glob("*.md"))
+PAGES = TEXTS + sorted((ROOT / "book").glob("*.md"))
+HIDDEN = {"remove-cell", "remove-input", "hide-input", "hide-cell"}
+VISIBLE_LINES, VISIBLE_COLUMNS = 12, 80
+
+
+def name(path):
+    return path.stem
+
+
+def recorded(path):
+    return nbformat.read(path.with_suffix(".ipynb"), as_version=4)
+
+
+def tags(cell):
+    return set(cell.metadata.get("tags", []))
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=name)
+def test_text_and_recording_hold_the_same_cells(path):
+    held = [[(cell.cell_type, cell.source, dict(cell.metadata)) for cell in notebook.cells]
+            for notebook in (jupytext.read(path), recorded(path))]
+    assert held[0] == held[1], "run `make accept` to record the outputs again"
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=name)
+def test_every_cell_ran_in_order_and_no_output_is_ignored(path):
+    notebook = recorded(path)
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    assert notebook.metadata.kernelspec.name == "python3"
+    assert "papermill" not in notebook.metadata
+    for cell in cells:
+        assert not any(tag.startswith("nbval") or tag == "raises-exception" for tag in tags(cell))
+        assert "NBVAL" not in cell.source
+        assert not any(output.output_type == "error" or output.get("name") == "stderr" for output in cell.outputs)
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=name)
+def test_visible_cells_are_short(path):
+    for cell in jupytext.read(path).cells:
+        if cell.cell_type == "code" and not tags(cell) & HIDDEN:
+            assert len(cell.source.splitlines()) <= VISIBLE_LINES, cell.source
+            assert max(map(len, cell.source.splitlines())) <= VISIBLE_COLUMNS, cell.source
+
+
+def test_every_recording_has_its_text_and_every_notebook_its_page():
+    assert {path.stem for path in (ROOT / "notebooks").glob("*.ipynb")} == {path.stem for path in TEXTS}
+    toc = yaml.safe_load((ROOT / "book/_toc.yml").read_text())
+    pages = {chapter["file"] for part in toc["parts"] for chapter in part["chapters"]} | {toc["root"]}
+    assert pages == {path.stem for path in PAGES}
+
+
+# A figure with a unit, typed in prose
+
+PREFIX = "[kKMGTPE]?i?"
+UNITS = "|".join([
+    f"{PREFIX}B(?:/s|/token)?", "bytes?", f"{PREFIX}FLOPs?(?:/s|/B|/byte)?", "[KMBT](?: parameters| params)?",
+    "(?:thousand|million|billion|trillion)", "[kM]?Wh?", "USD(?:/[a-zA-Z]+)?", "%", "percent", "dollars?",
+    "tokens?/s(?:econd)?", "[mµμn]?s", "seconds?", "h", "hours?", "days?", "weeks?", "months?", "years?",
+])
+FIGURE = re.compile(rf"(?<![\w.,^-])(?:\d[\d,]*(?:\.\d+)?(?:e\d+)?[\s\u00a0\u202f]?(?:{UNITS})(?![\w])|(?:\$|USD ?|€)\d[\d.,]*)")
+PROSE_FENCES = re.compile(
+    r"\{(admonition|note|tip|warning|important|seealso|dropdown|exercise(-start)?|solution(-start)?|grid|grid-item-card|card|"
+    r"glossary|list-table|table|figure|tab-item|tab-set|margin|epigraph)\}"
+)
+NOT_TYPED = [
+    r"\{(?:glue|glue:\w*|quote|eq|ref|numref|doc|term|download)\}`[^`]*`",
+    r"(?<![\\\d])\$(?=\S)(?:(?!\n\n)[^$])+?(?<=\S)\$(?!\d)",
+    r"(?<=\])\([^)]*\)",
+    r"<!--.*?-->",
+]
+
+
+def names_in_data():
+    """Names that hold figures: GPUs, models, links."""
+    names = []
+    for path in (ROOT / "data").glob("*.csv"):
+        with open(path, newline="", encoding="utf-8") as file:
+            names += [row[0] for row in csv.reader(file) if row]
+    return sorted((each for each in names if re.search(r"\d", each)), key=len, reverse=True)
+
+
+def prose(text):
+    """The lines of a page with everything that is not its own prose left empty."""
+    kept, fences, in_math = [], [], False
+    in_header = text.startswith("---\n")
+    for position, line in enumerate(text.splitlines()):
+        fence = re.match(r"\s*(`{3,}|:{3,}|~{3,})(.*)", line)
+        is_code = any(not is_prose for _, is_prose in fences)
+        if in_header:
+            in_header = position == 0 or line != "---"
+        elif fence and fences and fence[1] == fences[-1][0] and not fence[2].strip():
+            fences.pop()
+        elif fence and not is_code:
+            fences.append((fence[1], bool(PROSE_FENCES.match(fence[2].strip()))))
+        elif line.lstrip().startswith("$$") and not is_code:
+            in_math = in_math != (line.count("$$") == 1)
+        elif "$$" in line and in_math:
+            in_math = False
+        elif not (is_code or in_math or re.match(r"\s*(%|:[\w-]+:)", line)):
+            kept.append(line)
+            continue
+        title = re.sub(r"^\{[\w-]+\}", "", fence[2].strip()) if fence and PROSE_FENCES.match(fence[2].strip()) else ""
+        kept.append(title)
+    return kept
+
+
+def typed_figures(text, names=()):
+    """(line number, figure) for each figure with a unit that is typed in the page."""
+    named = [r"(?<!\w)" + re.sub(r"(\\[ -])+", r"[-\\s]", re.escape(each)) + r"(?!\w)" for each in names]
+    not_typed = re.compile("|".join(NOT_TYPED + named), re.DOTALL)
+    rest = not_typed.sub(lambda match: "\n" * match[0].count("\n") or " ", "\n".join(prose(text)))
+    return [(rest.count("\n", 0, match.start()) + 1, match[0].strip()) for match in FIGURE.finditer(rest)]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name)
+def test_no_figure_is_typed(path):
+    names = names_in_data()
+    found = [f"{path.relative_to(ROOT)}:{line}: {figure!r} is typed; glue it from a law or a data row"
+             for line, figure in typed_figures(path.read_text(encoding="utf-8"), names)]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("line", [
+    "It holds 80 GB.", "It holds 80GB.", "64 GiB", "**312 TFLOP/s**", "2.0 TB/s", "3.35 TB/s of bandwidth", "900 GB/s", "700 W",
+    "1.3 kW", "It costs 2.10 USD.", "2.10 USD/h", "It costs $2.10", "USD 30,000", "40 %", "40%", "50 tokens/s", "12 ms", "4 µs",
+    "3.2 s per step", "730 hours a month", "30 days", "pays in 14 months", "3 years", "a 7B model", "a 70 B model", "8K context",
+    "175 billion parameters", "131,072 bytes", "16 bytes per parameter", "1e9 FLOP", "`80 GB` in code", "| A100 | 400 W |",
+    "- costs $2 to $3 an hour", "```{admonition} Fits in 80 GB", "2 h", "(80 GB)", "~80 GB", "about\u00a080\u00a0GB",
+])
+def test_the_lint_finds(line):
+    assert typed_figures(f"# Title\n\n{line}\n"), line
+
+
+@pytest.mark.parametrize("text", [
+    "An A100 SXM 40GB and an H100 PCIe 80GB.", "Llama-2-7B and Mixtral-8x7B", "{glue:text}`memory` of memory",
+    "{quote}`80 GB is enough`", "{quote}`80 GB\nor 40 GB`", "an A100 SXM\n40GB", "$x = 80 B$ in math", "$$\nx = 80 B\n$$", "$$x = 80 B$$", "```{math}\nx = 80 B\n```",
+    "```{code-cell} ipython3\nx = 80  # 80 GB\n```", "```bash\npapermill x -p usd 2 s\n```", "[a page](http://x.org/80GB)",
+    "Chapter 3, in 2024, 4 GPUs, 3 steps, section 2.1", "NVLink 4, PCIe 4, FP16, 8-bit Adam, ZeRO-3", "% 80 GB in a comment",
+    "arXiv 2205.05198", "GB is $10^9$ and GiB is $2^{30}$", "---\ntitle: 80 GB\n---\ntext", "ZeRO stages 0 to 3", "in 2024 a",
+    "````{exercise}\n```python\nx = '80 GB'\n```\n````",
+])
+def test_the_lint_allows(text):
+    assert not typed_figures(text, ["A100 SXM 40GB", "H100 PCIe 80GB"]), text
+
+
+def test_the_lint_names_the_line():
+    assert typed_figures("---\na: 1\n---\n# T\n\n```{note}\nIt needs 80 GB.\n```\n") == [(7, "80 GB")]
+    assert typed_figures("An A100 SXM\n40GB has {quote}`80\nGB` and\n40 GB.\n", ["A100 SXM 40GB"]) == [(4, "40 GB")]
