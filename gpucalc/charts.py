@@ -46,12 +46,15 @@ def finish(chart, alt, check=None):
 
 
 def axis(channel, field, name, title, log=False):
-    """The encoding of a field as the quantity `name`, with its unit on the ticks; a log axis labels powers of ten."""
+    """The encoding of a field as the quantity `name`, with its unit on the ticks; a log axis labels 1, 2 and 5 of each decade, or 1 of many."""
     suffix, form = _AXIS.get(QUANTITIES[name].unit, ("''", ",~r"))
     label = f"replace(format(datum.value, '{form}'), regexp('([a-zA-Zµ]?)$'), ' $1') + {suffix}"
     if log:
+        ends = f"domain('{'x' if channel is altair.X else 'y'}')"
         exponent = "(log(datum.value) / LN10)"
-        marks = altair.Axis(labelExpr=f"abs({exponent} - round{exponent}) < 1e-6 ? {label} : ''", labelOverlap=False, grid=True)
+        digit = f"round(pow(10, {exponent} - floor({exponent} + 1e-9)))"
+        labelled = f"indexof({ends}[1] / {ends}[0] > 2000 ? [1] : [1, 2, 5], {digit}) >= 0 ? {label} : ''"
+        marks = altair.Axis(labelExpr=labelled, labelOverlap="greedy", labelSeparation=4, grid=True)
         scale = altair.Scale(type="log", nice=channel is altair.Y)
     else:
         marks, scale = altair.Axis(labelExpr=label, grid=True, tickCount=6), altair.Scale()
