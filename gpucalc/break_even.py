@@ -44,7 +44,7 @@ def rented_usd_per_hour(usd_per_hour, utilization=1, committed=0):
 
 @law
 def break_even_utilization(capital_usd_per_hour, hosting_usd_per_hour, power_usd_per_hour, usd_per_hour):
-    """Utilization at which owning costs what renting by the hour does; infinite if power alone costs as much as the rent.
+    """Utilization at which owning costs what renting by the hour does (fraction); infinite if power alone costs the rent.
 
     Above 1 means that owning never pays at that price.
     """

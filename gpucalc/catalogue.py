@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .quantities import DOMAINS, QUANTITIES, check
+from .quantization import format_element_bytes, stored_bits
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -59,6 +60,10 @@ TABLES = {
         ("recipe title frozen_element_bytes weight_element_bytes gradient_element_bytes master_element_bytes "
          "optimizer_element_bytes trains" + _ORIGIN).split(),
         ["note"], {"trains": ["all", "adapters"], **_CONFIDENCE}),
+    "formats": Table(
+        "weight_format",
+        ("weight_format title value_bits block block_bits superblock superblock_bits keep_embeddings" + _ORIGIN).split(),
+        ["note"], _CONFIDENCE),
     "measurements": Table("id", ("id topic subject law inputs value" + _ORIGIN).split(), ["note"], _CONFIDENCE),
 }
 ITEMS = {
@@ -98,6 +103,11 @@ def recipes():
     return _table("recipes").copy()
 
 
+def formats():
+    """All formats of weights, by name; `weight_element_bytes` follows from their bits."""
+    return _table("formats").copy()
+
+
 def measurements():
     """All published measurements, by id."""
     return _table("measurements").copy()
@@ -114,13 +124,22 @@ def link(name):
 
 
 def model(name):
-    """The row of one model."""
+    """The row of one model: its name in data/models.csv, or the path of a Hugging Face config.json."""
+    if str(name).endswith(".json"):
+        from .config import read
+        table = TABLES["models"]
+        return read(name, [column for column in table.columns if column != table.key])
     return _row("models", name)
 
 
 def recipe(name):
     """The row of one training recipe."""
     return _row("recipes", name)
+
+
+def weight_format(name):
+    """The row of one format of weights."""
+    return _row("formats", name)
 
 
 def price_books():
@@ -173,6 +192,9 @@ def _table(name):
     if name == "gpus":
         for row, value in frame["link"].items():
             _check_known(f"{name}.csv", row, "link", value, "links")
+    if name == "formats":
+        bits = stored_bits(**frame[list(stored_bits.arguments)])
+        frame["weight_element_bytes"] = format_element_bytes(bits)
     return frame.set_index(table.key)
 
 

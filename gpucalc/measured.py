@@ -6,7 +6,8 @@ from .explanation import evaluate
 from .law import LAWS
 from .show import number, percent, table
 
-_ROWS = {"model": catalogue.model, "gpu": catalogue.gpu, "recipe": catalogue.recipe, "link": catalogue.link}
+_ROWS = {"model": catalogue.model, "gpu": catalogue.gpu, "recipe": catalogue.recipe, "link": catalogue.link,
+         "weight_format": catalogue.weight_format}
 
 
 def compare(topic):
@@ -23,7 +24,7 @@ def comparison_table(topic, caption):
     frame = compare(topic)
     for column in ("value", "predicted"):
         frame[column] = [number(value, unit) for value, unit in zip(frame[column], frame["unit"])]
-    shown = frame[["subject", "value", "predicted", "error", "source", "note"]]
+    shown = frame[["subject", "value", "predicted", "error", "note", "source"]]
     return table(shown, caption, labels={"value": "published", "note": "why it differs"}, formats={"error": signed_percent})
 
 

@@ -7,9 +7,9 @@ from .law import law, maximum, where
 
 
 @law
-def embedding_params(vocab, hidden, tied_embeddings=0, positions=0):
-    """Input embedding, output head unless tied, and learned positions (count)."""
-    return vocab * hidden * (2 - tied_embeddings) + positions * hidden
+def embedding_params(vocab, hidden, tied_embeddings=0, positions=0, head_bias=0):
+    """Input embedding, output head unless tied, its bias, and learned positions (count)."""
+    return vocab * hidden * (2 - tied_embeddings) + head_bias * vocab + positions * hidden
 
 
 @law
@@ -24,12 +24,14 @@ def attention_params(hidden, heads, kv_heads, head_dim, qkv_bias=0, output_bias=
     """Query, key, value and output projections of one layer (count).
 
     Grouped heads: Ainslie et al. 2023 (arXiv 2305.13245). Latent attention, used where `kv_lora_rank` is above 0:
-    DeepSeek-V2 (arXiv 2405.04434, section 2.1), with one norm vector on each compressed latent.
+    DeepSeek-V2 (arXiv 2405.04434, section 2.1), with one norm vector on each compressed latent. Without `q_lora_rank` the
+    query is not compressed.
     """
     queries, keys = heads * head_dim, kv_heads * head_dim
     grouped = (hidden * (2 * queries + 2 * keys) + qkv_bias * (queries + 2 * keys) + output_bias * hidden
                + qk_norm * 2 * head_dim)
-    query_side = q_lora_rank * (hidden + 1 + heads * (head_dim + rope_head_dim))
+    query = heads * (head_dim + rope_head_dim)
+    query_side = where(q_lora_rank > 0, q_lora_rank * (hidden + 1 + query), hidden * query)
     key_side = hidden * (kv_lora_rank + rope_head_dim) + kv_lora_rank * (1 + heads * (head_dim + value_head_dim))
     latent = query_side + key_side + heads * value_head_dim * hidden
     return where(kv_lora_rank > 0, latent, grouped)

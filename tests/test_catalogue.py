@@ -45,7 +45,8 @@ def refused(book, text):
 
 # The shipped data
 
-@pytest.mark.parametrize("name, least", [("gpus", 35), ("models", 14), ("links", 15), ("recipes", 7), ("measurements", 1)])
+@pytest.mark.parametrize("name, least", [("gpus", 35), ("models", 14), ("links", 15), ("recipes", 7),
+                                          ("formats", 19), ("measurements", 1)])
 def test_shipped_table_is_valid_and_sourced(name, least):
     frame = getattr(catalogue, name)()
     assert len(frame) >= least and frame.index.is_unique
@@ -66,7 +67,7 @@ def test_two_price_books_and_the_newest_is_the_default():
 
 
 def test_every_number_in_a_law_column_is_in_the_vocabulary():
-    numbers = {column for name in ("gpus", "models", "links", "recipes")
+    numbers = {column for name in ("gpus", "models", "links", "recipes", "formats")
                for column in getattr(catalogue, name)().select_dtypes("number").columns}
     assert numbers - set(QUANTITIES) == {"year", "ports", "port_bandwidth"}
 

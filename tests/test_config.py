@@ -1,0 +1,270 @@
+"""A Hugging Face config.json gives the published count to the integer, or an error that names the field."""
+import json
+from pathlib import Path
+
+import pytest
+
+from gpucalc import catalogue, config, kv_cache, model_size
+from gpucalc.explanation import evaluate, explain
+from gpucalc.parameters import check_parameters
+
+CONFIGS = Path(__file__).parent / "configs"
+ORIGIN = ["unit", "source", "date", "confidence", "note"]
+FALCON_40B = (
+    65024 * 8192                                            # one embedding, shared with the output
+    + 60 * (2 * 8192 * 8192 + 2 * 8192 * 512                # 128 query heads and 8 key and value heads of 64
+            + 2 * 8192 * 32768 + 2 * 2 * 8192)              # two LayerNorms of two vectors
+    + 2 * 8192)
+PUBLISHED = {
+    "DeepSeek-V2": 235_741_434_880, "DeepSeek-V2-Lite": 15_706_484_224, "DeepSeek-V3": 671_026_419_200,
+    "Falcon-40B": FALCON_40B, "Falcon-7B": 6_921_720_704, "GPT-2": 124_439_808, "GPT-3-175B": 174_604_259_328,
+    "Gemma-2-9B": 9_241_705_984, "Gemma-2B": 2_506_172_416, "Gemma-7B": 8_537_680_896, "Llama-2-7B": 6_738_415_616,
+    "Llama-3-8B": 8_030_261_248, "Llama-3.1-405B": 405_853_388_800, "Llama-3.2-1B": 1_235_814_400,
+    "Mistral-7B": 7_241_732_096, "Mixtral-8x22B": 140_620_634_112, "Mixtral-8x7B": 46_702_792_704,
+    "OPT-13B": 12_853_473_280, "Phi-2": 2_779_683_840, "Phi-3-mini": 3_821_079_552, "Qwen2.5-7B": 7_615_616_512,
+    "Qwen3-8B": 8_190_735_360, "TinyLlama-1.1B": 1_100_048_384}
+
+
+def path_of(name):
+    return CONFIGS / f"{name}.json"
+
+
+@pytest.fixture
+def changed(tmp_path):
+    """Reads a known config after some of its fields were replaced, or removed where the new value is `...`."""
+    def read(name, **fields):
+        whole = json.loads(path_of(name).read_text()) | fields
+        path = tmp_path / "config.json"
+        path.write_text(json.dumps({field: value for field, value in whole.items() if value is not ...}))
+        return catalogue.model(path)
+    return read
+
+
+def refused(read, *given, **fields):
+    with pytest.raises(ValueError) as error:
+        read(*given, **fields)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+# What a config gives
+
+def test_each_config_is_tested_and_each_family_has_one():
+    assert {path.stem for path in CONFIGS.iterdir()} == set(PUBLISHED)
+    assert {json.loads(path.read_text())["model_type"] for path in CONFIGS.iterdir()} == set(config.FAMILIES)
+
+
+@pytest.mark.parametrize("name, published", PUBLISHED.items())
+def test_published_count(name, published):
+    row = catalogue.model(str(path_of(name)))
+    assert row["params"] == published and type(row["params"]) is int
+    assert evaluate(model_size.params, row.drop("params")) == published
+
+
+@pytest.mark.parametrize("name", sorted(set(PUBLISHED) & set(catalogue.models().index)))
+def test_same_columns_as_the_row_of_the_catalogue(name):
+    row, known = catalogue.model(path_of(name)), catalogue.model(name)
+    assert list(row.index) == list(known.index) and row.dtype == known.dtype
+    if name == "DeepSeek-V3":
+        assert (row["max_context"], known["max_context"]) == (163840, 131072)  # the paper's, lower than the table of positions
+        row["max_context"] = known["max_context"]
+    row, known = row.drop(ORIGIN), known.drop(ORIGIN)
+    assert row.to_dict() == known.to_dict()
+    assert [type(value) for value in row] == [type(value) for value in known]
+
+
+def test_name_and_origin(changed):
+    assert catalogue.model(path_of("OPT-13B")).name == "facebook/opt-13b"
+    row = catalogue.model(path_of("Llama-3-8B"))
+    assert row.name == "Llama-3-8B"
+    assert row[ORIGIN].to_list() == ["count, tokens", "Hugging Face config configs/Llama-3-8B.json", "", "seen", ""]
+    assert catalogue.model(path_of("DeepSeek-V3"))["note"] == "without the multi-token-prediction module"
+    assert changed("Llama-3-8B", _name_or_path=" ").name == "config"
+
+
+@pytest.mark.parametrize("name, expected", [
+    ("Llama-2-7B", 524_288), ("Llama-3-8B", 131_072), ("GPT-3-175B", 4_718_592), ("OPT-13B", 819_200), ("DeepSeek-V3", 70_272)])
+def test_cache_of_one_token(name, expected):
+    assert evaluate(kv_cache.kv_bytes_per_token, catalogue.model(path_of(name))) == expected
+
+
+def test_a_row_explains_and_is_a_parameter():
+    path = str(path_of("Qwen3-8B"))
+    check_parameters({"model": path}, "model")
+    shown = explain(kv_cache.kv_bytes, catalogue.model(path), context=8192, batch=32)
+    assert r"Qwen3\-8B\; Hugging Face config configs\/Qwen3\-8B\.json" in shown._repr_markdown_()
+
+
+def test_active_parameters_of_experts():
+    assert evaluate(model_size.active_params, catalogue.model(path_of("Mixtral-8x7B"))) == 12_879_925_248
+    # DeepSeek-V2 (arXiv 2405.04434): 21 billion of 236 are activated.
+    assert evaluate(model_size.active_params, catalogue.model(path_of("DeepSeek-V2"))) == pytest.approx(21e9, rel=0.02)
+
+
+def test_a_query_that_is_not_compressed():
+    by_hand = 2048 * 16 * (128 + 64) + 2048 * (512 + 64) + 512 + 512 * 16 * (128 + 128) + 16 * 128 * 2048
+    assert evaluate(model_size.attention_params, catalogue.model(path_of("DeepSeek-V2-Lite"))) == by_hand
+
+
+def test_bias_of_the_output_head():
+    row = catalogue.model(path_of("Phi-2"))
+    assert row["head_bias"] == 1
+    assert evaluate(model_size.embedding_params, row) == 2 * 51200 * 2560 + 51200
+
+
+# Fields that change the row
+
+def test_head_dim_given_rules_over_width_by_heads(changed):
+    wide = changed("Llama-3-8B", head_dim=256)
+    assert wide["head_dim"] == 256 and wide["params"] - PUBLISHED["Llama-3-8B"] == 32 * 4096 * 128 * (2 * 32 + 2 * 8)
+    assert changed("Mistral-7B", head_dim=None)["head_dim"] == 128
+    assert changed("Mistral-7B", head_dim=96, hidden_size=4100)["head_dim"] == 96
+
+
+@pytest.mark.parametrize("name", ["Llama-3-8B", "Phi-2", "Phi-3-mini"])
+@pytest.mark.parametrize("absent", [..., None])
+def test_kv_heads_default_to_heads_where_the_class_says_so(changed, name, absent):
+    row = changed(name, num_key_value_heads=absent)
+    assert row["kv_heads"] == row["heads"] == 32 and row["attention"] == "MHA"
+
+
+@pytest.mark.parametrize("name, tied", [
+    ("Llama-3-8B", 0), ("Mistral-7B", 0), ("Mixtral-8x7B", 0), ("Qwen2.5-7B", 0), ("Qwen3-8B", 0), ("Phi-2", 0),
+    ("Phi-3-mini", 0), ("DeepSeek-V2", 0), ("DeepSeek-V3", 0), ("Gemma-2B", 1), ("Gemma-2-9B", 1), ("GPT-2", 1),
+    ("OPT-13B", 1), ("Falcon-7B", 1)])
+def test_tied_embeddings_by_default(changed, name, tied):
+    assert changed(name, tie_word_embeddings=...)["tied_embeddings"] == tied
+    assert changed(name, tie_word_embeddings=not tied)["tied_embeddings"] == 1 - tied
+
+
+@pytest.mark.parametrize("name, fields, expected", [
+    ("Mistral-7B", {"sliding_window": None}, (0, 0)),
+    ("Mixtral-8x7B", {"sliding_window": 4096}, (4096, 32)),
+    ("Mixtral-8x7B", {"sliding_window": ...}, (0, 0)),
+    ("Gemma-2-9B", {"num_hidden_layers": 3}, (4096, 2)),
+    ("Gemma-2-9B", {"num_hidden_layers": 2, "layer_types": ["full_attention", "full_attention"]}, (0, 0)),
+    ("Qwen2.5-7B", {"use_sliding_window": True, "max_window_layers": 20}, (131072, 8)),
+    ("Qwen2.5-7B", {"use_sliding_window": True}, (0, 0)),
+    ("Qwen3-8B", {"use_sliding_window": True, "sliding_window": 4096, "num_hidden_layers": 2,
+                  "layer_types": ["sliding_attention", "full_attention"]}, (4096, 1)),
+    ("Phi-3-mini", {"sliding_window": None}, (0, 0))])
+def test_windows(changed, name, fields, expected):
+    row = changed(name, **fields)
+    assert (row["window"], row["window_layers"]) == expected
+
+
+@pytest.mark.parametrize("name, fields, expected", [
+    ("Llama-3-8B", {"attention_bias": True}, {"qkv_bias": 1, "output_bias": 1, "mlp_bias": 0}),
+    ("Llama-3-8B", {"mlp_bias": True}, {"qkv_bias": 0, "output_bias": 0, "mlp_bias": 1}),
+    ("Gemma-2B", {"attention_bias": True}, {"qkv_bias": 1, "output_bias": 1}),
+    ("OPT-13B", {"enable_bias": False}, {"qkv_bias": 0, "output_bias": 0, "mlp_bias": 0}),
+    ("GPT-2", {"n_inner": 1000}, {"intermediate": 1000}),
+    ("Falcon-7B", {"bias": True, "parallel_attn": False}, {"qkv_bias": 1, "mlp_bias": 1, "norms_per_layer": 2}),
+    ("Falcon-7B", {"multi_query": False}, {"kv_heads": 71, "attention": "MHA"}),
+    ("Falcon-7B", {"num_kv_heads": 71}, {"kv_heads": 1, "attention": "MQA"}),
+    ("Falcon-40B", {}, {"kv_heads": 8, "norms_per_layer": 2}),
+    ("Falcon-40B", {"num_ln_in_parallel_attn": 1, "ffn_hidden_size": 16384}, {"norms_per_layer": 1, "intermediate": 16384}),
+    ("DeepSeek-V3", {"first_k_dense_replace": 0}, {"moe_layers": 61}),
+])
+def test_a_field_sets_its_columns(changed, name, fields, expected):
+    assert changed(name, **fields)[list(expected)].to_dict() == expected
+
+
+# Configs that are refused
+
+@pytest.mark.parametrize("name, fields, expected", [
+    ("Llama-3-8B", {"num_key_value_heads": 5}, "num_key_value_heads: 5; allowed: a divisor of num_attention_heads, 32"),
+    ("Llama-3-8B", {"num_key_value_heads": 64}, "num_key_value_heads: 64; allowed: a divisor of num_attention_heads, 32"),
+    ("Llama-3-8B", {"num_key_value_heads": 0}, "num_key_value_heads: 0; allowed: a whole number of at least 1"),
+    ("Llama-3-8B", {"num_attention_heads": 24}, "num_attention_heads: 24; allowed: a divisor of hidden_size, 4096"),
+    ("Llama-3-8B", {"num_attention_heads": 4096}, "num_attention_heads: 4096; allowed: heads of an even size, not 1"),
+    ("Llama-3-8B", {"head_dim": 127}, "head_dim: 127; allowed: heads of an even size, not 127: positions are rotary"),
+    ("Llama-3-8B", {"head_dim": 0}, "head_dim: 0; allowed: a whole number of at least 1"),
+    ("Llama-3-8B", {"hidden_size": -4096}, "hidden_size: -4096; allowed: a whole number of at least 1"),
+    ("Llama-3-8B", {"num_hidden_layers": 0}, "num_hidden_layers: 0; allowed: a whole number of at least 1"),
+    ("Llama-3-8B", {"num_hidden_layers": 32.5}, "num_hidden_layers: 32.5; allowed: a whole number of at least 1"),
+    ("Llama-3-8B", {"num_hidden_layers": True}, "num_hidden_layers: true; allowed: a whole number of at least 1"),
+    ("Llama-3-8B", {"vocab_size": ...}, "vocab_size: missing; allowed: a whole number of at least 1"),
+    ("Llama-3-8B", {"vocab_size": None}, "vocab_size: null; allowed: a whole number of at least 1"),
+    ("Llama-3-8B", {"vocab_size": "128256"}, 'vocab_size: "128256"; allowed: a whole number of at least 1'),
+    ("Llama-3-8B", {"vocab_size": float("nan")}, "vocab_size: NaN; allowed: a whole number of at least 1"),
+    ("Llama-3-8B", {"intermediate_size": [14336]}, "intermediate_size: [14336]; allowed: a whole number of at least 1"),
+    ("Llama-3-8B", {"max_position_embeddings": ...}, "max_position_embeddings: missing; allowed: a whole number"),
+    ("Llama-3-8B", {"tie_word_embeddings": "no"}, 'tie_word_embeddings: "no"; allowed: true or false'),
+    ("Llama-3-8B", {"attention_bias": 0}, "attention_bias: 0; allowed: true or false"),
+    ("Llama-3-8B", {"mlp_bias": None}, "mlp_bias: null; allowed: true or false"),
+    ("Llama-3-8B", {"model_type": "bert"}, 'model_type: "bert"; allowed: deepseek_v2, deepseek_v3, falcon, gemma,'),
+    ("Llama-3-8B", {"model_type": "qwen2_moe"}, 'model_type: "qwen2_moe"; allowed: deepseek_v2,'),
+    ("Llama-3-8B", {"model_type": ...}, "model_type: missing; allowed: deepseek_v2, deepseek_v3"),
+    ("Llama-3-8B", {"model_type": ["llama"]}, 'model_type: ["llama"]; allowed: deepseek_v2'),
+    ("Llama-3-8B", {"architectures": ["LlamaForSequenceClassification"]},
+     'architectures: ["LlamaForSequenceClassification"]; allowed: a list of classes that end in ForCausalLM or LMHeadModel'),
+    ("Llama-3-8B", {"architectures": "LlamaForCausalLM"}, 'architectures: "LlamaForCausalLM"; allowed: a list of classes'),
+    ("Llama-3-8B", {"num_local_experts": 8}, "num_local_experts: 8; allowed: none for llama, which does not have it"),
+    ("Llama-3-8B", {"kv_lora_rank": 512}, "kv_lora_rank: 512; allowed: none for llama"),
+    ("Llama-3-8B", {"sliding_window": 4096}, "sliding_window: 4096; allowed: none for llama"),
+    ("Llama-3-8B", {"pruned_heads": {"0": [1]}}, 'pruned_heads: {"0": [1]}; allowed: none for llama'),
+    ("Mistral-7B", {"num_key_value_heads": ...}, "num_key_value_heads: missing; allowed: a whole number of at least 1"),
+    ("Mistral-7B", {"sliding_window": ...}, "sliding_window: missing; allowed: a whole number of at least 1 or null"),
+    ("Mistral-7B", {"sliding_window": 0}, "sliding_window: 0; allowed: a whole number of at least 1 or null"),
+    ("Mixtral-8x7B", {"num_experts_per_tok": 9}, "num_experts_per_tok: 9; allowed: a whole number from 1 to 8"),
+    ("Mixtral-8x7B", {"num_local_experts": ...}, "num_local_experts: missing; allowed: a whole number of at least 1"),
+    ("Mixtral-8x7B", {"mlp_only_layers": [0]}, "mlp_only_layers: [0]; allowed: none for mixtral"),
+    ("Mixtral-8x7B", {"n_shared_experts": 1}, "n_shared_experts: 1; allowed: none for mixtral"),
+    ("Qwen2.5-7B", {"use_sliding_window": True, "sliding_window": None}, "sliding_window: null; allowed: a whole number"),
+    ("Qwen2.5-7B", {"use_sliding_window": True, "max_window_layers": ...}, "max_window_layers: missing; allowed: a whole number"),
+    ("Qwen2.5-7B", {"num_hidden_layers": 1, "layer_types": ["sliding_attention"]},
+     'layer_types: ["sliding_attention"]; allowed: a list of 1, each full_attention'),
+    ("Qwen3-8B", {"head_dim": ...}, "head_dim: missing; allowed: a whole number of at least 1"),
+    ("Gemma-2B", {"head_dim": None}, "head_dim: null; allowed: a whole number of at least 1"),
+    ("Gemma-2-9B", {"layer_types": ["full_attention"]},
+     'layer_types: ["full_attention"]; allowed: a list of 42, each full_attention or sliding_attention'),
+    ("Gemma-2-9B", {"layer_types": "sliding"}, 'layer_types: "sliding"; allowed: a list of 42'),
+    ("GPT-2", {"n_head": 7}, "n_head: 7; allowed: a divisor of n_embd, 768"),
+    ("GPT-2", {"add_cross_attention": True}, "add_cross_attention: true; allowed: none for gpt2"),
+    ("GPT-2", {"n_inner": 0}, "n_inner: 0; allowed: a whole number of at least 1 or null"),
+    ("OPT-13B", {"word_embed_proj_dim": 512}, "word_embed_proj_dim: 512; allowed: 5120"),
+    ("OPT-13B", {"do_layer_norm_before": False}, "do_layer_norm_before: false; allowed: true"),
+    ("Falcon-7B", {"multi_query": ...}, "multi_query: missing; allowed: true or false"),
+    ("Falcon-7B", {"multi_query": False, "num_kv_heads": 8}, "num_kv_heads: 8; allowed: 71, null"),
+    ("Falcon-40B", {"num_kv_heads": 6}, "num_kv_heads: 6; allowed: a divisor of num_attention_heads, 128"),
+    ("Falcon-40B", {"num_ln_in_parallel_attn": 3}, "num_ln_in_parallel_attn: 3; allowed: a whole number from 1 to 2 or null"),
+    ("Phi-2", {"qk_layernorm": True}, "qk_layernorm: true; allowed: none for phi"),
+    ("Phi-2", {"intermediate_size": "wide"}, 'intermediate_size: "wide"; allowed: a whole number'),
+    ("DeepSeek-V3", {"qk_rope_head_dim": 63}, "qk_rope_head_dim: 63; allowed: an even number: positions are rotary"),
+    ("DeepSeek-V3", {"kv_lora_rank": 0}, "kv_lora_rank: 0; allowed: a whole number of at least 1"),
+    ("DeepSeek-V3", {"q_lora_rank": ...}, "q_lora_rank: missing; allowed: a whole number of at least 1 or null"),
+    ("DeepSeek-V3", {"first_k_dense_replace": 61}, "first_k_dense_replace: 61; allowed: a whole number from 0 to 60"),
+    ("DeepSeek-V3", {"num_experts_per_tok": 257}, "num_experts_per_tok: 257; allowed: a whole number from 1 to 256"),
+    ("DeepSeek-V3", {"moe_layer_freq": 2}, "moe_layer_freq: 2; allowed: 1"),
+    ("DeepSeek-V3", {"attention_bias": True}, "attention_bias: true; allowed: none for deepseek_v3"),
+    ("DeepSeek-V3", {"num_key_value_heads": 8}, "num_key_value_heads: 8; allowed: 128, null"),
+    ("DeepSeek-V3", {"topk_method": "greedy"}, 'topk_method: "greedy"; allowed: noaux_tc'),
+    ("DeepSeek-V2", {"n_routed_experts": None}, "n_routed_experts: null; allowed: a whole number of at least 1"),
+])
+def test_a_malformed_config_is_refused_by_field(changed, name, fields, expected):
+    assert refused(changed, name, **fields).startswith(f"config.json, field {expected}")
+
+
+@pytest.mark.parametrize("content, expected", [
+    (b"", "config.json: Expecting value: line 1 column 1 (char 0); allowed: a JSON object of fields"),
+    (b"{'model_type': 'llama'}", "config.json: Expecting property name enclosed in double quotes: line 1 column 2"),
+    (b'{"model_type": "llama"', "config.json: Expecting ',' delimiter"),
+    (b'["llama"]', "config.json: a JSON list; allowed: an object of fields, such as model_type"),
+    (b"null", "config.json: a JSON NoneType; allowed: an object of fields"),
+    (b"{}", "config.json, field model_type: missing; allowed: deepseek_v2"),
+    (b'{"model_type": "llama", "vocab_size": 1, "vocab_size": 2}', "config.json, field vocab_size: there twice; allowed: each once"),
+    (b'{"model_type": "ll\xe4ma"}', "config.json: not UTF-8 text; allowed: JSON"),
+    (b"[" * 100_000, "config.json: maximum recursion depth exceeded"),
+])
+def test_a_file_that_is_no_config_is_refused(tmp_path, content, expected):
+    path = tmp_path / "config.json"
+    path.write_bytes(content)
+    assert refused(catalogue.model, str(path)).startswith(expected)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    assert refused(catalogue.model, "nowhere/config.json") == "nowhere/config.json: No such file or directory"
+    assert refused(check_parameters, {"model": "nowhere/config.json"}, "model").startswith("parameter model: nowhere/config.json")
+    (tmp_path / "folder.json").mkdir()
+    assert refused(catalogue.model, tmp_path / "folder.json") == f"{tmp_path}/folder.json: Is a directory"

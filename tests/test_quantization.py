@@ -1,0 +1,162 @@
+"""Stored bits and sizes against hand calculations: the arithmetic stands in each test, written out without the laws."""
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpucalc import catalogue
+from gpucalc import kv_cache as kv
+from gpucalc import quantization as qn
+from gpucalc.explanation import evaluate
+from gpucalc.measured import compare
+
+LLAMA_3_8B, LLAMA_3_70B = catalogue.model("Llama-3-8B"), catalogue.model("Llama-3-70B")
+H100 = catalogue.gpu("H100 SXM 80GB")
+blocks, scales = st.integers(1, 10_000), st.integers(0, 64)
+
+
+@pytest.mark.parametrize(("name", "bits"), [
+    ("FP32", 32), ("TF32", 32), ("BF16", 16), ("FP16", 16),
+    ("FP8", 8 + 32 / 4096**2), ("INT8", 8 + 32 / 4096), ("NF4", 4.5), ("NF4-DQ", 4 + 8 / 64 + 32 / 16_384),
+    ("INT4-g128", 4.15625), ("INT4-g32", 4.625), ("MXFP4", 4.25), ("NVFP4", 4.5 + 32 / 4096**2),
+    ("Q8_0", 8.5), ("Q6_K", 6.5625), ("Q5_K", 5.5), ("Q4_K", 4.5), ("Q4_0", 4.5), ("Q3_K", 3.4375), ("Q2_K", 2.625)])
+def test_bits_of_every_format(name, bits):
+    row = catalogue.weight_format(name)
+    assert evaluate(qn.stored_bits, row) == bits
+    assert evaluate(qn.format_element_bytes, row) == row["weight_element_bytes"] == bits / 8
+
+
+def test_every_format_is_checked_here():
+    assert len(catalogue.formats()) == 19
+    assert (catalogue.formats()["weight_element_bytes"] > 0.3).all()
+
+
+@pytest.mark.parametrize(("name", "parts", "weights"), [
+    # Bytes of a block as llama.cpp lays it out (ggml-common.h): values, scales of the blocks, FP16 scales of the whole.
+    ("Q8_0", (32, 2), 32), ("Q4_0", (16, 2), 32), ("Q2_K", (64, 16, 4), 256), ("Q3_K", (32 + 64, 12, 2), 256),
+    ("Q4_K", (128, 12, 4), 256), ("Q5_K", (32 + 128, 12, 4), 256), ("Q6_K", (128 + 64, 16, 2), 256), ("MXFP4", (16, 1), 32)])
+def test_bytes_of_a_block(name, parts, weights):
+    assert catalogue.weight_format(name)["weight_element_bytes"] * weights == sum(parts)
+
+
+def test_double_quantization_is_that_of_the_recipe():
+    assert catalogue.weight_format("NF4-DQ")["weight_element_bytes"] == catalogue.recipe("qlora")["frozen_element_bytes"]
+
+
+def test_each_level_of_scales_is_shared():
+    assert qn.stored_bits(4) == 4
+    assert qn.stored_bits(4, 32, 16) == 4 + 16 / 32
+    assert qn.stored_bits(4, 32, 16, 256, 32) == 4 + 16 / 32 + 32 / 256
+    assert qn.format_element_bytes(4.5) == 0.5625
+
+
+def test_a_format_gives_the_weights_of_the_other_pages():
+    # 8,030,261,248 parameters of 6.5625 bits.
+    assert evaluate(kv.weight_bytes, LLAMA_3_8B, catalogue.weight_format("Q6_K")) == 8_030_261_248 * 6.5625 / 8
+    assert evaluate(kv.weight_bytes, LLAMA_3_8B, catalogue.weight_format("BF16")) == 16_060_522_496
+    column = evaluate(kv.weight_bytes, LLAMA_3_8B, catalogue.formats())
+    assert column["FP32"] == 2 * column["BF16"] == 32_121_044_992
+
+
+def test_embeddings_and_head_stay_in_16_bits():
+    # Two tables of 128,256 * 8,192 = 1,050,673,152 each stay; 70,553,706,496 - 2,101,346,304 are quantized.
+    int4 = catalogue.weight_format("INT4-g128")
+    assert evaluate(qn.quantized_params, LLAMA_3_70B, int4) == 68_452_360_192
+    assert evaluate(qn.quantized_params, LLAMA_3_70B, catalogue.weight_format("Q4_K")) == 70_553_706_496
+    in_format, rest = 68_452_360_192 * 4.15625 / 8, 2_101_346_304 * 2
+    assert evaluate(qn.quantized_weight_bytes, LLAMA_3_70B, int4) == in_format + rest == 39_765_832_864
+    assert evaluate(qn.quantized_weight_bytes, LLAMA_3_70B, int4, kept_element_bytes=1) == in_format + rest / 2
+
+
+def test_all_is_quantized_unless_said():
+    assert qn.quantized_params(100, 10) == 100
+    assert qn.quantized_params(100, 10, 1) == 90
+    assert qn.quantized_weight_bytes(100, 90, 0.5) == 45 + 20
+
+
+def test_tied_embeddings_are_kept_once():
+    # Llama-3.2-1B: 1,235,814,400 parameters, of which 128,256 * 2,048 = 262,668,288 are one shared table.
+    small = catalogue.model("Llama-3.2-1B")
+    assert evaluate(qn.quantized_params, small, catalogue.weight_format("NF4")) == 1_235_814_400 - 262_668_288
+    assert evaluate(qn.quantized_weight_bytes, small, catalogue.weight_format("NF4")) == 973_146_112 * 0.5625 + 262_668_288 * 2
+
+
+def test_weights_and_cache_on_one_gpu():
+    # 39.8 GB of weights and 8 * 8,192 tokens of 327,680 B; in BF16 the weights alone take 141 GB of the 77 GB usable.
+    need = evaluate(qn.serving_bytes, LLAMA_3_70B, catalogue.weight_format("INT4-g128"), context=8192, batch=8)
+    assert need == 39_765_832_864 + 8 * 8192 * 327_680 == 61_240_669_344
+    assert need < 81_559 * 2**20 * 0.9 < 141_107_412_992
+
+
+def test_bits_a_weight_may_take():
+    # 100 GB, of which 20 GB are cache, for 40 billion parameters: 2 B, so 16 bits.
+    assert qn.affordable_bits(40e9, 20e9, 100e9) == 16
+    assert qn.affordable_bits(40e9, 100e9, 100e9) == qn.affordable_bits(40e9, 200e9, 100e9) == 0
+    expected = (81_559 * 2**20 * 0.9 - 8 * 8192 * 327_680) * 8 / 70_553_706_496
+    assert evaluate(qn.affordable_bits, LLAMA_3_70B, H100, context=8192, batch=8) == pytest.approx(expected, rel=1e-12)
+    assert 6.2 < expected < 6.3
+
+
+@given(st.integers(1, 16), blocks, scales, blocks, scales)
+def test_scales_only_add_and_wider_sharing_never_does(value, block, block_bits, superblock, superblock_bits):
+    stored = qn.stored_bits(value, block, block_bits, superblock, superblock_bits)
+    assert value <= stored
+    assert qn.stored_bits(value, 2 * block, block_bits, 2 * superblock, superblock_bits) <= stored
+    assert qn.stored_bits(value, block, 2 * block_bits, superblock, 2 * superblock_bits) == pytest.approx(2 * stored - value)
+
+
+@given(st.integers(1, 10**12), st.data(), st.floats(0.1, 4), st.floats(0.1, 4))
+def test_the_two_parts_make_the_whole(params, data, narrow, wide):
+    quantized = data.draw(st.integers(1, params))
+    total = qn.quantized_weight_bytes(params, quantized, narrow, wide)
+    assert total == pytest.approx(quantized * narrow + (params - quantized) * wide)
+    assert params * min(narrow, wide) * (1 - 1e-12) <= total <= params * max(narrow, wide) * (1 + 1e-12)
+
+
+@given(st.integers(10**6, 10**12), st.floats(1, 1e12), st.floats(1, 1e12))
+def test_what_may_be_afforded_fits_exactly(params, cache, usable):
+    most = qn.affordable_bits(params, cache, usable)
+    if most > 0:
+        assert qn.serving_bytes(params * qn.format_element_bytes(most), cache) == pytest.approx(usable)
+
+
+def test_published_sizes():
+    # Files within 0.2 % where every tensor's format is known; mixes taken for their main format, and processes, below.
+    error = compare("quantization")["error"]
+    rough = ["gguf-8b-q4-k-m-as-q4-k", "gguf-8b-q2-k", "exllama-7b", "exllama-13b"]
+    assert len(error) >= 14 and (error.drop(rough).abs() < 0.002).all()
+    assert error["gguf-8b-q4-k-m-as-q4-k"] == pytest.approx(-0.081, abs=0.001)
+    assert error["gguf-8b-q2-k"] == pytest.approx(-0.168, abs=0.001)
+    assert error[["exllama-7b", "exllama-13b"]].between(-0.12, -0.05).all()
+
+
+def test_tensors_of_a_mix():
+    # Q4_K_M in llama.cpp keeps in Q6_K the head and, in an eighth of the layers at each end and every third between, the
+    # value and down projections: 16 of 32 layers.
+    layers = [layer for layer in range(32) if layer < 4 or layer >= 28 or (layer - 4) % 3 == 2]
+    wider = 128_256 * 4096 + len(layers) * (4096 * 1024 + 4096 * 14_336)
+    assert (len(layers), wider) == (16, 1_531_969_536)
+    mixed = qn.quantized_weight_bytes(8_030_261_248, 8_030_261_248 - wider, 4.5 / 8, 6.5625 / 8)
+    assert mixed == (8_030_261_248 - wider) * 4.5 / 8 + wider * 6.5625 / 8
+    # llama.cpp prints 4.8944 bits a weight for it.
+    assert mixed * 8 / 8_030_261_248 == pytest.approx(4.8944, rel=5e-4)
+
+
+@pytest.mark.parametrize(("name", "value", "allowed"), [
+    ("value_bits", 0, "a whole number of at least 1"), ("block", 0, "a whole number of at least 1"),
+    ("block_bits", -1, "a whole number of at least 0"), ("superblock", 2.5, "a whole number of at least 1"),
+    ("superblock_bits", float("nan"), "a whole number of at least 0")])
+def test_bad_bits_are_refused_by_name(name, value, allowed):
+    with pytest.raises(ValueError, match=rf"{name} .* is {value}; allowed: {allowed}"):
+        qn.stored_bits(**{"value_bits": 4, name: value})
+
+
+def test_bad_sizes_are_refused_by_name():
+    with pytest.raises(ValueError, match="kept_element_bytes .* is 0; allowed: a number above 0"):
+        qn.quantized_weight_bytes(100, 50, 0.5, 0)
+    with pytest.raises(ValueError, match="keep_embeddings .* is 2; allowed: 0 or 1"):
+        qn.quantized_params(100, 10, 2)
+
+
+def test_an_unknown_format_suggests_close_ones():
+    with pytest.raises(ValueError, match=r"data/formats.csv has no weight_format 'Q4'; close: Q4_K, Q4_0"):
+        catalogue.weight_format("Q4")
