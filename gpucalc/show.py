@@ -116,7 +116,8 @@ def _cell(name, value, formats):
     if value is None or value != value:
         return "<td>–</td>"
     if isinstance(value, str):
-        return f"<td>{html.escape(value)}</td>"
+        width = "short" if len(value) <= 20 else "long" if len(value) > 40 else "middling"
+        return f'<td class="{width}">{html.escape(value)}</td>'
     show = formats.get(name) or (lambda plain: quantity(name, plain) if name in QUANTITIES else number(plain))
     return f'<td class="number" data-value="{float(value):.17g}">{html.escape(show(value))}</td>'
 
