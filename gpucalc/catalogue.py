@@ -142,6 +142,10 @@ def weight_format(name):
     return _row("formats", name)
 
 
+# What a parameter or a measurement may name, and how its row is found.
+ROWS = {"model": model, "gpu": gpu, "link": link, "recipe": recipe, "weight_format": weight_format}
+
+
 def price_books():
     """Paths of the project's price books, the newest last."""
     return sorted((DATA / "prices").glob("*.csv"))

@@ -4,13 +4,11 @@ from numbers import Real
 
 import altair
 
-from .explanation import evaluate, inputs_of, uses
+from .explanation import explain, uses
 from .quantities import QUANTITIES
-from .show import unit_symbol
+from .show import takes_prefix, unit_symbol
 
 MIME = "application/vnd.vegalite.v6+json"
-_AXIS = {"byte": ("'B'", ".3~s"), "byte/second": ("'B/s'", ".3~s"), "FLOP/second": ("'FLOP/s'", ".3~s"),
-         "FLOP": ("'FLOP'", ".3~s"), "second": ("'s'", ".3~s")}
 
 
 def slider_chart(lines, x, values, sliders, alt, y_title, given=None, log_x=False, log_y=False):
@@ -25,9 +23,9 @@ def slider_chart(lines, x, values, sliders, alt, y_title, given=None, log_x=Fals
     calculations, checks, layers = {}, [], []
     for position, (label, (law, *rows)) in enumerate(lines.items()):
         field = f"{law.__name__}_{position}"
-        wanted = uses(law, *rows, **moving)
-        calculations[field] = expression(evaluate(law, *rows, **wanted))
-        fixed = {name: float(value) for name, value in inputs_of(law, *rows, **wanted).items() if isinstance(value, Real)}
+        line = explain(law, *rows, **uses(law, *rows, **moving))
+        calculations[field] = expression(line.value)
+        fixed = {used.name: float(used.value) for used in line.inputs if isinstance(used.value, Real)}
         checks.append({"field": field, "law": law.__name__, "given": fixed})
         layers.append(altair.Chart().mark_line(strokeWidth=2.5).encode(
             x=axis(altair.X, x, x, QUANTITIES[x].meaning, log_x),
@@ -46,9 +44,13 @@ def finish(chart, alt, check=None):
 
 
 def axis(channel, field, name, title, log=False):
-    """The encoding of a field as the quantity `name`, with its unit on the ticks; a log axis labels 1, 2 and 5 of each decade, or 1 of many."""
-    suffix, form = _AXIS.get(QUANTITIES[name].unit, ("''", ",~r"))
-    label = f"replace(format(datum.value, '{form}'), regexp('([a-zA-Zµ]?)$'), ' $1') + {suffix}"
+    """The encoding of a field as the quantity `name`, with its unit on the ticks.
+
+    A log axis labels 1, 2 and 5 of each decade, or 1 where there are many decades.
+    """
+    unit = QUANTITIES[name].unit
+    suffix, form = (unit_symbol(unit), ".3~s") if takes_prefix(unit) else ("", ",~r")
+    label = f"replace(format(datum.value, '{form}'), regexp('([a-zA-Zµ]?)$'), ' $1') + '{suffix}'"
     if log:
         ends = f"domain('{'x' if channel is altair.X else 'y'}')"
         exponent = "(log(datum.value) / LN10)"

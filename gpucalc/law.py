@@ -35,9 +35,7 @@ def law(function):
 
     @functools.wraps(function)
     def checked(*args, **kwargs):
-        for name, value in zip(arguments, args):
-            check(name, value, function.__name__)
-        for name, value in kwargs.items():
+        for name, value in (*zip(arguments, args), *kwargs.items()):
             if name in arguments:
                 check(name, value, function.__name__)
         return function(*map(_wide, args), **{name: _wide(value) for name, value in kwargs.items()})

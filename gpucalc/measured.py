@@ -6,9 +6,6 @@ from .explanation import evaluate
 from .law import LAWS
 from .show import number, percent, table
 
-_ROWS = {"model": catalogue.model, "gpu": catalogue.gpu, "recipe": catalogue.recipe, "link": catalogue.link,
-         "weight_format": catalogue.weight_format}
-
 
 def compare(topic):
     """A topic's published figures beside the law's, with the signed error (predicted over published, less 1)."""
@@ -35,5 +32,5 @@ def signed_percent(error):
 
 def _predict(row):
     inputs = json.loads(row["inputs"])
-    rows = [find(inputs.pop(kind)) for kind, find in _ROWS.items() if kind in inputs]
+    rows = [find(inputs.pop(kind)) for kind, find in catalogue.ROWS.items() if kind in inputs]
     return float(evaluate(LAWS[row["law"]], *rows, **inputs))

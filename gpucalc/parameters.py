@@ -3,8 +3,6 @@ from . import catalogue
 from .quantities import QUANTITIES, check
 
 _CHOICES = {"term": catalogue.ITEMS["rent"].terms}
-_ROWS = {"model": catalogue.model, "gpu": catalogue.gpu, "link": catalogue.link, "recipe": catalogue.recipe,
-         "weight_format": catalogue.weight_format}
 
 
 def check_parameters(namespace, *names, optional=()):
@@ -36,8 +34,8 @@ def _check(name, value):
         raise ValueError(f"parameter {name}: {value!r} is not text")
     elif name in _CHOICES and value not in _CHOICES[name]:
         raise ValueError(f"parameter {name}: {value!r}; allowed: {', '.join(_CHOICES[name])}")
-    elif name in _ROWS:
+    elif name in catalogue.ROWS:
         try:
-            _ROWS[name](value)
+            catalogue.ROWS[name](value)
         except ValueError as error:
             raise ValueError(f"parameter {name}: {error}") from None

@@ -45,6 +45,11 @@ def seconds(value):
             return f"{three_figures(value / scale)} {unit}"
 
 
+def takes_prefix(unit):
+    """Whether values in the unit are printed with an SI prefix."""
+    return unit in _PREFIXED or unit == "second"
+
+
 def unit_symbol(unit):
     """The unit as it is printed, without prefix: `byte/second` is B/s, a count is nothing."""
     return {**_PREFIXED, **_PLAIN, "second": "s"}[unit]
