@@ -18,6 +18,8 @@ LOGGER = logging.getLogger(__name__)
 PAGE_FIXES = {
     # The style sheet draws icons from a web font; this script is a second copy, of 1.5 MB.
     r'<script defer src="[^"]*fontawesome\.js[^"]*"></script>': "",
+    # The search page has these itself; elsewhere they serve a search as you type, which is off.
+    r'(name="docsearch:version"[^>]*>)\s*(<script src="[^"]*(searchtools|language_data|searchindex)\.js"></script>\s*){3}': r"\1",
     # Accessible names that differ from the visible ones, and a sidebar outside every landmark.
     r'<summary aria-label="Toggle hidden content">': "<summary>",
     r'(<button class="btn search-button-field [^"]*") title="Search" aria-label="Search"': r"\1",
