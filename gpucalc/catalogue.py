@@ -52,19 +52,22 @@ TABLES = {
         "model",
         ("model family attention params layers hidden heads kv_heads head_dim intermediate vocab tied_embeddings gated_mlp "
          "positions norms_per_layer norm_vectors qk_norm qkv_bias output_bias mlp_bias moe_layers experts experts_per_token "
-         "shared_experts expert_intermediate router_bias q_lora_rank kv_lora_rank rope_head_dim value_head_dim window "
+         "shared_experts shared_gate expert_intermediate router_bias q_lora_rank kv_lora_rank rope_head_dim value_head_dim window "
          "window_layers max_context" + _ORIGIN).split(),
         ["note"], {"family": ["dense", "MoE"], "attention": ["MHA", "GQA", "MQA", "MLA"], **_CONFIDENCE}),
     "recipes": Table(
         "recipe",
-        ("recipe title frozen_element_bytes weight_element_bytes gradient_element_bytes master_element_bytes "
-         "optimizer_element_bytes trains" + _ORIGIN).split(),
-        ["note"], {"trains": ["all", "adapters"], **_CONFIDENCE}),
+        ("recipe title frozen_element_bytes kept_element_bytes weight_element_bytes gradient_element_bytes "
+         "master_element_bytes optimizer_element_bytes embedding_optimizer_element_bytes factored_element_bytes lora_rank "
+         "adapt_query adapt_key adapt_value adapt_output adapt_mlp" + _ORIGIN).split(),
+        ["note"], _CONFIDENCE),
     "formats": Table(
         "weight_format",
         ("weight_format title value_bits block block_bits superblock superblock_bits keep_embeddings" + _ORIGIN).split(),
         ["note"], _CONFIDENCE),
-    "measurements": Table("id", ("id topic subject law inputs value" + _ORIGIN).split(), ["note"], _CONFIDENCE),
+    "measurements": Table(
+        "id", ("id topic family kind subject law inputs value" + _ORIGIN).split(),
+        ["note"], {"kind": ["computed", "measured"], **_CONFIDENCE}),
 }
 ITEMS = {
     "rent": Item("USD/h", "usd_per_hour", ["on-demand", "spot", "reserved-1y", "reserved-3y", "marketplace"]),
@@ -109,7 +112,7 @@ def formats():
 
 
 def measurements():
-    """All published measurements, by id."""
+    """All published figures that a law predicts, by id."""
     return _table("measurements").copy()
 
 

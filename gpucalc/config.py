@@ -231,6 +231,29 @@ def _qwen3(c):
     return dict(_gated(c, default_head=False), **_biased(c), **_upper_windowed(c), qk_norm=1)
 
 
+def _qwen_experts(c, dense):
+    """Every so many layers have experts, but for those named as dense."""
+    layers, experts = c.count("num_hidden_layers"), c.count("num_experts")
+    step, plain = c.count("decoder_sparse_step", missing=1), c.get("mlp_only_layers", []) or []
+    if not isinstance(plain, list) or any(type(each) is not int or not 0 <= each < layers for each in plain):
+        raise c.bad("mlp_only_layers", f"a list of layers from 0 to {layers - 1}")
+    sparse = [layer for layer in range(layers) if (layer + 1) % step == 0 and layer not in plain]
+    return dense | dict(moe_layers=len(sparse), experts=experts, expert_intermediate=c.count("moe_intermediate_size"),
+                        experts_per_token=c.count("num_experts_per_tok", most=experts))
+
+
+def _qwen2_moe(c):
+    """One wide shared expert, counted as several of the routed width, behind a gate of its own."""
+    shared, rest = divmod(c.count("shared_expert_intermediate_size"), c.count("moe_intermediate_size"))
+    if rest:
+        raise c.bad("shared_expert_intermediate_size", f"a multiple of moe_intermediate_size, {c.count('moe_intermediate_size')}")
+    return _qwen_experts(c, dict(_qwen2(c), shared_experts=shared, shared_gate=1))
+
+
+def _qwen3_moe(c):
+    return _qwen_experts(c, _qwen3(c))
+
+
 def _gemma(c):
     return dict(_gated(c, tied=True, default_head=False), **_biased(c))
 
@@ -318,4 +341,4 @@ def _deepseek_v3(c):
 
 FAMILIES = {"deepseek_v2": _deepseek_v2, "deepseek_v3": _deepseek_v3, "falcon": _falcon, "gemma": _gemma, "gemma2": _gemma2,
             "gpt2": _gpt2, "llama": _llama, "mistral": _mistral, "mixtral": _mixtral, "opt": _opt, "phi": _phi, "phi3": _phi3,
-            "qwen2": _qwen2, "qwen3": _qwen3}
+            "qwen2": _qwen2, "qwen2_moe": _qwen2_moe, "qwen3": _qwen3, "qwen3_moe": _qwen3_moe}

@@ -2,8 +2,8 @@
 import re
 from typing import NamedTuple
 
-from .law import LAWS
-from .quantities import COUNT0, FLAG, LEVEL2, LEVEL3, QUANTITIES
+from .law import LAWS, wide
+from .quantities import COUNT0, FLAG, LEVEL2, LEVEL3, QUANTITIES, check
 from .show import markdown, number
 
 SWITCHES = (FLAG, LEVEL2, LEVEL3)
@@ -30,7 +30,7 @@ class Step(NamedTuple):
 def uses(law, *rows, **inputs):
     """Those of `inputs` that the law, or a law it needs, takes from them."""
     used = {}
-    _apply(law, rows, inputs, [], used)
+    _apply(law, [_as_mapping(row) for row in rows], inputs, {}, used)
     return {name: value for name, value in inputs.items() if name in used}
 
 
@@ -75,11 +75,15 @@ class Markdown:
 
 
 class Explanation:
-    """A figure and how it came about; `value` is the number, `steps` the laws in order, `inputs` what they were given."""
+    """A figure and how it came about.
+
+    `value` is the number, `steps` the laws in order, `terms` their values by name, `inputs` what they were given.
+    """
 
     def __init__(self, steps, inputs):
         self.steps, self.inputs = steps, inputs
         self.value = steps[-1].value
+        self.terms = {step.law: step.value for step in steps}
 
     def _repr_markdown_(self):
         equations = "\n\n".join(_equation(step) for step in reversed(self.steps))
@@ -92,47 +96,52 @@ class Explanation:
 
 
 def _trace(law, rows, inputs):
-    steps, used = [], {}
-    _apply(law, rows, inputs, steps, used)
+    steps, used = {}, {}
+    _apply(law, [_as_mapping(row) for row in rows], inputs, steps, used)
     unused = [name for name in inputs if name not in used]
     if unused:
         raise ValueError(f"{law.__name__} does not use {', '.join(unused)}; it takes {', '.join(used)}")
-    return steps, list(used.values())
+    return list(steps.values()), list(used.values())
+
+
+def _as_mapping(row):
+    """The row's values, its label and its origin; looking up a name in a dict is far faster than in a pandas row."""
+    return dict(row), getattr(row, "name", None)
 
 
 def _apply(law, rows, inputs, steps, used):
+    """Apply the law's formula; each value is checked once, where it comes in."""
     arguments = {name: _argument(law, name, rows, inputs, steps, used) for name in law.arguments}
-    value = law(**arguments)
-    steps.append(Step(law.__name__, arguments, value))
+    value = law.formula(**arguments)
+    steps[law.__name__] = Step(law.__name__, arguments, value)
     return value
 
 
 def _argument(law, name, rows, inputs, steps, used):
     if name in used:
         return used[name].value
-    done = [step.value for step in steps if step.law == name]
-    if done:
-        return done[0]
+    if name in steps:
+        return steps[name].value
     if name in inputs:
         found = Input(name, inputs[name], "given", "")
-    elif row := _row_with(name, rows):
-        found = Input(name, row[0][name], *row[1:])
+    elif found := _in_rows(name, rows):
+        pass
     elif name in LAWS and name not in law.defaults:
         return _apply(LAWS[name], rows, inputs, steps, used)
     elif name in law.defaults:
         found = Input(name, law.defaults[name], "default", "")
     else:
         raise ValueError(f"{law.__name__} needs {name} ({QUANTITIES[name].meaning}), which is neither given nor in the rows")
-    used[name] = found
-    return found.value
+    check(name, found.value, law.__name__)
+    used[name] = found._replace(value=wide(found.value))
+    return used[name].value
 
 
-def _row_with(name, rows):
-    for row in rows:
+def _in_rows(name, rows):
+    for row, label in rows:
         if name in row and not _is_missing(row[name]):
-            label = getattr(row, "name", None)
-            source = "; ".join(str(part) for part in (label, row["source"] if "source" in row else "") if _is_text(part))
-            return row, source or "given", str(row["date"]) if "date" in row else ""
+            source = "; ".join(str(part) for part in (label, row.get("source", "")) if _is_text(part))
+            return Input(name, row[name], source or "given", str(row.get("date", "")))
     return None
 
 

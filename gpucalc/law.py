@@ -24,7 +24,8 @@ def law(function):
     """Register `function` as a law and check plain numbers and columns before it runs.
 
     Its arguments and its own name must be in the vocabulary. Raises ValueError naming the law, the argument, the value
-    and what is allowed. `arguments` and `defaults` on the result say what the law takes.
+    and what is allowed. `arguments` and `defaults` on the result say what the law takes; `formula` is the function without
+    its checks.
     """
     code = function.__code__
     arguments = code.co_varnames[: code.co_argcount]
@@ -38,8 +39,9 @@ def law(function):
         for name, value in (*zip(arguments, args), *kwargs.items()):
             if name in arguments:
                 check(name, value, function.__name__)
-        return function(*map(_wide, args), **{name: _wide(value) for name, value in kwargs.items()})
+        return function(*map(wide, args), **{name: wide(value) for name, value in kwargs.items()})
 
+    checked.formula = function
     checked.arguments = arguments
     checked.defaults = dict(zip(arguments[len(arguments) - len(defaults):], defaults))
     LAWS[function.__name__] = checked
@@ -98,6 +100,13 @@ def quotient(a, b):
     return a / b if b > 0 else math.inf
 
 
+def wide(value):
+    """NumPy's whole numbers overflow without a word in 6 x params x tokens: Python's int and floats do not."""
+    if _kind(value) == "array":
+        return value.astype(float) if value.dtype.kind in "iu" else value
+    return value.item() if type(value).__module__ == "numpy" else value
+
+
 def _dispatch(vega, symbolic, array, plain, *values):
     """Call the function of that name in the library that the values belong to, or `plain`."""
     match _kind(*values):
@@ -111,13 +120,6 @@ def _dispatch(vega, symbolic, array, plain, *values):
             import numpy
             return getattr(numpy, array)(*values)
     return plain(*values)
-
-
-def _wide(value):
-    """NumPy's whole numbers overflow without a word in 6 x params x tokens: Python's int and floats do not."""
-    if _kind(value) == "array":
-        return value.astype(float) if value.dtype.kind in "iu" else value
-    return value.item() if type(value).__module__ == "numpy" else value
 
 
 def _kind(*values):

@@ -1,4 +1,4 @@
-"""Predicted against published: every measurement of a topic, recomputed by its law from its inputs alone."""
+"""Predicted against published: every published figure of a topic, recomputed by its law from its inputs alone."""
 import json
 
 from . import catalogue
@@ -7,22 +7,34 @@ from .law import LAWS
 from .show import number, percent, table
 
 
-def compare(topic):
-    """A topic's published figures beside the law's, with the signed error (predicted over published, less 1)."""
+def compare(topic, kind=None):
+    """A topic's published figures beside the law's, with the signed error (predicted over published, less 1).
+
+    `kind` keeps those that were `measured`, or `computed` by a formula of their own.
+    """
     frame = catalogue.measurements()
-    frame = frame[frame["topic"] == topic].copy()
+    frame = frame[(frame["topic"] == topic) & ((frame["kind"] == kind) | (kind is None))].copy()
     frame["predicted"] = [_predict(row) for row in frame.to_dict("records")]
     frame["error"] = frame["predicted"] / frame["value"] - 1
     return frame
 
 
-def comparison_table(topic, caption):
+def comparison_table(topic, caption, kind=None):
     """`compare` as a table to read: what was published, what the law gives, the error and the source."""
-    frame = compare(topic)
+    frame = compare(topic, kind)
     for column in ("value", "predicted"):
         frame[column] = [number(value, unit) for value, unit in zip(frame[column], frame["unit"])]
     shown = frame[["subject", "value", "predicted", "error", "note", "source"]]
     return table(shown, caption, labels={"value": "published", "note": "why it differs"}, formats={"error": signed_percent})
+
+
+def error_table(topic, caption):
+    """How far off the laws are, by family: number of figures, median and 90th percentile of the error without its sign."""
+    frame = compare(topic)
+    sizes = frame["error"].abs().groupby([frame["family"], frame["kind"]])
+    shown = sizes.agg(figures="size", median="median", worst_tenth=lambda errors: errors.quantile(0.9)).reset_index()
+    return table(shown, caption, labels={"kind": "published figure", "worst_tenth": "90th percentile"},
+                 formats={"median": percent, "worst_tenth": percent})
 
 
 def signed_percent(error):

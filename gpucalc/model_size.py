@@ -44,10 +44,10 @@ def mlp_params(hidden, intermediate, gated_mlp=0, mlp_bias=0):
 
 
 @law
-def moe_params(hidden, experts, expert_intermediate, shared_experts=0, gated_mlp=1, router_bias=0):
-    """All routed and shared experts of one layer and the router (count). Mixtral (arXiv 2401.04088, section 2.1)."""
+def moe_params(hidden, experts, expert_intermediate, shared_experts=0, shared_gate=0, gated_mlp=0, router_bias=0):
+    """All routed and shared experts of one layer, the router and the shared experts' gate (count). Mixtral (arXiv 2401.04088, section 2.1)."""
     expert = (2 + gated_mlp) * hidden * expert_intermediate
-    return (experts + shared_experts) * expert + experts * (hidden + router_bias)
+    return (experts + shared_experts) * expert + experts * (hidden + router_bias) + shared_gate * hidden
 
 
 @law
@@ -65,13 +65,13 @@ def params(layers, hidden, embedding_params, attention_params, mlp_params, norm_
 
 
 @law
-def active_params(params, hidden, moe_layers=0, experts=0, experts_per_token=0, expert_intermediate=0, gated_mlp=1):
+def active_params(params, hidden, moe_layers=0, experts=0, experts_per_token=0, expert_intermediate=0, gated_mlp=0):
     """Parameters one token passes through: all but the experts it is not routed to (count)."""
     return params - moe_layers * (experts - experts_per_token) * (2 + gated_mlp) * hidden * expert_intermediate
 
 
 @law
-def read_params(params, hidden, batch, moe_layers=0, experts=0, experts_per_token=0, expert_intermediate=0, gated_mlp=1):
+def read_params(params, hidden, batch, moe_layers=0, experts=0, experts_per_token=0, expert_intermediate=0, gated_mlp=0):
     """Parameters read in one decode step: all but the experts that no token of the batch uses (count).
 
     With uniform, independent routing an expert stays untouched with probability (1 - k/E)^batch.

@@ -9,11 +9,14 @@ import tempfile
 import time
 from pathlib import Path
 
+import pandas
 from playwright.sync_api import sync_playwright
 
 from book.build import ROOT
+from gpucalc import catalogue, evaluate, explain, training_memory
 from tests.browser import launch, page_budget, page_bytes, visit
 
+JOB = dict(micro_batch=1, micro_batches=1, recompute=1, flash_attention=1)
 PARTS = ("book", "notebooks", "gpucalc", "data", "_config.yml", "requirements.txt")
 
 
@@ -32,6 +35,31 @@ def import_seconds():
     return median("import gpucalc") - median("pass")
 
 
+def account_milliseconds():
+    """Every term of one model's training memory."""
+    model, recipe = catalogue.model("Llama-3-8B"), catalogue.recipe("mixed-adamw")
+
+    def once():
+        started = time.perf_counter()
+        explain(training_memory.training_bytes, model, recipe, sequence=8192, **JOB)
+        return 1000 * (time.perf_counter() - started)
+
+    return statistics.median(once() for _ in range(99))
+
+
+def fit_seconds(combinations):
+    """Which of so many pairs of a job and a GPU fit, as columns."""
+    grid = catalogue.models().select_dtypes("number")
+    for table in (catalogue.gpus()[["memory_bytes"]], catalogue.recipes().select_dtypes("number")):
+        grid = grid.merge(table, how="cross")
+    sequences = pandas.DataFrame({"sequence": range(1024, 1024 * (2 + combinations // len(grid)), 1024)})
+    grid = grid.merge(sequences, how="cross").head(combinations)
+    started = time.perf_counter()
+    fits = evaluate(training_memory.training_bytes, grid, **JOB) <= grid["memory_bytes"]
+    assert len(fits) == combinations
+    return time.perf_counter() - started
+
+
 def change_one_price(root):
     newest = max((root / "data/prices").glob("*.csv"))
     text = newest.read_text(encoding="utf-8")
@@ -45,6 +73,8 @@ def report(what, measured, budget, unit):
 
 def main():
     report("import gpucalc", import_seconds(), 0.1, "s")
+    report("memory account of one model", account_milliseconds(), 1, "ms")
+    report("fit of 100,000 models, GPUs and recipes", fit_seconds(100_000), 1, "s")
     build = [sys.executable, "-c", "import sys; from pathlib import Path; from book import build; build.build_book(Path(sys.argv[1]))"]
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)

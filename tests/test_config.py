@@ -15,6 +15,12 @@ FALCON_40B = (
     + 60 * (2 * 8192 * 8192 + 2 * 8192 * 512                # 128 query heads and 8 key and value heads of 64
             + 2 * 8192 * 32768 + 2 * 2 * 8192)              # two LayerNorms of two vectors
     + 2 * 8192)
+QWEN2_57B = (
+    2 * 151936 * 3584                                       # embedding and output head
+    + 28 * (3584 * 8192 + 4608                              # 28 query heads and 4 key and value heads of 128, with biases
+            + 64 * 3 * 3584 * 2560 + 3 * 3584 * 20480       # 64 experts and the wide shared one
+            + 64 * 3584 + 3584 + 2 * 3584)                  # router, gate of the shared expert, two norms
+    + 3584)
 PUBLISHED = {
     "DeepSeek-V2": 235_741_434_880, "DeepSeek-V2-Lite": 15_706_484_224, "DeepSeek-V3": 671_026_419_200,
     "Falcon-40B": FALCON_40B, "Falcon-7B": 6_921_720_704, "GPT-2": 124_439_808, "GPT-3-175B": 174_604_259_328,
@@ -22,6 +28,7 @@ PUBLISHED = {
     "Llama-3-8B": 8_030_261_248, "Llama-3.1-405B": 405_853_388_800, "Llama-3.2-1B": 1_235_814_400,
     "Mistral-7B": 7_241_732_096, "Mixtral-8x22B": 140_620_634_112, "Mixtral-8x7B": 46_702_792_704,
     "OPT-13B": 12_853_473_280, "Phi-2": 2_779_683_840, "Phi-3-mini": 3_821_079_552, "Qwen2.5-7B": 7_615_616_512,
+    "Qwen1.5-MoE-A2.7B": 14_315_784_192, "Qwen2-57B-A14B": QWEN2_57B, "Qwen3-30B-A3B": 30_532_122_624,
     "Qwen3-8B": 8_190_735_360, "TinyLlama-1.1B": 1_100_048_384}
 
 
@@ -194,7 +201,7 @@ def test_a_field_sets_its_columns(changed, name, fields, expected):
     ("Llama-3-8B", {"attention_bias": 0}, "attention_bias: 0; allowed: true or false"),
     ("Llama-3-8B", {"mlp_bias": None}, "mlp_bias: null; allowed: true or false"),
     ("Llama-3-8B", {"model_type": "bert"}, 'model_type: "bert"; allowed: deepseek_v2, deepseek_v3, falcon, gemma,'),
-    ("Llama-3-8B", {"model_type": "qwen2_moe"}, 'model_type: "qwen2_moe"; allowed: deepseek_v2,'),
+    ("Llama-3-8B", {"model_type": "mamba2"}, 'model_type: "mamba2"; allowed: deepseek_v2,'),
     ("Llama-3-8B", {"model_type": ...}, "model_type: missing; allowed: deepseek_v2, deepseek_v3"),
     ("Llama-3-8B", {"model_type": ["llama"]}, 'model_type: ["llama"]; allowed: deepseek_v2'),
     ("Llama-3-8B", {"architectures": ["LlamaForSequenceClassification"]},

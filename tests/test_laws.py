@@ -129,6 +129,12 @@ def test_kv_heads_has_no_default():
     assert all("kv_heads" not in law.defaults for law in LAWS.values())
 
 
+def test_an_argument_has_one_default():
+    """Else the order in which laws are applied would decide which counts."""
+    defaults = {(name, value) for law in LAWS.values() for name, value in law.defaults.items()}
+    assert len(defaults) == len(dict(defaults))
+
+
 def test_what_a_law_can_derive_has_no_default():
     """A default would win over the derivation and drop a term without a word."""
     assert [(name, argument) for name, law in LAWS.items() for argument in law.defaults if argument in LAWS] == []

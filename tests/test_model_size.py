@@ -96,8 +96,8 @@ def test_parts_of_a_layer():
     assert size.mlp_params(4096, 14336, gated_mlp=1) == 176_160_768
     assert size.mlp_params(4096, 14336, mlp_bias=1) == 117_440_512 + 14336 + 4096
     assert size.mlp_params(4096, 14336, gated_mlp=1, mlp_bias=1) == 176_160_768 + 2 * 14336 + 4096
-    assert size.moe_params(4096, 8, 14336) == 8 * 176_160_768 + 32_768
-    assert size.moe_params(7168, 256, 2048, shared_experts=1, router_bias=1) == 257 * 44_040_192 + 256 * 7168 + 256
+    assert size.moe_params(4096, 8, 14336, gated_mlp=1) == 8 * 176_160_768 + 32_768
+    assert size.moe_params(7168, 256, 2048, shared_experts=1, gated_mlp=1, router_bias=1) == 257 * 44_040_192 + 256 * 7168 + 256
     assert size.norm_params(4096) == 8192
     assert size.norm_params(4096, 4, 2) == 32_768
 
