@@ -15,7 +15,7 @@ from gpucalc.law import LAWS
 from tests.browser import page_bytes, page_budget, visit
 
 TOC = yaml.safe_load((ROOT / "book/_toc.yml").read_text())
-TOPICS = [chapter["file"] for chapter in TOC["parts"][0]["chapters"]]
+TOPICS, WORKSHEETS = ([chapter["file"] for chapter in part["chapters"]] for part in TOC["parts"][:2])
 PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"])]
 for topic in TOPICS:
     importlib.import_module(f"gpucalc.{topic}")
@@ -57,7 +57,7 @@ def test_every_figure_is_filled_in(on_disk, name):
     assert not [figure for figure in glued if not figure.strip() or figure.startswith("(")]
 
 
-@pytest.mark.parametrize("name", TOPICS)
+@pytest.mark.parametrize("name", TOPICS + WORKSHEETS)
 def test_every_chart_is_drawn_and_described(on_disk, name):
     charts = on_disk(name).locator(".chart").all()
     assert charts
@@ -169,7 +169,7 @@ def test_a_guess_is_judged(on_disk):
     assert guess.locator("details p").is_visible()
 
 
-@pytest.mark.parametrize("name", TOPICS)
+@pytest.mark.parametrize("name", TOPICS + WORKSHEETS)
 def test_a_table_sorts_by_value_with_missing_ones_last(on_disk, name):
     tables = on_disk(name).locator("table.data:has(td[data-value])").all()
     assert tables
