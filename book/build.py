@@ -21,7 +21,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-WORKERS = 2
+WORKERS = 3
 KEEP_EXECUTED = 4
 KINDS = {bool: "True or False", int: "a number", float: "a number", str: "text", list: "a list", dict: "a mapping"}
 MADE_FROM = ".made-from"
@@ -33,11 +33,15 @@ class BuildError(Exception):
 
 @dataclass
 class Notebook:
-    """A text notebook, the values given to its parameters, and the price file it is to read."""
+    """A text notebook, the values given to its parameters, and the price file it is to read.
+
+    `pictures` are for readers of the notebook file; the site draws its charts itself, and they take a second a notebook.
+    """
 
     path: Path
     parameters: dict = field(default_factory=dict)
     prices: Path | None = None
+    pictures: bool = True
 
     @property
     def topic(self):
@@ -93,7 +97,7 @@ class Notebook:
         if self.reads_prices:
             inputs += [self.prices] if self.prices else []
             inputs += files_in(root / "data/prices")
-        return hash_of(root, inputs, self.parameters)
+        return hash_of(root, inputs, self.parameters, self.pictures)
 
 
 def literal(node):
@@ -126,8 +130,8 @@ def hash_of(root, paths, *values):
     return digest.hexdigest()[:16]
 
 
-def notebooks_in(root, prices=None):
-    return [Notebook(path, prices=prices) for path in files_in(root / "notebooks", "*.md")]
+def notebooks_in(root, prices=None, pictures=True):
+    return [Notebook(path, prices=prices, pictures=pictures) for path in files_in(root / "notebooks", "*.md")]
 
 
 def existing(prices):
@@ -155,6 +159,7 @@ def execute(notebook, root, target):
 
     options = {"cwd": root / "notebooks", "kernel_name": "python3", "progress_bar": False}
     options["extra_arguments"] = ["--log-level=CRITICAL"]
+    os.environ["STILL_PICTURES"] = "yes" if notebook.pictures else "no"
     try:
         done = papermill.execute_notebook(notebook.content, None, notebook.given, **options)
     except PapermillExecutionError as error:
@@ -285,7 +290,7 @@ def build_book(root=ROOT, prices=None, output=None):
     if output.exists() and not record.exists() and any(output.iterdir()):
         raise BuildError(f"{output} holds something that is not a site made here; move it away")
     check_prices(root, prices)
-    stored = execute_all(notebooks_in(root, prices), root)
+    stored = execute_all(notebooks_in(root, prices, pictures=False), root)
     output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=output.parent, prefix="work-") as work:
         html = make_pages(root, stored, Path(work))

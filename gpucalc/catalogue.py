@@ -46,8 +46,8 @@ TABLES = {
          "note").split(),
         {"kind": ["datacenter", "workstation", "consumer", "tpu"], "peak_format": ["BF16", "FP16", "FP32"], **_CONFIDENCE}),
     "links": Table(
-        "link", ("link generation year scope ports port_bandwidth link_bandwidth latency" + _ORIGIN).split(),
-        ["latency", "note"], {"scope": ["gpu", "node"], **_CONFIDENCE}),
+        "link", ("link generation year scope ports port_bandwidth link_bandwidth latency base_latency switch_latency" + _ORIGIN).split(),
+        ["latency", "base_latency", "switch_latency", "note"], {"scope": ["gpu", "node"], **_CONFIDENCE}),
     "models": Table(
         "model",
         ("model family attention params layers hidden heads kv_heads head_dim intermediate vocab tied_embeddings gated_mlp "
@@ -64,6 +64,9 @@ TABLES = {
     "formats": Table(
         "weight_format",
         ("weight_format title value_bits block block_bits superblock superblock_bits keep_embeddings" + _ORIGIN).split(),
+        ["note"], _CONFIDENCE),
+    "efficiencies": Table(
+        "efficiency", ("efficiency title compute_efficiency bandwidth_efficiency link_efficiency kernel_seconds" + _ORIGIN).split(),
         ["note"], _CONFIDENCE),
     "measurements": Table(
         "id", ("id topic family kind subject law inputs value" + _ORIGIN).split(),
@@ -111,6 +114,11 @@ def formats():
     return _table("formats").copy()
 
 
+def efficiencies():
+    """All sets of achieved shares of the peaks, by name."""
+    return _table("efficiencies").copy()
+
+
 def measurements():
     """All published figures that a law predicts, by id."""
     return _table("measurements").copy()
@@ -140,13 +148,18 @@ def recipe(name):
     return _row("recipes", name)
 
 
+def efficiency(name):
+    """The row of one set of achieved shares of the peaks."""
+    return _row("efficiencies", name)
+
+
 def weight_format(name):
     """The row of one format of weights."""
     return _row("formats", name)
 
 
 # What a parameter or a measurement may name, and how its row is found.
-ROWS = {"model": model, "gpu": gpu, "link": link, "recipe": recipe, "weight_format": weight_format}
+ROWS = {"model": model, "gpu": gpu, "link": link, "recipe": recipe, "weight_format": weight_format, "efficiency": efficiency}
 
 
 def price_books():

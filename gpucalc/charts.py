@@ -78,10 +78,12 @@ def _slider(name, low, high, step, start):
 
 def _render(spec, **_):
     """The specification for the book's pages, and a still picture for readers of the notebook file."""
-    import vl_convert
     spec = {name: value for name, value in spec.items() if name != "$schema"}
-    picture = vl_convert.vegalite_to_svg({**spec, "width": 680}, vl_version="6.4")
-    return {MIME: spec, "image/svg+xml": picture, "text/plain": spec.get("usermeta", {}).get("alt", "chart")}
+    shown = {MIME: spec, "text/plain": spec.get("usermeta", {}).get("alt", "chart")}
+    if os.environ.get("STILL_PICTURES") == "no":
+        return shown
+    import vl_convert
+    return shown | {"image/svg+xml": vl_convert.vegalite_to_svg({**spec, "width": 680}, vl_version="6.4")}
 
 
 altair.renderers.register("gpucalc", _render)

@@ -40,12 +40,17 @@ def evaluate(law, *rows, **inputs):
     Rows are catalogue rows, tables or dicts. The values may be of any kind a law takes. Raises ValueError naming an
     argument that nothing gives, or an input that nothing uses.
     """
-    return _trace(law, rows, inputs)[0][-1].value
+    return _trace([law], rows, inputs)[0][-1].value
+
+
+def evaluate_all(laws, *rows, **inputs):
+    """Values by name of several laws and of every law they need, from the same rows and inputs; arguments as in `evaluate`."""
+    return {step.law: step.value for step in _trace(laws, rows, inputs)[0]}
 
 
 def explain(law, *rows, **inputs):
     """The figure with its derivation: an `Explanation` that displays as equations, numbers and a table of sources."""
-    return Explanation(*_trace(law, rows, inputs))
+    return Explanation(*_trace([law], rows, inputs))
 
 
 def equation(law, **known):
@@ -95,12 +100,14 @@ class Explanation:
         return f"{last.law} = {number(last.value, QUANTITIES[last.law].unit)}"
 
 
-def _trace(law, rows, inputs):
-    steps, used = {}, {}
-    _apply(law, [_as_mapping(row) for row in rows], inputs, steps, used)
+def _trace(laws, rows, inputs):
+    steps, used, rows = {}, {}, [_as_mapping(row) for row in rows]
+    for law in laws:
+        if law.__name__ not in steps:
+            _apply(law, rows, inputs, steps, used)
     unused = [name for name in inputs if name not in used]
     if unused:
-        raise ValueError(f"{law.__name__} does not use {', '.join(unused)}; it takes {', '.join(used)}")
+        raise ValueError(f"{', '.join(law.__name__ for law in laws)} does not use {', '.join(unused)}; it takes {', '.join(used)}")
     return list(steps.values()), list(used.values())
 
 

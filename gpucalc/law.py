@@ -58,6 +58,19 @@ def floor(value):
     return _dispatch("floor", "floor", "floor", lambda plain: math.floor(plain) if math.isfinite(plain) else plain, value)
 
 
+def log(value):
+    """Natural logarithm of a number above 0."""
+    return _dispatch("log", "log", "log", math.log, value)
+
+
+def log2(value):
+    """Logarithm to base 2 of a number above 0; powers of 2 give whole numbers."""
+    if _kind(value) == "sympy":
+        import sympy
+        return sympy.log(value, 2)
+    return log(value) / math.log(2) if _kind(value) == "altair" else _dispatch("", "", "log2", math.log2, value)
+
+
 def minimum(a, b):
     """The smaller of two values, element by element for columns."""
     return _dispatch("min", "Min", "minimum", lambda a, b: a if a <= b else b, a, b)

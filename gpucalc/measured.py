@@ -7,21 +7,23 @@ from .law import LAWS
 from .show import number, percent, table
 
 
-def compare(topic, kind=None):
+def compare(topic, kind=None, **instead):
     """A topic's published figures beside the law's, with the signed error (predicted over published, less 1).
 
-    `kind` keeps those that were `measured`, or `computed` by a formula of their own.
+    `kind` keeps those that were `measured`, or `computed` by a formula of their own. `instead` replaces inputs of that name:
+    efficiency="bound" gives the laws' upper bounds.
     """
     frame = catalogue.measurements()
     frame = frame[(frame["topic"] == topic) & ((frame["kind"] == kind) | (kind is None))].copy()
-    frame["predicted"] = [_predict(row) for row in frame.to_dict("records")]
+    frame["predicted"] = [_predict(row, instead) for row in frame.to_dict("records")]
     frame["error"] = frame["predicted"] / frame["value"] - 1
     return frame
 
 
-def comparison_table(topic, caption, kind=None):
-    """`compare` as a table to read: what was published, what the law gives, the error and the source."""
+def comparison_table(topic, caption, kind=None, families=()):
+    """`compare` as a table to read: what was published, what the law gives, the error and the source. All families if none."""
     frame = compare(topic, kind)
+    frame = frame[frame["family"].isin(families or frame["family"])]
     for column in ("value", "predicted"):
         frame[column] = [number(value, unit) for value, unit in zip(frame[column], frame["unit"])]
     shown = frame[["subject", "value", "predicted", "error", "note", "source"]]
@@ -42,7 +44,8 @@ def signed_percent(error):
     return f"{'+' if error > 0 else '−' if error < 0 else ''}{percent(abs(error))}"
 
 
-def _predict(row):
+def _predict(row, instead):
     inputs = json.loads(row["inputs"])
+    inputs |= {name: value for name, value in instead.items() if name in inputs}
     rows = [find(inputs.pop(kind)) for kind, find in catalogue.ROWS.items() if kind in inputs]
     return float(evaluate(LAWS[row["law"]], *rows, **inputs))

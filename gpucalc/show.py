@@ -7,7 +7,7 @@ from .quantities import QUANTITIES
 
 _PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""))
 _PREFIXED = {"byte": "B", "byte/second": "B/s", "FLOP": "FLOP", "FLOP/second": "FLOP/s", "watt": "W"}
-_PLAIN = {"": "", "FLOP/byte": "FLOP/B", "token/second": "tokens/s", "USD": "USD", "USD/hour": "USD/h",
+_PLAIN = {"": "", "FLOP/byte": "FLOP/B", "token/second": "tokens/s", "1/second": "1/s", "USD": "USD", "USD/hour": "USD/h",
           "USD/month": "USD/month", "USD/(kilowatt*hour)": "USD/kWh", "USD/gigabyte": "USD/GB",
           "USD/(gigabyte*month)": "USD/GB-month", "hour": "h", "day": "days", "month": "months", "year": "years"}
 

@@ -1,12 +1,15 @@
 """What `make bench` prints: measured figures beside their budgets. It works in a copy and leaves the built book alone."""
 
+import multiprocessing
 import re
+import resource
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pandas
@@ -14,9 +17,12 @@ from playwright.sync_api import sync_playwright
 
 from book.build import ROOT
 from gpucalc import catalogue, evaluate, explain, training_memory
+from gpucalc.layouts import all_layouts
 from tests.browser import launch, page_budget, page_bytes, visit
 
 JOB = dict(micro_batch=1, micro_batches=1, recompute=1, flash_attention=1)
+LLAMA = dict(model="Llama-3.1-405B", gpu="H100 SXM 80GB", gpus=16384, batch=2048, sequence=8192)
+DEEPSEEK = dict(model="DeepSeek-V3", gpu="H800 SXM 80GB", gpus=[1024, 2048], batch=3072, sequence=4096)
 PARTS = ("book", "notebooks", "gpucalc", "data", "_config.yml", "requirements.txt")
 
 
@@ -60,6 +66,27 @@ def fit_seconds(combinations):
     return time.perf_counter() - started
 
 
+def search_figures(job):
+    """Layouts of a job, processor seconds that a search of all takes (the median of nine), and the bytes at its peak."""
+    catalogue.gpu(job["gpu"])
+    before, took = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, []
+    for _ in range(9):
+        started = time.process_time()
+        count = len(all_layouts(**job))
+        took.append(time.process_time() - started)
+    return count, statistics.median(took), 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+
+
+def report_search():
+    """In a process of its own, whose peak memory is the search's."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), max_tasks_per_child=1) as pool:
+        count, took, _ = pool.submit(search_figures, LLAMA).result()
+        report(f"all {count:,} layouts of 405B on 16,384 GPUs", took, 0.5, "s")
+        count, took, held = pool.submit(search_figures, DEEPSEEK).result()
+        report(f"a million layouts, of {count:,}", took / count * 1e6, 1, "s")
+        report("memory of that search", held / 2**30, 1, "GiB")
+
+
 def change_one_price(root):
     newest = max((root / "data/prices").glob("*.csv"))
     text = newest.read_text(encoding="utf-8")
@@ -75,6 +102,7 @@ def main():
     report("import gpucalc", import_seconds(), 0.1, "s")
     report("memory account of one model", account_milliseconds(), 1, "ms")
     report("fit of 100,000 models, GPUs and recipes", fit_seconds(100_000), 1, "s")
+    report_search()
     build = [sys.executable, "-c", "import sys; from pathlib import Path; from book import build; build.build_book(Path(sys.argv[1]))"]
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)

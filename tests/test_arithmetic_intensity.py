@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from gpucalc import arithmetic_intensity as ai
 from gpucalc import catalogue
 from gpucalc.explanation import evaluate
+from gpucalc.kv_cache import sequence_kv_bytes
 from gpucalc.measured import compare
+from gpucalc.operators import decode_operators, prefill_operators
 
 H100, A100, RTX_4090 = map(catalogue.gpu, ["H100 SXM 80GB", "A100 SXM 80GB", "RTX 4090 24GB"])
 LLAMA_2_7B, LLAMA_3_8B, LLAMA_2_70B, MIXTRAL, DEEPSEEK = map(
@@ -75,6 +77,8 @@ def test_the_roof_is_a_slope_and_a_flat():
     # On the H100: 100 FLOP/B * 3.35e12 B/s = 335e12 FLOP/s; from 295.2 FLOP/B on the peak.
     assert ai.attainable_flops(100, 989e12, 3.35e12) == close(335e12)
     assert ai.attainable_flops(300, 989e12, 3.35e12) == 989e12
+    assert ai.attainable_flops(300, 989e12, 3.35e12, 0.8, 0.5) == close(502.5e12)
+    assert ai.attainable_flops(900, 989e12, 3.35e12, 0.8, 0.5) == close(0.8 * 989e12)
 
 
 def test_the_longer_clock_is_the_time():
@@ -187,8 +191,8 @@ def test_a_long_prefill_is_compute_and_a_short_one_a_read():
     long = evaluate(ai.prefill_seconds, LLAMA_2_7B, A100, batch=1, prompt=2048)
     assert long == close(flops / 312e12) == pytest.approx(88.5e-3, rel=1e-2)
     assert evaluate(ai.prefill_seconds, LLAMA_2_7B, A100, batch=1, prompt=1) == close(2 * 6_738_415_616 / 2.039e12)
-    assert ai.prefill_seconds(6e12, 3e12, 1e12, 1e12, 0.5, 0.5) == close(12)
-    assert ai.prefill_seconds(1e12, 3e12, 1e12, 1e12, 0.5, 0.5) == close(6)
+    assert ai.prefill_seconds(6e12, 3e12, 1, 1e12, 1e12, 0.5, 0.5) == close(1 + 12)
+    assert ai.prefill_seconds(1e12, 3e12, 1, 1e12, 1e12, 0.5, 0.5) == close(1 + 6)
 
 
 def test_an_articles_two_milliseconds_are_forty_microseconds():
@@ -248,15 +252,233 @@ def test_narrow_weights_speed_up_decode_and_not_prefill():
     assert wide == narrow
 
 
-# Published figures and bad input
+# Sliding windows
+
+def test_windows_end_what_decode_attends_to():
+    # Gemma-2-9B: 21 of 42 layers attend to 4,096 tokens at most; a pair is 4 * 16 heads * 256.
+    gemma = catalogue.model("Gemma-2-9B")
+    assert evaluate(ai.decode_pairs, gemma, context=10_000) == 21 * 10_000 + 21 * 4096
+    assert evaluate(ai.decode_pairs, gemma, context=1000) == 42 * 1000
+    weights = 9_241_705_984
+    assert evaluate(ai.sequence_decode_flops, gemma, context=10_000) == 2 * weights + 21 * 14_096 * 4 * 16 * 256
+
+
+def test_windows_leave_a_band_of_a_prompt():
+    # By counting: token i of a causal prompt attends to min(i, window) tokens, half a pair less on the diagonal.
+    for prompt, window in ((10, 4), (10, 10), (3, 4)):
+        counted = sum(min(token, window) for token in range(1, prompt + 1))
+        # The law takes the sum as an integral, which leaves out half a pair for each of the first `window` tokens.
+        assert ai.prefill_pairs(prompt, 1, 1, window) == close(counted - min(prompt, window) / 2)
+        assert ai.prefill_pairs(prompt, 1, 1, window, causal=0) == prompt * min(prompt, window)
+    assert ai.prefill_pairs(1000, 10) == 10 * 1000**2 / 2
+    assert ai.prefill_pairs(1000, 10, causal=0) == 10 * 1000**2
+
+
+# Kernels
+
+def test_kernels_are_counted_by_list():
+    # Two norms, rotary positions, cache write, attention, activation, two sums; Gemma has four norms, Qwen3 one for queries and keys.
+    kernels = {name: evaluate(ai.kernels_per_layer, catalogue.model(name)) for name in ("Llama-3-8B", "Gemma-2-9B", "Qwen3-8B")}
+    assert kernels == {"Llama-3-8B": 8, "Gemma-2-9B": 10, "Qwen3-8B": 9}
+    assert evaluate(ai.launch_seconds, LLAMA_3_8B, kernel_seconds=2e-6) == close(32 * 8 * 2e-6)
+    assert evaluate(ai.launch_seconds, LLAMA_3_8B) == 0
+
+
+def test_achieved_is_slower_by_its_three_shares():
+    # 15.01 GB + 0.537 GB at 0.92 of 3.35e12, and 32 * 8 kernels of 2 us.
+    achieved = catalogue.efficiency("achieved")
+    seconds = evaluate(ai.decode_seconds, LLAMA_3_8B, H100, achieved, batch=1, context=4096)
+    assert seconds == close((2 * MULTIPLIED_8B + 4096 * CACHE_8B) / (0.92 * 3.35e12) + 256 * 2e-6)
+    assert evaluate(ai.decode_seconds, LLAMA_3_8B, H100, catalogue.efficiency("bound"), batch=1, context=4096) == step(
+        LLAMA_3_8B, H100, 1, 4096)
+    first = evaluate(ai.prefill_seconds, LLAMA_3_8B, H100, achieved, batch=1, prompt=2048)
+    assert first == close(evaluate(ai.prefill_flops, LLAMA_3_8B, batch=1, prompt=2048) / (0.78 * 989e12) + 256 * 2e-6)
+
+
+# Operators
+
+LOADS = [(1, 16), (16, 4096), (300, 1000)]
+ON_H100 = dict(peak_flops=989e12, bandwidth=3.35e12)
+
+
+def total(rows, column):
+    return sum(row[column] for row in rows)
+
+
+def of(rows, operator):
+    return next(row for row in rows if row["operator"] == operator)
+
+
+def test_an_operator_by_hand():
+    # 16 tokens through 32 gated MLPs of 3 * 4096 * 14336; per token and layer h in, 2f out, 2f in, f out, f in, h out.
+    mlp = of(decode_operators(LLAMA_3_8B, 16, 4096), "MLP")
+    params = 32 * 3 * 4096 * 14_336
+    assert mlp["operator_flops"] == 2 * 16 * params
+    assert mlp["operator_bytes"] == 2 * params + 16 * 2 * 32 * (2 * 4096 + 6 * 14_336)
+    # Attention: 16 * 4096 cached tokens; per token and layer rotary positions read and write 32 + 8 heads, queries in, outputs out.
+    scores = of(decode_operators(LLAMA_3_8B, 16, 4096), "scores and values")
+    assert scores["operator_flops"] == 16 * 4096 * 32 * 16_384
+    assert scores["operator_bytes"] == 16 * 4096 * CACHE_8B + 16 * 2 * 32 * 128 * (2 * 40 + 2 * 32)
+    assert ai.operator_seconds(6, 8, 3, 2, 4) == 3
+    assert ai.operator_seconds(6, 8, 3, 2, 4, 0.5, 0.2) == close(10)
+    assert ai.operator_seconds(6, 8, 3, 2, 4, kernel_seconds=2) == 6
+
+
+def test_experts_touched_by_hand():
+    # Mixtral, two tokens: 8 * (1 - (6/8)^2) = 3.5 of 8 experts in a layer; each token multiplies 2.
+    experts = of(decode_operators(MIXTRAL, 2, 16), "routed experts")
+    assert experts["touched_params"] == close(32 * 3.5 * 176_160_768)
+    assert experts["operator_flops"] == 2 * 2 * 32 * 2 * 176_160_768
+    # DeepSeek-V3: 8, 57, 222 and 256 of 256 at 1, 8, 64 and 256 tokens.
+    layer = 58 * 3 * 7168 * 2048
+    touched = [of(decode_operators(DEEPSEEK, tokens, 16), "routed experts")["touched_params"] / layer for tokens in (1, 8, 64, 256)]
+    assert [round(count) for count in touched] == [8, 57, 222, 256]
+
+
+@pytest.mark.parametrize("name", catalogue.models().index)
+def test_operators_sum_to_the_laws(name):
+    model = catalogue.model(name)
+    for batch, length in LOADS:
+        stored = dict(weight_element_bytes=1, cache_element_bytes=0.5)
+        rows = decode_operators(model, batch, length, activation_element_bytes=4, **stored)
+        assert total(rows, "operator_flops") == close(evaluate(ai.decode_flops, model, batch=batch, context=length))
+        # Bytes: those of the law, and the activations it leaves out.
+        beside = total(rows, "activation_bytes")
+        assert total(rows, "operator_bytes") == close(evaluate(ai.decode_bytes, model, batch=batch, context=length, **stored) + beside)
+        for causal in (0, 1):
+            rows = prefill_operators(model, batch, length, causal)
+            assert total(rows, "operator_flops") == close(evaluate(ai.prefill_flops, model, batch=batch, prompt=length, causal=causal))
+        # A prefill reads its weights, those it looks up and experts it does not touch aside, and writes the cache.
+        read = evaluate(ai.decode_bytes, model, batch=batch * length, kv_bytes=0) + batch * evaluate(sequence_kv_bytes, model, context=length)
+        assert total(rows, "operator_bytes") - total(rows, "activation_bytes") == close(read)
+
+
+@pytest.mark.parametrize("name", ["Llama-3-8B", "Gemma-2-9B", "Qwen3-8B", "GPT-3-175B"])
+def test_operators_have_the_kernels_of_the_list(name):
+    # Four products a layer (queries with keys and values, output, up with gate, down); then the embedding, final norm and head.
+    model = catalogue.model(name)
+    expected = model.layers * (evaluate(ai.kernels_per_layer, model) + 4) + 3
+    assert total(decode_operators(model, 1, 16), "kernels") == total(prefill_operators(model, 1, 16), "kernels") == expected
+
+
+@given(batches, st.integers(1, 32_768), st.sampled_from(["Llama-3-8B", "Mixtral-8x7B", "DeepSeek-V3", "Gemma-2-9B"]))
+def test_one_operator_after_another_is_no_faster_than_all_at_once(batch, context, name):
+    model = catalogue.model(name)
+    rows = decode_operators(model, batch, context)
+    apart = sum(ai.operator_seconds(row["operator_flops"], row["operator_bytes"], row["kernels"], **ON_H100) for row in rows)
+    assert apart >= step(model, H100, batch, context) * (1 - 1e-12)
+
+
+def test_where_an_operator_turns():
+    # MLP of Llama-3-8B: n = N e F / (2 N B - v e F), both clocks agree there; the H100's ridge is 295.
+    mlp = of(decode_operators(LLAMA_3_8B, 1, 16), "MLP")
+    params, values = 32 * 3 * 4096 * 14_336, 32 * (2 * 4096 + 6 * 14_336)
+    turn = ai.critical_tokens(params, params, values, **ON_H100)
+    assert turn == close(params * 2 * 989e12 / (2 * params * 3.35e12 - values * 2 * 989e12)) == pytest.approx(350, rel=0.01)
+    assert (mlp["used_params"], mlp["moved_values"]) == (params, values)
+    assert ai.critical_tokens(params, params, 0, **ON_H100) == close(ai.critical_batch(**ON_H100))
+    assert ai.critical_tokens(1, 1, 1, **ON_H100) == math.inf
+
+
+def test_where_attention_turns_in_a_prefill():
+    # Llama-3-8B: p = 295.2 * (131072 + 2 v) / (32 * 16384 / 2), with v = 32 * 128 * (2 * 40 + 2 * 32).
+    values = 32 * 128 * 144
+    turn = evaluate(ai.critical_prompt, LLAMA_3_8B, H100, moved_values=values)
+    assert turn == close(989 / 3.35 * (131_072 + 2 * values) / (32 * 8192)) == pytest.approx(1476, rel=0.001)
+    for prompt, longer in ((1475, "traffic"), (1478, "compute")):
+        scores = of(prefill_operators(LLAMA_3_8B, 1, prompt), "scores and values")
+        assert longer == ("compute" if scores["operator_flops"] / 989e12 > scores["operator_bytes"] / 3.35e12 else "traffic")
+
+
+# What holds for every load
+
+shares = st.floats(0.05, 1)
+gpus = st.sampled_from(list(catalogue.gpus().index))
+named = st.sampled_from(["Llama-3-8B", "Mixtral-8x7B", "DeepSeek-V3", "Gemma-2-9B", "Falcon-7B"])
+
+
+@given(named, gpus, batches, st.integers(1, 32_768), st.floats(1, 10), st.sampled_from([0.5, 1, 2]))
+def test_nothing_better_slows_a_step_or_a_prefill(name, card, batch, length, factor, width):
+    model, card = catalogue.model(name), catalogue.gpu(card)
+    for law, load in ((ai.decode_seconds, dict(context=length)), (ai.prefill_seconds, dict(prompt=length))):
+        given = dict(peak_flops=card.peak_flops, bandwidth=card.bandwidth, batch=batch, weight_element_bytes=width, kernel_seconds=1e-6) | load
+        seconds = evaluate(law, model, **given)
+        for better in (dict(peak_flops=factor * card.peak_flops), dict(bandwidth=factor * card.bandwidth), dict(weight_element_bytes=width / factor),
+                       dict(kernel_seconds=1e-6 / factor)):
+            assert evaluate(law, model, **given | better) <= seconds
+
+
+@given(named, gpus, batches, st.integers(1, 32_768), shares, shares, st.floats(0, 1e-4))
+def test_a_step_is_as_long_as_each_part_and_never_beats_the_roofline(name, card, batch, context, compute, memory, kernel):
+    model, card = catalogue.model(name), catalogue.gpu(card)
+    load = dict(batch=batch, context=context)
+    flops, moved = evaluate(ai.decode_flops, model, **load), evaluate(ai.decode_bytes, model, **load)
+    seconds = step(model, card, **load, compute_efficiency=compute, bandwidth_efficiency=memory, kernel_seconds=kernel)
+    kernels = evaluate(ai.launch_seconds, model, kernel_seconds=kernel)
+    assert seconds >= max(flops / (compute * card.peak_flops), moved / (memory * card.bandwidth), kernels) * (1 - 1e-12)
+    assert flops / seconds <= ai.attainable_flops(flops / moved, card.peak_flops, card.bandwidth) * (1 + 1e-12)
+
+
+# Published figures: the error in percent, rounded, so that a change in a law shows
+
+FOUND = compare("arithmetic_intensity")
+ERRORS = {
+    "gptfast-llama2-7b-bf16": 15, "gptfast-llama2-7b-int8": 45, "gptfast-llama2-7b-int4": 71, "gptfast-llama2-70b-int8": 25,
+    "gptfast-llama2-70b-int4": 49, "gptfast-llama31-8b-bf16": 14, "gptfast-llama31-8b-int8": 47,
+    "gptfast-llama31-70b-int8": 31, "gptfast-mixtral-int8": 27, "gptfast-mi250x-7b-bf16": 41, "gptfast-mi250x-7b-int8": 99,
+    "llamacpp-a6000-8b-f16": 11, "llamacpp-a6000-8b-q4": 21, "llamacpp-a6000-70b-q4": 8, "llamacpp-6000ada-8b-f16": 6,
+    "llamacpp-6000ada-8b-q4": 13, "llamacpp-6000ada-70b-q4": 6, "llamacpp-a40-8b-f16": 20, "llamacpp-a40-8b-q4": 28,
+    "llamacpp-a40-70b-q4": 19, "llamacpp-l40s-8b-f16": 15, "llamacpp-l40s-8b-q4": 20, "llamacpp-l40s-70b-q4": 15,
+    "llamacpp-3070-8b-q4": 10, "llamacpp-3080-8b-q4": 15, "llamacpp-3080ti-8b-q4": 33, "llamacpp-4080-8b-f16": 4,
+    "llamacpp-4080-8b-q4": 10, "llamacpp-4000ada-8b-f16": 3, "llamacpp-4000ada-8b-q4": 9, "exl2-4090-l1-7b-gptq": 9,
+    "exl2-4090-l1-13b-gptq": 7, "exl2-4090-l2-7b-4": 14, "exl2-4090-l2-7b-5": 11, "exl2-4090-l2-70b-2.5": 7,
+    "exl2-4090-tiny-4": 54, "exl2-3090ti-l1-7b-gptq": 23, "exl2-3090ti-l1-13b-gptq": 11, "exl2-3090ti-l2-7b-4": 30,
+    "exl2-3090ti-l2-7b-5": 21, "exl2-3090ti-l2-70b-2.5": 23, "exl2-3090ti-tiny-4": 79, "exl1-4090-7b": 29,
+    "exl1-4090-13b": 20, "litgpt-llama2-7b-bf16": 230, "llamacpp-a6000-8b-f16-prefill": -49,
+    "llamacpp-a6000-8b-q4-prefill": -57, "llamacpp-a6000-70b-q4-prefill": -46, "llamacpp-6000ada-8b-f16-prefill": -69,
+    "llamacpp-6000ada-8b-q4-prefill": -72, "llamacpp-6000ada-70b-q4-prefill": -73, "llamacpp-a40-8b-f16-prefill": -51,
+    "llamacpp-a40-8b-q4-prefill": -60, "llamacpp-a40-70b-q4-prefill": -72, "llamacpp-l40s-8b-q4-prefill": -70,
+    "llamacpp-l40s-70b-q4-prefill": -68, "mamf-a100-sxm": -10, "mamf-a100-pcie": -4, "mamf-h100-sxm": -3, "mamf-b200": 1,
+    "mamf-b300": -1, "mamf-gb200": 7, "mamf-gaudi2": -20, "mamf-gaudi3": 5, "mamf-mi300x": 53, "mamf-mi325x": 30,
+    "mamf-mi355x": 25,
+}
+
+
+def test_every_published_speed():
+    errors = {name: 100 * error for name, error in FOUND["error"].items()}
+    assert errors == pytest.approx(ERRORS, abs=1)
+    assert FOUND["note"].str.len().min() > 0
+
 
 def test_no_published_speed_is_above_its_bound():
-    found = compare("arithmetic_intensity")
-    assert len(found) >= 8
-    for row in found.itertuples():
+    limits = compare("arithmetic_intensity", efficiency="bound", bandwidth_efficiency=1)
+    for row in limits.itertuples():
         slower = row.value >= row.predicted if row.unit == "second" else row.value <= row.predicted
         assert slower, row.Index
 
+
+def test_errors_by_family():
+    size = FOUND["error"].abs()
+    assert size[FOUND["family"] == "matrix product"].median() < 0.10
+    decode = FOUND["family"] == "decode on one GPU"
+    assert size[decode].median() < 0.20
+    assert size[decode & FOUND["subject"].str.contains("BF16|FP16")].median() < 0.15
+
+
+def test_a_published_row_by_hand():
+    # Llama-3-8B in FP16 on an RTX A6000: 15.01 GB and 512 cached tokens at 0.92 of 768 GB/s, 32 * 16 kernels of 2 us. 40.25 published.
+    seconds = (2 * MULTIPLIED_8B + 512 * CACHE_8B) / (0.92 * 768e9) + 32 * 16 * 2e-6
+    assert FOUND.loc["llamacpp-a6000-8b-f16", "predicted"] == close(1 / seconds) == pytest.approx(40.25, rel=0.12)
+    # Q4_K_M: Q6_K (210 B for 256) for the head, and for values and down in 16 of 32 layers; Q4_K (144 B) elsewhere. 4.92 GB with the table.
+    head, values, down = 128_256 * 4096, 4096 * 1024, 4096 * 14_336
+    finer = head + 16 * (values + down)
+    stored = finer * 210 / 256 + (MULTIPLIED_8B - finer) * 144 / 256
+    assert stored + head * 144 / 256 == pytest.approx(4.92e9, rel=0.002)
+    seconds = (stored + 512 * CACHE_8B) / (0.92 * 768e9) + 32 * 23 * 2e-6
+    assert FOUND.loc["llamacpp-a6000-8b-q4", "predicted"] == pytest.approx(1 / seconds, rel=1e-4)
+
+
+# Bad input
 
 @pytest.mark.parametrize(("name", "value", "allowed"), [
     ("compute_efficiency", 0, "a number above 0 and at most 1"), ("bandwidth_efficiency", 1.2, "a number above 0 and at most 1"),

@@ -72,7 +72,9 @@ def test_unit(law, monkeypatch):
     registry = units()
     arguments = cases(law)[0]
     expected = float(law(**arguments))
-    for module in (gpucalc.training_memory, gpucalc.kv_cache, gpucalc.interconnect, gpucalc.break_even, gpucalc.quantization):
+    for module in (gpucalc.training_memory, gpucalc.kv_cache, gpucalc.interconnect, gpucalc.break_even, gpucalc.quantization,
+                   gpucalc.training_time,
+                   gpucalc.serving):
         for name in set(CONSTANTS) & set(vars(module)):
             monkeypatch.setattr(module, name, registry.Quantity(getattr(module, name), CONSTANTS[name]))
     result = law(**{name: _with_unit(registry, name, value) for name, value in arguments.items()})

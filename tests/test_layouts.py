@@ -1,0 +1,263 @@
+"""The search against the scalar laws, row by row; what must hold for any search; layouts that were published; bad input."""
+import numpy as np
+import pandas as pd
+import pytest
+
+from gpucalc import catalogue
+from gpucalc.explanation import evaluate_all
+from gpucalc.layouts import (AXES, LAYOUT, all_layouts, best_layouts, layout_name, layout_terms, pareto_front, readable,
+                             step_parts)
+from gpucalc.sharding import check_layout
+from gpucalc.training_memory import training_bytes
+from gpucalc.training_time import reached_mfu, step_seconds
+
+LLAMA = dict(model="Llama-3.1-405B", gpu="H100 SXM 80GB", gpus=16384, batch=2048, sequence=8192, network="RoCE 400G")
+DEEPSEEK = dict(model="DeepSeek-V3", gpu="H800 SXM 80GB", gpus=[1536, 2048], batch=3072, sequence=4096)
+MIXTRAL = dict(model="Mixtral-8x7B", gpu="A100 SXM 80GB", gpus=[8, 24], batch=72, sequence=32768, recipe="mixed-adamw",
+               efficiency="bound", flash_attention=0, network="InfiniBand HDR", gpus_per_node=4, dropout=1)
+QWEN = dict(model="Qwen2.5-7B", gpu="A100 SXM 80GB", batch=64, sequence=4096)
+JOBS = {job["model"]: job for job in (LLAMA, DEEPSEEK, MIXTRAL)}
+
+
+def runs(frame):
+    return frame[frame["reason"] == ""]
+
+
+def by_hand(row, model, gpu, gpus, batch, sequence, network="InfiniBand NDR", recipe="mixed-adamw-fp32-grads",
+            efficiency="achieved", flash_attention=1, gpus_per_node=8, **job):
+    """One layout's figures, each stage by itself, and the reason that rules it out, in plain numbers."""
+    card, remote = catalogue.gpu(gpu), catalogue.link(network)
+    degrees = {name: int(row[name]) for name in LAYOUT}
+    stages = [evaluate_all([reached_mfu, training_bytes], catalogue.model(model), card, catalogue.recipe(recipe),
+                           catalogue.efficiency(efficiency), sequence=sequence, flash_attention=flash_attention,
+                           latency=catalogue.link(card.link).latency, network_bandwidth=remote.link_bandwidth,
+                           network_latency=remote.latency, gpus_per_node=gpus_per_node, last_stage=last, **degrees, **job)
+              for last in (0, 1)]
+    held, seconds = (max(stage[name] for stage in stages) for name in ("training_bytes", "step_seconds"))
+    figures = dict(training_bytes=held, step_seconds=seconds, reached_mfu=min(stage["reached_mfu"] for stage in stages),
+                   gpu_seconds=int(row["gpus"]) * seconds)
+    return figures, reason(catalogue.model(model), degrees, int(row["gpus"]), batch, sequence, flash_attention, gpus_per_node,
+                           held > card.memory_bytes)
+
+
+def reason(architecture, degrees, gpus, batch, sequence, flash_attention, gpus_per_node, is_full):
+    """The start of the first reason, or nothing."""
+    t, p, v, c, e, d, zero, b, m, recompute, sp = degrees.values()
+    if gpus % (t * p * c):
+        return "gpus"
+    try:
+        check_layout(architecture, sequence=sequence, tensor_parallel=t, pipeline_parallel=p, virtual_stages=v,
+                     context_parallel=c, expert_parallel=e, data_parallel=d)
+    except ValueError as error:
+        return str(error)
+    straddles = gpus > gpus_per_node and gpus_per_node % t and t % gpus_per_node
+    return ("tensor_parallel" if straddles else "batch" if d * b * m != batch else "sequence_parallel" if sp and t == 1 else
+            "zero_stage" if zero and d * c == 1 else "recompute" if recompute == 1 and flash_attention else
+            "micro_batches" if v > 1 and m % p else "training_bytes" if is_full else "")
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_every_column_of_a_random_sample_is_what_the_scalar_laws_give(name):
+    frame = all_layouts(**JOBS[name])
+    running, ruled_out = (half.sample(min(len(half), 300), random_state=4) for _, half in frame.groupby(frame["reason"] == ""))
+    assert ruled_out["reason"].nunique() + running["reason"].nunique() > 6
+    for row in pd.concat([running, ruled_out]).to_dict("records"):
+        figures, broken = by_hand(row, **JOBS[name])
+        assert {name: row[name] for name in figures} == figures
+        said, _, allowed = row["reason"].partition(": ")
+        assert broken == said or broken.startswith(said + " ") and f"allowed: {allowed}" in broken, (row, broken)
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_there_is_every_combination_once(name):
+    frame = all_layouts(**JOBS[name])
+    axes = ["gpus", *AXES]
+    assert len(frame) == np.prod([frame[axis].nunique() for axis in axes])
+    assert not frame.duplicated(axes).any()
+    assert all(frame[column].dtype == "int64" for column in ("gpus", *LAYOUT))
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_what_runs_uses_every_gpu_and_every_sequence_once(name):
+    good, job = runs(all_layouts(**JOBS[name])), JOBS[name]
+    assert len(good) > 100
+    degrees = ["tensor_parallel", "pipeline_parallel", "context_parallel", "data_parallel"]
+    assert (good[degrees].prod(axis=1) == good["gpus"]).all()
+    assert (good[["data_parallel", "micro_batch", "micro_batches"]].prod(axis=1) == job["batch"]).all()
+    assert (good["training_bytes"] <= catalogue.gpu(job["gpu"]).memory_bytes).all()
+    assert ((good["reached_mfu"] > 0) & (good["reached_mfu"] < 1)).all()
+    assert np.isfinite(good["step_seconds"]).all()
+
+
+def test_all_layouts_of_the_largest_model():
+    assert len(all_layouts(**LLAMA)) == 107_520
+    heads, stages, chunks, contexts, zero, micro, recompute, sequence_parallel = 8, 7, 4, 5, 4, 4, 3, 2
+    assert heads * stages * chunks * contexts * zero * micro * recompute * sequence_parallel == 107_520
+
+
+# The best
+
+@pytest.mark.parametrize("by", ["step_seconds", "gpu_seconds", "gpus", "training_bytes"])
+def test_the_best_is_the_least_of_what_runs(by):
+    good = runs(all_layouts(**MIXTRAL))
+    found = best_layouts(**MIXTRAL, by=by, count=5)
+    assert len(found) == 5 and "reason" not in found
+    assert found[by].tolist() == sorted(good[by])[:5]
+    assert found[by].is_monotonic_increasing
+    ties = good[good[by] == found[by][0]]
+    assert found["step_seconds"][0] == ties["step_seconds"].min()
+    again = layout_terms([step_seconds], found[list(LAYOUT)], **{name: value for name, value in MIXTRAL.items()
+                                                                 if name not in ("gpus", "batch")}, last_stage=0)
+    assert (again["step_seconds"] <= found["step_seconds"]).all()
+
+
+def test_a_price_gives_the_cost_of_a_step():
+    found = best_layouts(**QWEN, gpus=16, usd_per_hour=3.6, count=1)
+    assert found["step_usd"][0] == pytest.approx(found["gpu_seconds"][0] * 1e-3)
+
+
+def test_no_two_of_the_best_differ_in_what_changes_nothing():
+    found = best_layouts(**QWEN, gpus=8, count=1000)
+    degrees = [name for name in LAYOUT if name.endswith("_parallel") and name != "sequence_parallel"]
+    assert not found.duplicated([*degrees, "step_seconds", "training_bytes"]).any()
+    assert (found["recompute"] != 1).all()
+    scores_kept = best_layouts(**QWEN, gpus=8, count=1000, flash_attention=0)
+    assert (scores_kept["recompute"] == 1).any()
+
+
+def test_an_axis_can_be_held():
+    found = best_layouts(**LLAMA, axes=dict(tensor_parallel=[8], pipeline_parallel=[16], context_parallel=[1]))
+    assert (found[["tensor_parallel", "pipeline_parallel", "data_parallel"]] == [8, 16, 128]).all(axis=None)
+
+
+@pytest.mark.parametrize("overlap", [0, 0.5])
+@pytest.mark.parametrize("name", JOBS)
+def test_the_parts_of_a_step_sum_to_it(name, overlap):
+    for row in best_layouts(**JOBS[name], overlap=overlap, count=4).to_dict("records"):
+        job = {part: value for part, value in JOBS[name].items() if part not in ("gpus", "batch")}
+        parts = step_parts(row, overlap=overlap, **job)
+        assert sum(parts.values()) == pytest.approx(row["step_seconds"], rel=1e-12)
+        assert all(0 <= part <= row["step_seconds"] for part in parts.values())
+
+
+def test_a_layout_has_a_short_name():
+    one = dict.fromkeys(LAYOUT, 1) | dict(zero_stage=0, sequence_parallel=0)
+    assert layout_name(one) == "one GPU"
+    split = one | dict(tensor_parallel=2, pipeline_parallel=4, virtual_stages=2, data_parallel=3, zero_stage=1)
+    assert layout_name(split | dict(sequence_parallel=1)).replace("\u00a0", " ") == "TP 2 + SP, PP 4 × 2, DP 3, ZeRO 1"
+    shown = readable(pd.DataFrame([split | dict(micro_batches=1024, recompute=2)])).iloc[0]
+    assert (shown["micro_batches"], shown["recompute"]) == ("1,024 × 1", "layers")
+
+
+# What must hold
+
+def fastest(gpus=64, **changed):
+    return best_layouts(**QWEN | changed, gpus=gpus, count=1)["step_seconds"][0]
+
+
+def test_more_gpus_never_slow_the_best_where_the_old_layouts_stay():
+    counts = [8, 12, 16, 32, 64]
+    times = [fastest(counts[:number]) for number in range(1, len(counts) + 1)]
+    assert times == sorted(times, reverse=True)
+    assert fastest(16) < fastest(8)
+
+
+@pytest.mark.parametrize("faster", [dict(peak_flops=600e12), dict(bandwidth=4e12), dict(link_bandwidth=900e9),
+                                    dict(network_bandwidth=100e9), dict(latency=0), dict(network_latency=0),
+                                    dict(efficiency="bound")])
+def test_a_faster_gpu_or_link_never_slows_the_best(faster):
+    assert fastest(**faster) <= fastest()
+
+
+def test_more_values_of_an_axis_never_slow_the_best():
+    whole = fastest()
+    for axis in AXES:
+        assert fastest(axes={axis: [0 if axis in ("zero_stage", "recompute", "sequence_parallel") else 1]}) >= whole
+
+
+def test_a_larger_gpu_runs_all_that_a_smaller_one_runs():
+    small, large = (all_layouts(**QWEN | dict(gpu=gpu), gpus=8) for gpu in ("A100 SXM 40GB", "A100 SXM 80GB"))
+    assert set(runs(small).index) < set(runs(large).index)
+
+
+def test_the_front_is_monotone_and_nothing_beats_it():
+    good = runs(all_layouts(**QWEN, gpus=64))
+    front = pareto_front(good, "training_bytes", "step_seconds")
+    assert len(front) > 3
+    assert front["training_bytes"].is_monotonic_increasing and front["training_bytes"].is_unique
+    assert front["step_seconds"].is_monotonic_decreasing and front["step_seconds"].is_unique
+    for held, seconds in zip(front["training_bytes"], front["step_seconds"]):
+        as_small, as_fast = good["training_bytes"] <= held, good["step_seconds"] <= seconds
+        assert (good[as_small & as_fast][["training_bytes", "step_seconds"]] == [held, seconds]).all(axis=None)
+    assert front["step_seconds"].iloc[-1] == good["step_seconds"].min()
+    assert front["training_bytes"].iloc[0] == good["training_bytes"].min()
+
+
+def test_the_front_of_four_points_by_hand():
+    frame = pd.DataFrame({"a": [3, 1, 2, 3, 1], "b": [1, 4, 5, 2, 4]})
+    assert pareto_front(frame, "a", "b").to_dict("list") == {"a": [1, 3], "b": [4, 1]}
+
+
+# Known layouts
+
+def test_one_gpu_has_one_way():
+    found = best_layouts("Llama-3.2-1B", "H100 SXM 80GB", 1, 8, 2048, count=99)
+    assert (found[["tensor_parallel", "pipeline_parallel", "context_parallel", "data_parallel", "zero_stage"]]
+            == [1, 1, 1, 1, 0]).all(axis=None)
+
+
+def test_the_published_layout_of_llama_3_405b_is_near_the_best_but_for_its_memory():
+    """arXiv 2407.21783, table 4 and section 3.3.2: nothing recomputed, 16 x 8 chunks of which two hold no layer."""
+    best = best_layouts(**LLAMA, count=1)["step_seconds"][0]
+    frame = all_layouts(**LLAMA, axes=dict(tensor_parallel=[8], pipeline_parallel=[16], virtual_stages=[8], micro_batch=[1],
+                                           context_parallel=[1], recompute=[0], sequence_parallel=[1]))
+    assert (frame["data_parallel"] == 128).all() and (frame["micro_batches"] == 16).all()
+    assert frame["step_seconds"].min() <= 1.10 * best
+    assert (frame["training_bytes"] > catalogue.gpu(LLAMA["gpu"]).memory_bytes).all()
+
+
+def test_tensor_parallel_stays_inside_the_node():
+    assert (best_layouts(**LLAMA, count=5)["tensor_parallel"] <= 8).all()
+    small_nodes, large_nodes = (best_layouts(**LLAMA, gpus_per_node=size, count=1)["step_seconds"][0] for size in (8, 64))
+    assert large_nodes <= small_nodes
+
+
+# Bad input
+
+@pytest.mark.parametrize(("changed", "message"), [
+    (dict(model="Lama-3-70B"), r"models.csv has no model 'Lama-3-70B'.*Llama-3-70B"),
+    (dict(gpu="H100"), r"gpus.csv has no gpu 'H100'.*H100 SXM 80GB"),
+    (dict(network="InfiniBand"), r"links.csv has no link 'InfiniBand'.*InfiniBand NDR"),
+    (dict(recipe="adam"), r"recipes.csv has no recipe 'adam'"),
+    (dict(efficiency="best"), r"efficiencies.csv has no efficiency 'best'"),
+    (dict(gpus=0), r"gpus .* is 0; allowed: a whole number of at least 1"),
+    (dict(gpus=[8, 1.5]), r"gpus .* is 1.5; allowed"),
+    (dict(batch=0), r"batch .* is 0; allowed"),
+    (dict(sequence=-1), r"sequence .* is -1; allowed"),
+    (dict(usd_per_hour=0), r"usd_per_hour .* is 0; allowed: a number above 0"),
+    (dict(axes=dict(tensor=[1])), r"axes: 'tensor'; allowed: tensor_parallel, "),
+    (dict(axes=dict(gpus=[8])), r"axes: 'gpus'; allowed"),
+    (dict(axes=dict(tensor_parallel=[])), r"axes: tensor_parallel has no values; allowed: at least one"),
+    (dict(axes=dict(tensor_parallel=[1, 0])), r"axes: tensor_parallel .* is 0; allowed: a whole number of at least 1"),
+    (dict(axes=dict(zero_stage=[4])), r"axes: zero_stage .* is 4; allowed: 0, 1, 2 or 3"),
+    (dict(axes=dict(micro_batch=["2"])), r"axes: micro_batch .* is '2'; allowed"),
+    (dict(flash_attention=2), r"flash_attention .* is 2; allowed: 0 or 1"),
+    (dict(by="speed"), r"by: 'speed'; allowed: step_seconds, gpu_seconds, gpus, training_bytes"),
+    (dict(gpu="Gaudi3 128GB"), r"latency .* is nan; allowed"),
+    (dict(colour="red"), r"does not use colour"),
+    (dict(batch=7), r"no layout runs; of [\d,]+: .*batch: a multiple of data_parallel x micro_batch"),
+    (dict(model="Llama-3.1-405B"), r"no layout runs; of [\d,]+: .*training_bytes: at most the memory of a GPU"),
+])
+def test_bad_input_is_named(changed, message):
+    axes = dict(context_parallel=[1], pipeline_parallel=[1], tensor_parallel=[1])
+    with pytest.raises(ValueError, match=message):
+        best_layouts(**QWEN | dict(gpus=8, axes=axes) | changed)
+
+
+def test_a_latency_that_the_catalogue_lacks_can_be_given():
+    assert len(best_layouts(**QWEN | dict(gpu="Gaudi3 128GB"), gpus=8, latency=2e-6, count=3)) == 3
+
+
+def test_a_model_may_be_a_row():
+    row = catalogue.model("Qwen2.5-7B")
+    assert best_layouts(**QWEN | dict(model=row), gpus=8).equals(best_layouts(**QWEN, gpus=8))
