@@ -142,6 +142,17 @@ def test_every_slider_computes_what_the_law_computes(on_disk, name):
     assert moved >= 5, "no slider whose line is a law"
 
 
+def test_charts_follow_the_window(on_disk):
+    """From a phone's width to a desk's: the layout settles after the window has changed."""
+    page = on_disk("serving")
+    before = page.viewport_size
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.wait_for_function("""() => [...document.querySelectorAll(".chart-view")].every(
+            (view) => Number(view.querySelector("svg").getAttribute("width")) === view.clientWidth)""")
+    page.set_viewport_size(before)
+
+
 @pytest.mark.parametrize("name", TOPICS)
 def test_a_theme_change_redraws_and_keeps_the_sliders(on_disk, name):
     page = on_disk(name)

@@ -57,11 +57,15 @@
     Object.assign(chart, { view, controls });
   }
 
+  // Vega asks for its width when the window changes. But a page that is laid out anew settles later, and a fold opens by itself.
+  const widths = new ResizeObserver(() => window.dispatchEvent(new Event("resize")));
+
   function add(element) {
     const spec = JSON.parse(element.querySelector("script").textContent);
     const controls = element.appendChild(document.createElement("div"));
     const chart = { element, spec, controls, view: null };
     window.gpuCharts.push(chart);
+    widths.observe(element.querySelector(".chart-view"));
     return draw(chart);
   }
 
@@ -73,7 +77,4 @@
     theme = document.documentElement.dataset.theme;
     drawing = drawing.then(() => Promise.all(window.gpuCharts.map(draw)));
   }).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
-
-  // A chart in a closed fold has no width until it opens.
-  document.addEventListener("toggle", () => window.dispatchEvent(new Event("resize")), true);
 })();
