@@ -101,7 +101,8 @@ def step_parts(row, model, gpu, sequence, overlap=0, **job):
     terms = max(stages, key=lambda terms: terms["step_seconds"])
     shown = {law: 1 - overlap for law in PARTS} | {"matrix_seconds": 1, "elementwise_seconds": 1}
     parts = {name: layout["micro_batches"] * terms[law] * shown[law] for law, name in PARTS.items()}
-    bubble = sum(parts.values()) * terms["pipeline_bubble"] / (1 - terms["pipeline_bubble"])
+    busy = layout["micro_batches"] * terms["micro_batch_seconds"]
+    bubble = busy * terms["pipeline_bubble"] / (1 - terms["pipeline_bubble"])
     return parts | {"bubble of the pipeline": bubble, "data parallel": terms["exposed_data_seconds"],
                     "optimizer": terms["update_seconds"]}
 
