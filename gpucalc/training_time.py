@@ -4,6 +4,7 @@ A micro-batch costs matrix products, memory traffic outside them and collectives
 to fill and drain, and ends with the gradients and the optimizer. GPUs of a tensor-parallel group are next to each other, then
 those of context, expert, data and pipeline parallel, each group around the one before.
 """
+from .arithmetic_intensity import prefill_pairs
 from .interconnect import all_gather_seconds, all_reduce_seconds, point_to_point_seconds
 from .law import SECONDS_PER_HOUR, law, maximum, minimum, where
 
@@ -15,12 +16,12 @@ TOKENS_SCALE, TOKENS_EXPONENT = 2085.43, 0.3658
 # FLOP
 
 @law
-def attention_token_flops(sequence, prefill_pair_flops, causal=1):
-    """FLOP of a token's scores and values in one layer, forward (count); `causal` leaves out the masked half.
+def attention_token_flops(sequence, prefill_pair_flops, layers=1, window_layers=0, window=0, causal=1):
+    """FLOP of a token's scores and values in one layer, forward, mean of the layers (count).
 
-    PaLM (arXiv 2204.02311, appendix B) counts that half too.
+    `causal` leaves out the masked half; PaLM (arXiv 2204.02311, appendix B) counts it too.
     """
-    return sequence * prefill_pair_flops * (1 - causal / 2)
+    return prefill_pair_flops * prefill_pairs.formula(sequence, layers, window_layers, window, causal) / (layers * sequence)
 
 
 @law

@@ -38,6 +38,8 @@ def test_flop_of_a_layer_and_a_step():
     # A token meets 8,192 others with 32 heads of 128, a score and a value, 2 FLOP each; half of them if causal.
     assert evaluate(tt.attention_token_flops, LLAMA_8B, sequence=8192, causal=0) == 8192 * 2 * 2 * 32 * 128
     assert evaluate(tt.attention_token_flops, LLAMA_8B, sequence=8192) == 8192 * 2 * 32 * 128
+    # Mistral-7B: a token sees 4,096 others at most, the first 4,096 half as many on average: 4096 (32768 - 2048) / 32768.
+    assert evaluate(tt.attention_token_flops, catalogue.model("Mistral-7B"), sequence=32768) == 3840 * 2 * 2 * 32 * 128
     one = 2 * (32 * LLAMA_8B_LAYER + norms) + 2 * 128256 * 4096
     expected = 3 * (one + 32 * 4096 * 2 * 32 * 128) * 3 * 4096 * 5 * 2
     assert evaluate(tt.step_flops, LLAMA_8B, sequence=4096, micro_batch=3, micro_batches=5, data_parallel=2) == close(expected)
