@@ -31,13 +31,14 @@ def layer_token_flops(active_params, lookup_params, vocab, hidden, layers):
 
 
 @law
-def step_flops(layer_token_flops, attention_token_flops, step_tokens, layers, vocab, hidden, lora_rank=0):
+def step_flops(layer_token_flops, attention_token_flops, step_tokens, layers, vocab, hidden, adapters):
     """Model FLOP of a training step (count): forward, and backward twice that. PaLM (arXiv 2204.02311, appendix B).
 
-    Backward is a product for the gradient of the input and one for that of the weight, which frozen matrices don't need.
+    Backward is a product for the gradient of the input and one for that of the weight, which matrices frozen under adapters
+    don't need.
     """
     matrices = layers * layer_token_flops + 2 * vocab * hidden
-    return step_tokens * ((3 - where(lora_rank > 0, 1, 0)) * matrices + 3 * layers * attention_token_flops)
+    return step_tokens * ((3 - adapters) * matrices + 3 * layers * attention_token_flops)
 
 
 @law
@@ -78,9 +79,9 @@ def pace_layers(stage_layers, pace_heads, layers, pipeline_parallel=1):
 
 @law
 def matrix_seconds(pace_layers, pace_heads, layer_token_flops, attention_token_flops, recomputed_token_flops, gpu_tokens, vocab,
-                   hidden, peak_flops, lora_rank=0, tensor_parallel=1, compute_efficiency=1):
+                   hidden, peak_flops, adapters, tensor_parallel=1, compute_efficiency=1):
     """Matrix products of a micro-batch on one GPU (s): forward, backward and recomputed."""
-    trained = 3 - where(lora_rank > 0, 1, 0)
+    trained = 3 - adapters
     layer = trained * layer_token_flops + 3 * attention_token_flops + recomputed_token_flops
     flops = gpu_tokens * (pace_layers * layer + pace_heads * trained * 2 * vocab * hidden)
     return flops / (tensor_parallel * peak_flops * compute_efficiency)

@@ -42,13 +42,14 @@ def test_flop_of_a_layer_and_a_step():
     assert evaluate(tt.attention_token_flops, catalogue.model("Mistral-7B"), sequence=32768) == 3840 * 2 * 2 * 32 * 128
     one = 2 * (32 * LLAMA_8B_LAYER + norms) + 2 * 128256 * 4096
     expected = 3 * (one + 32 * 4096 * 2 * 32 * 128) * 3 * 4096 * 5 * 2
-    assert evaluate(tt.step_flops, LLAMA_8B, sequence=4096, micro_batch=3, micro_batches=5, data_parallel=2) == close(expected)
+    job = dict(sequence=4096, micro_batch=3, micro_batches=5, data_parallel=2)
+    assert evaluate(tt.step_flops, LLAMA_8B, adapters=0, **job) == close(expected)
 
 
 def test_frozen_matrices_need_no_gradient():
-    full = tt.step_flops(**LAYER, step_tokens=10, layers=2, vocab=50, hidden=3)
+    full = tt.step_flops(**LAYER, step_tokens=10, layers=2, vocab=50, hidden=3, adapters=0)
     assert full == 10 * 3 * (2 * 100 + 2 * 50 * 3 + 2 * 20)
-    assert tt.step_flops(**LAYER, step_tokens=10, layers=2, vocab=50, hidden=3, lora_rank=8) == (
+    assert tt.step_flops(**LAYER, step_tokens=10, layers=2, vocab=50, hidden=3, adapters=1) == (
         10 * (2 * (2 * 100 + 2 * 50 * 3) + 3 * 2 * 20))
 
 
@@ -57,7 +58,7 @@ def test_a_config_counts_the_published_flop():
     b, L, h, s, V = 4, 48, 6144, 2048, 51200
     gpt = dict(layers=L, hidden=h, heads=64, kv_heads=64, head_dim=96, intermediate=4 * h, vocab=V, tied_embeddings=1,
                positions=s, moe_params=0, norm_vectors=2)
-    counted = evaluate(tt.step_flops, gpt, sequence=s, micro_batch=b, micro_batches=1, causal=0)
+    counted = evaluate(tt.step_flops, gpt, sequence=s, micro_batch=b, micro_batches=1, causal=0, adapters=0)
     assert counted == pytest.approx(72 * b * L * s * h**2 * (1 + s / (6 * h) + V / (12 * h * L)), rel=2e-4)
 
 
@@ -91,8 +92,8 @@ def test_the_stage_that_sets_the_pace(stage_layers, layers, vocab, heads, layers
 def test_matrix_products():
     given = dict(**LAYER, pace_layers=4, pace_heads=1, recomputed_token_flops=7, gpu_tokens=11, vocab=50, hidden=3,
                  peak_flops=1000)
-    assert tt.matrix_seconds(**given) == 11 * (4 * (3 * 100 + 3 * 20 + 7) + 3 * 2 * 50 * 3) / 1000
-    assert tt.matrix_seconds(**given, lora_rank=1, tensor_parallel=2, compute_efficiency=0.5) == (
+    assert tt.matrix_seconds(**given, adapters=0) == 11 * (4 * (3 * 100 + 3 * 20 + 7) + 3 * 2 * 50 * 3) / 1000
+    assert tt.matrix_seconds(**given, adapters=1, tensor_parallel=2, compute_efficiency=0.5) == (
         11 * (4 * (2 * 100 + 3 * 20 + 7) + 2 * 2 * 50 * 3) / (2 * 1000 * 0.5))
 
 
