@@ -5,8 +5,9 @@ to fill and drain, and ends with the gradients and the optimizer. GPUs of a tens
 those of context, expert, data and pipeline parallel, each group around the one before.
 """
 from .arithmetic_intensity import prefill_pairs
-from .interconnect import all_gather_seconds, all_reduce_seconds, point_to_point_seconds
-from .law import SECONDS_PER_HOUR, law, maximum, minimum, where
+from .interconnect import (all_gather_seconds, all_reduce_seconds, cluster_all_to_all_seconds, fabric_bandwidth,
+                           point_to_point_seconds)
+from .law import SECONDS_PER_HOUR, law, maximum, where
 
 LOSS_FLOOR = 1.8172
 PARAMS_SCALE, PARAMS_EXPONENT = 482.01, 0.3478
@@ -129,12 +130,8 @@ def elementwise_seconds(pace_layers, pace_heads, elementwise_values, score_value
 
 
 def _across(group, apart, gpus_per_node, link_bandwidth, network_bandwidth):
-    """Bandwidth of a ring over a group whose members stand `apart` GPUs from each other.
-
-    Inside a node it is the link's; across nodes a ring leaves through the network ports of all its members in the node.
-    """
-    members = maximum(gpus_per_node / apart, 1)
-    return where(group * apart <= gpus_per_node, link_bandwidth, minimum(members * network_bandwidth, link_bandwidth))
+    """Bandwidth of a ring over a group whose members stand `apart` GPUs from each other."""
+    return fabric_bandwidth.formula(link_bandwidth, network_bandwidth, group, maximum(gpus_per_node / apart, 1))
 
 
 @law
@@ -179,11 +176,10 @@ def expert_seconds(stage_moe_layers, gpu_tokens, hidden, link_bandwidth, network
     GShard (arXiv 2006.16668, section 3.2). Each GPU sends an equal part to each other one, to those in its node over the link
     while to the rest over the network. Tokens are taken to be spread evenly, and sent once for each of their experts.
     """
-    near = minimum(maximum(gpus_per_node / tensor_parallel, 1), expert_parallel)
-    part = gpu_tokens * experts_per_token * hidden * activation_element_bytes / (tensor_parallel * expert_parallel)
-    inside = (near - 1) * (part / (link_bandwidth * link_efficiency) + latency)
-    outside = (expert_parallel - near) * (part / (network_bandwidth * link_efficiency) + network_latency)
-    return 2 * stage_moe_layers * (2 + where(recompute >= 2, 1, 0)) * maximum(inside, outside)
+    sent = gpu_tokens * experts_per_token * hidden * activation_element_bytes / tensor_parallel
+    one = cluster_all_to_all_seconds.formula(sent, expert_parallel, maximum(gpus_per_node / tensor_parallel, 1), link_bandwidth,
+                                             network_bandwidth, latency, network_latency, link_efficiency)
+    return 2 * stage_moe_layers * (2 + where(recompute >= 2, 1, 0)) * one
 
 
 @law
