@@ -8,8 +8,8 @@ _CHOICES = {"term": catalogue.ITEMS["rent"].terms}
 def check_parameters(namespace, *names, optional=()):
     """Raise ValueError unless `namespace` holds the parameters `names` and no other variable, each with an allowed value.
 
-    A name is a quantity of the vocabulary, a catalogue key (model, gpu, link, recipe, weight_format), the term of a rent, or
-    free text (prices, provider, region), which the catalogue checks where it is used. Those in `optional` may be None.
+    A name is a quantity of the vocabulary, a kind of catalogue row (`catalogue.ROWS`), the term of a rent, or free text
+    (prices, provider, region), which the catalogue checks where it is used. Those in `optional` may be None.
     """
     given = {name: value for name, value in namespace.items() if _is_variable(name, value)}
     for name in given:

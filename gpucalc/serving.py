@@ -4,6 +4,15 @@ from .interconnect import all_reduce_seconds
 from .law import SECONDS_PER_HOUR, ceil, law, log, maximum, minimum, quotient
 
 
+@law
+def exchange_seconds(batch, hidden, layers, link_bandwidth, latency=0, chunk=0, tensor_parallel=1, link_efficiency=1,
+                     base_latency=0, activation_element_bytes=2):
+    """All-reduces of one pass over the tensor-parallel group (s): two a layer. Pope et al. 2022 (arXiv 2211.05102)."""
+    message = (batch + chunk) * hidden * activation_element_bytes
+    return 2 * layers * all_reduce_seconds.formula(message, tensor_parallel, link_bandwidth, latency, link_efficiency,
+                                                   base_latency)
+
+
 # The prompt
 
 @law
@@ -26,9 +35,8 @@ def prompt_flops(active_params, lookup_params, head_params, prompt, prefilled_to
 def prompt_exchange_seconds(prefilled_tokens, hidden, layers, link_bandwidth, latency=0, tensor_parallel=1, link_efficiency=1,
                             base_latency=0, activation_element_bytes=2):
     """All-reduces of one prompt over the tensor-parallel group (s): two a layer. Pope et al. 2022 (arXiv 2211.05102)."""
-    message = prefilled_tokens * hidden * activation_element_bytes
-    return 2 * layers * all_reduce_seconds.formula(message, tensor_parallel, link_bandwidth, latency, link_efficiency,
-                                                   base_latency)
+    return exchange_seconds.formula(prefilled_tokens, hidden, layers, link_bandwidth, latency, 0, tensor_parallel,
+                                    link_efficiency, base_latency, activation_element_bytes)
 
 
 @law
@@ -58,15 +66,6 @@ def pass_flops(decode_flops, prompt_flops, prefilled_tokens, chunk=0):
 def gpu_decode_bytes(decode_bytes, kv_bytes, cache_share, tensor_parallel=1):
     """Bytes one GPU reads in a pass: an even part of the weights, and the cache of the heads it keeps."""
     return (decode_bytes - kv_bytes) / tensor_parallel + kv_bytes * cache_share
-
-
-@law
-def exchange_seconds(batch, hidden, layers, link_bandwidth, latency=0, chunk=0, tensor_parallel=1, link_efficiency=1,
-                     base_latency=0, activation_element_bytes=2):
-    """All-reduces of one pass over the tensor-parallel group (s): two a layer. Pope et al. 2022 (arXiv 2211.05102)."""
-    message = (batch + chunk) * hidden * activation_element_bytes
-    return 2 * layers * all_reduce_seconds.formula(message, tensor_parallel, link_bandwidth, latency, link_efficiency,
-                                                   base_latency)
 
 
 @law

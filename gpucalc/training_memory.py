@@ -272,11 +272,16 @@ def activation_gradient_bytes(gpu_tokens, hidden, mlp_width, gated_mlp=0, tensor
 
 # The loss
 
+def _has_head(pipeline_parallel, last_stage):
+    """1 on the stage with the output head, the only one without a pipeline."""
+    return where(pipeline_parallel > 1, last_stage, 1)
+
+
 @law
 def logits_bytes(gpu_tokens, hidden, vocab, logit_element_bytes=2, activation_element_bytes=2, tensor_parallel=1,
                  sequence_parallel=0, pipeline_parallel=1, last_stage=0):
     """Output logits, and the inputs of final norm and head, on one GPU (bytes). Korthikanti et al. 2022, section 4.3."""
-    here = where(pipeline_parallel > 1, last_stage, 1)
+    here = _has_head(pipeline_parallel, last_stage)
     inputs = 2 * hidden * activation_element_bytes / where(sequence_parallel > 0, tensor_parallel, 1)
     return here * gpu_tokens * (inputs + vocab * logit_element_bytes / tensor_parallel)
 
@@ -287,7 +292,7 @@ def loss_bytes(gpu_tokens, vocab, loss_element_bytes=12, loss_chunks=1, tensor_p
 
     Cut Your Losses (arXiv 2411.09009, table 1). A loss in chunks holds one chunk of it.
     """
-    here = where(pipeline_parallel > 1, last_stage, 1)
+    here = _has_head(pipeline_parallel, last_stage)
     return here * gpu_tokens * vocab * loss_element_bytes / (loss_chunks * tensor_parallel)
 
 
@@ -298,7 +303,7 @@ def head_gradient_bytes(vocab, hidden, gradient_element_bytes, adapters, persist
 
     Counted unless all gradients have their place already, as accumulated ones do.
     """
-    here = where(pipeline_parallel > 1, last_stage, 1) * (1 - adapters)
+    here = _has_head(pipeline_parallel, last_stage) * (1 - adapters)
     shared_out = where(zero_stage >= 2, 1, 0) * where(data_parallel * context_parallel > 1, 1, 0)
     return here * maximum(shared_out, 1 - persistent_gradients) * vocab * hidden / tensor_parallel * gradient_element_bytes
 
