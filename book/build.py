@@ -14,14 +14,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-WORKERS = 3
+WORKERS = 4
 KEEP_EXECUTED = 4
 KINDS = {bool: "True or False", int: "a number", float: "a number", str: "text", list: "a list", dict: "a mapping"}
 MADE_FROM = ".made-from"
@@ -93,7 +94,8 @@ class Notebook:
 
     def hash(self, root):
         data = [path for path in files_in(root / "data") if root / "data/prices" not in path.parents]
-        inputs = [self.path, root / "requirements.txt", HERE / "build.py", *files_in(root / "gpucalc", "*.py"), *data]
+        inputs = [self.path, root / "requirements.txt", HERE / "build.py", HERE / "kernels.py"]
+        inputs += [*files_in(root / "gpucalc", "*.py"), *data]
         if self.reads_prices:
             inputs += [self.prices] if self.prices else []
             inputs += files_in(root / "data/prices")
@@ -150,18 +152,20 @@ def check_prices(root, prices):
         raise BuildError(check.stderr.strip())
 
 
-def execute(notebook, root, target):
-    """Runs one notebook in its own kernel and writes it, with its outputs, to `target`."""
+def execute(notebook, root, target, **options):
+    """Runs one notebook in its own kernel and writes it, with its outputs, to `target`; the options are papermill's."""
     import nbformat
     import papermill
+    from jupyter_core.utils import ensure_event_loop
     from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
-    options = {"cwd": root / "notebooks", "kernel_name": "python3", "progress_bar": False}
-    options["extra_arguments"] = ["--log-level=CRITICAL"]
+    options |= {"kernel_name": "python3", "progress_bar": False, "extra_arguments": ["--log-level=CRITICAL"]}
+    options["resources"] = {"metadata": {"path": str(root / "notebooks")}}
     os.environ["STILL_PICTURES"] = "yes" if notebook.pictures else "no"
     try:
-        done = papermill.execute_notebook(notebook.content, None, notebook.given, **options)
+        with closing(ensure_event_loop()):
+            done = papermill.execute_notebook(notebook.content, None, notebook.given, **options)
     except PapermillExecutionError as error:
         raise BuildError(in_cell(notebook, error.source, f"{error.ename}: {error.evalue}")) from None
     except DeadKernelError as error:
@@ -206,22 +210,33 @@ def execute_all(notebooks, root):
     print(f"Notebooks: {len(todo)} to run, {len(notebooks) - len(todo)} unchanged", flush=True)
     failures = []
     started = time.perf_counter()
-    with ProcessPoolExecutor(WORKERS) as pool:
-        running = {pool.submit(execute, each, root, stored[each.topic]): each.topic for each in todo}
-        for number, job in enumerate(as_completed(running), 1):
-            error = job.exception()
-            if error and not isinstance(error, BuildError):
-                raise error
-            failures += [str(error)] if error else []
-            state = "failed" if error else "done"
-            print(
-                f"  {running[job]} {state}, {len(todo) - number} left, {time.perf_counter() - started:.1f} s", flush=True
-            )
+    with ThreadPoolExecutor(WORKERS) as pool, warm_kernels(todo) as options:
+        running = {pool.submit(execute, each, root, stored[each.topic], **options): each.topic for each in todo}
+        try:
+            for number, job in enumerate(as_completed(running), 1):
+                error = job.exception()
+                if error and not isinstance(error, BuildError):
+                    raise error
+                failures += [str(error)] if error else []
+                state = "failed" if error else "done"
+                took = time.perf_counter() - started
+                print(f"  {running[job]} {state}, {len(todo) - number} left, {took:.1f} s", flush=True)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
     if failures:
         raise BuildError("\n\n".join(failures))
     for each in notebooks:
         prune(stored[each.topic], each.topic)
     return stored
+
+
+def warm_kernels(todo):
+    """Papermill's options for kernels that start at once, where processes can fork."""
+    if not todo or not hasattr(os, "fork"):
+        return nullcontext({})
+    from book import kernels
+
+    return kernels.warm_kernels()
 
 
 def prune(newest, topic):
@@ -242,7 +257,9 @@ def make_pages(root, stored, work):
     for page in [*source.glob("*.ipynb"), *source.glob("*.md")]:
         page.write_text(links.sub(r"](\1.ipynb", page.read_text(encoding="utf-8")), encoding="utf-8")
     print("Pages: Jupyter Book is making them", flush=True)
-    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", str(source)]
+    # A short run needs no garbage collector, which would take a seventh of it.
+    code = "import gc; gc.disable(); from jupyter_book.cli.main import main; main()"
+    command = [sys.executable, "-c", code, "build", str(source)]
     command += ["--config", str(root / "_config.yml"), "--path-output", str(work), "-W", "--keep-going", "-n"]
     made = subprocess.run(command, cwd=root, capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1"})
     if made.returncode or not (work / "_build/html/index.html").exists():

@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -125,6 +127,43 @@ def test_a_notebook_that_warns_stops_the_build(site):
 def test_a_kernel_that_dies_stops_the_build(site):
     write_notebook(site, "size", "layers = 2", "import os\nos._exit(1)")
     assert "notebooks/size.md" in refused(site)
+
+
+def test_kernels_have_the_libraries_and_share_nothing(project, capsys):
+    for topic in ("size", "cost"):
+        code = "import sys\nprint('libraries', 'pandas' in sys.modules, 'shared', hasattr(sys, 'mark'))\nsys.mark = 1"
+        write_notebook(project, topic, "layers = 2", code)
+    built(project, capsys)
+    assert all("libraries True shared False" in page(project, topic) for topic in ("size", "cost"))
+
+
+def wait_for(condition, seconds=30):
+    started = time.monotonic()
+    while not condition():
+        assert time.monotonic() - started < seconds
+        time.sleep(0.1)
+
+
+def is_alive(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_kernel_outlives_a_build_that_is_stopped(project, number):
+    code = "import os, time\nfrom pathlib import Path\nPath('running').write_text(str(os.getpid()))\ntime.sleep(60)"
+    write_notebook(project, "size", "layers = 2", code)
+    running = project / "notebooks/running"
+    code = "import signal, sys; from pathlib import Path; from book import build; "
+    code += "signal.signal(signal.SIGINT, signal.default_int_handler); build.build_book(Path(sys.argv[1]))"
+    stopped = subprocess.Popen([sys.executable, "-c", code, str(project)], cwd=build.ROOT, stderr=subprocess.DEVNULL)
+    wait_for(lambda: running.exists() and running.read_text())
+    stopped.send_signal(number)
+    stopped.wait(timeout=20)
+    wait_for(lambda: not is_alive(int(running.read_text())))
 
 
 @pytest.mark.parametrize(
