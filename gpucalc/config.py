@@ -152,18 +152,13 @@ def _divided(c, hidden="hidden_size", heads="num_attention_heads"):
     return size
 
 
-def _kv_heads(c, name="num_key_value_heads", **absent):
+def _kv_heads(c, name="num_key_value_heads", default=False):
+    """Classes with a default have a key and value head for each query head."""
     heads = c.count("num_attention_heads")
-    kv_heads = c.count(name, **absent)
+    kv_heads = c.count(name, missing=heads, null=heads) if default else c.count(name)
     if heads % kv_heads:
         raise c.bad(name, f"a divisor of num_attention_heads, {heads}")
     return kv_heads
-
-
-def _heads_if_absent(c):
-    """Classes whose default is a key and value head for each query head."""
-    heads = c.count("num_attention_heads")
-    return dict(missing=heads, null=heads)
 
 
 def _gated(c, tied=False, default_kv=False, default_head=True):
@@ -173,7 +168,7 @@ def _gated(c, tied=False, default_kv=False, default_head=True):
     if head_dim % 2:
         raise c.bad("head_dim" if given else "num_attention_heads",
                     f"heads of an even size, not {head_dim}: positions are rotary")
-    return dict(_sizes(c, tied), kv_heads=_kv_heads(c, **_heads_if_absent(c) if default_kv else {}), head_dim=head_dim,
+    return dict(_sizes(c, tied), kv_heads=_kv_heads(c, default=default_kv), head_dim=head_dim,
                 intermediate=c.count("intermediate_size"), gated_mlp=1)
 
 
@@ -244,9 +239,10 @@ def _qwen_experts(c, dense):
 
 def _qwen2_moe(c):
     """One wide shared expert, counted as several of the routed width, behind a gate of its own."""
-    shared, rest = divmod(c.count("shared_expert_intermediate_size"), c.count("moe_intermediate_size"))
+    together, routed = c.count("shared_expert_intermediate_size"), c.count("moe_intermediate_size")
+    shared, rest = divmod(together, routed)
     if rest:
-        raise c.bad("shared_expert_intermediate_size", f"a multiple of moe_intermediate_size, {c.count('moe_intermediate_size')}")
+        raise c.bad("shared_expert_intermediate_size", f"a multiple of moe_intermediate_size, {routed}")
     return _qwen_experts(c, dict(_qwen2(c), shared_experts=shared, shared_gate=1))
 
 
@@ -271,7 +267,7 @@ def _phi3(c):
 def _phi(c):
     """Attention and MLP side by side behind one LayerNorm; biases everywhere, on the output head too."""
     return _sizes(c, tied=False) | dict(
-        kv_heads=_kv_heads(c, **_heads_if_absent(c)), head_dim=_divided(c), intermediate=c.count("intermediate_size"),
+        kv_heads=_kv_heads(c, default=True), head_dim=_divided(c), intermediate=c.count("intermediate_size"),
         norms_per_layer=1, norm_vectors=2, qkv_bias=1, output_bias=1, mlp_bias=1, head_bias=1)
 
 
@@ -304,7 +300,7 @@ def _falcon(c):
     if not new and not one:
         c.choice("num_kv_heads", heads, None, missing=None)
     norms = c.count("num_ln_in_parallel_attn", most=2, missing=1 + new, null=1 + new) if parallel else 2
-    return sizes | dict(kv_heads=_kv_heads(c, "num_kv_heads", **_heads_if_absent(c)) if new else 1 if one else heads,
+    return sizes | dict(kv_heads=_kv_heads(c, "num_kv_heads", default=True) if new else 1 if one else heads,
                         head_dim=_divided(c), intermediate=c.count("ffn_hidden_size", missing=width, null=width),
                         norms_per_layer=norms, norm_vectors=2, qkv_bias=bias, output_bias=bias, mlp_bias=bias)
 

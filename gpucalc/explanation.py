@@ -61,8 +61,8 @@ def equation(law, **known):
 def symbol_table(*laws):
     """Symbols, names in code, meanings and units of the laws and their arguments."""
     names = dict.fromkeys(name for law in laws for name in (law.__name__, *law.arguments))
-    rows = "\n".join(f"| ${_SYMBOLS[name]}$ | {markdown(QUANTITIES[name].meaning)} | {markdown(QUANTITIES[name].unit or 'count')} "
-                     f"| `{name}` |" for name in names)
+    rows = "\n".join(f"| ${_SYMBOLS[name]}$ | {markdown(QUANTITIES[name].meaning)} "
+                     f"| {markdown(QUANTITIES[name].unit or 'count')} | `{name}` |" for name in names)
     return Markdown(f"| symbol | meaning | unit | name in code |\n|---|---|---|---|\n{rows}")
 
 
@@ -80,10 +80,7 @@ class Markdown:
 
 
 class Explanation:
-    """A figure and how it came about.
-
-    `value` is the number, `steps` the laws in order, `terms` their values by name, `inputs` what they were given.
-    """
+    """A figure, `value`, and how it came about: `steps`, the laws in order; `terms`, their values by name; `inputs`."""
 
     def __init__(self, steps, inputs):
         self.steps, self.inputs = steps, inputs
@@ -107,7 +104,8 @@ def _trace(laws, rows, inputs):
             _apply(law, rows, inputs, steps, used)
     unused = [name for name in inputs if name not in used]
     if unused:
-        raise ValueError(f"{', '.join(law.__name__ for law in laws)} does not use {', '.join(unused)}; it takes {', '.join(used)}")
+        asked = ", ".join(law.__name__ for law in laws)
+        raise ValueError(f"{asked} does not use {', '.join(unused)}; it takes {', '.join(used)}")
     return list(steps.values()), list(used.values())
 
 
@@ -147,17 +145,13 @@ def _argument(law, name, rows, inputs, steps, used):
 def _in_rows(name, rows):
     for row, label in rows:
         if name in row and not _is_missing(row[name]):
-            source = "; ".join(str(part) for part in (label, row.get("source", "")) if _is_text(part))
+            source = "; ".join(part for part in (label, row.get("source")) if isinstance(part, str) and part)
             return Input(name, row[name], source or "given", str(row.get("date", "")))
     return None
 
 
 def _is_missing(value):
     return isinstance(value, float) and value != value
-
-
-def _is_text(part):
-    return isinstance(part, str) and part
 
 
 def _equation(step):
@@ -197,7 +191,8 @@ def _case(expression, arguments):
 def _latex(expression, texts, **options):
     import sympy
     names = {symbol: texts[symbol.name] for symbol in expression.free_symbols}
-    return re.sub(r"\b10{6,}\b", lambda power: f"10^{{{len(power[0]) - 1}}}", sympy.latex(expression, symbol_names=names, **options))
+    text = sympy.latex(expression, symbol_names=names, **options)
+    return re.sub(r"\b10{6,}\b", lambda power: f"10^{{{len(power[0]) - 1}}}", text)
 
 
 def _display(name, right_side):

@@ -17,7 +17,7 @@ def all_reduce_seconds(message_bytes, ranks, link_bandwidth, latency=0, link_eff
 
 @law
 def all_gather_seconds(message_bytes, ranks, link_bandwidth, latency=0, link_efficiency=1, base_latency=0):
-    """Ring all-gather (s): N-1 steps; `message_bytes` is the gathered whole. Thakur et al. 2005 (doi 10.1177/1094342005051521)."""
+    """Ring all-gather (s): N-1 steps; `message_bytes` is the result. Thakur et al. 2005 (doi 10.1177/1094342005051521)."""
     return _steps(ranks - 1, message_bytes, ranks, link_bandwidth, latency, link_efficiency, base_latency)
 
 
@@ -187,7 +187,7 @@ def data_bytes(gpu_params, gradient_element_bytes, micro_batches, zero_stage=0, 
 
 @law
 def layer_compute_seconds(tokens, hidden, tensor_parallel, peak_flops, compute_efficiency=1):
-    """Forward pass of one layer's share on one GPU (s): 24 h^2 FLOP per token. Narayanan et al. 2021 (arXiv 2104.04473, appendix).
+    """Forward pass of a layer's share on one GPU (s): 24 h^2 FLOP a token. Narayanan et al. 2021 (arXiv 2104.04473, appendix).
 
     Plain MLP of width 4h and full key-value heads; attention scores left out.
     """
@@ -220,7 +220,7 @@ def tensor_parallel_limit(hidden, link_bandwidth, peak_flops, activation_element
 
 @law
 def tp_decode_seconds(weight_bytes, layers, tensor_parallel, bandwidth, all_reduce_seconds, bandwidth_efficiency=1):
-    """Batch-1 decode step under tensor parallelism (s): each GPU reads its share; 2 all-reduces a layer wait if there are peers.
+    """Batch-1 decode step under tensor parallelism (s): a GPU reads its share; 2 all-reduces a layer wait if it has peers.
 
     The message is one token's activations, so `all_reduce_seconds` is almost only latency. Pope et al. 2022
     (arXiv 2211.05102, section 3).

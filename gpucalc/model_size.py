@@ -45,7 +45,7 @@ def mlp_params(hidden, intermediate, gated_mlp=0, mlp_bias=0):
 
 @law
 def moe_params(hidden, experts, expert_intermediate, shared_experts=0, shared_gate=0, gated_mlp=0, router_bias=0):
-    """All routed and shared experts of one layer, the router and the shared experts' gate (count). Mixtral (arXiv 2401.04088, section 2.1)."""
+    """All experts of one layer, its router and the shared experts' gate (count). Mixtral (arXiv 2401.04088, section 2.1)."""
     expert = (2 + gated_mlp) * hidden * expert_intermediate
     return (experts + shared_experts) * expert + experts * (hidden + router_bias) + shared_gate * hidden
 

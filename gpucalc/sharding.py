@@ -26,7 +26,7 @@ _RULES = (
 
 
 def layout_rules(architecture, **layout):
-    """Each rule on the sizes of a layout, which may be columns: degree, what is allowed, the sizes it looks at, whether it holds.
+    """Each rule on the sizes of a layout, which may be columns: degree, what is allowed, the sizes it reads, whether it holds.
 
     Degrees that are not given are 1; the rule on `sequence` needs it.
     """
@@ -38,7 +38,7 @@ def layout_rules(architecture, **layout):
 
 
 def check_layout(architecture, **layout):
-    """Raise ValueError naming the degree that is no count or does not divide what it should. `layout` may hold `sequence` too."""
+    """Raise ValueError naming the degree that is no count or does not divide what it should; `layout` may hold `sequence`."""
     for name, size in layout.items():
         check(name, size)
     for name, allowed, sizes, holds in layout_rules(architecture, **layout):

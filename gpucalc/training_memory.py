@@ -327,10 +327,7 @@ def gathered_bytes(gpu_embedding_params, gpu_layer_params, gpu_expert_params, st
 @law
 def resident_bytes(held_weight_bytes, held_master_bytes, held_optimizer_bytes, held_gradient_bytes, gathered_bytes,
                    persistent_gradients=1):
-    """What is there in every moment of a step on one GPU (bytes).
-
-    Gradients too, if they are accumulated or their buffers are kept; else each appears in the backward pass.
-    """
+    """What is there in every moment of a step on one GPU (bytes); gradients if accumulated or their buffers are kept."""
     gradients = persistent_gradients * held_gradient_bytes
     return held_weight_bytes + held_master_bytes + held_optimizer_bytes + gradients + gathered_bytes
 
@@ -386,10 +383,7 @@ def peak_bytes(loss_moment_bytes, head_moment_bytes, first_layer_moment_bytes, l
 
 @law
 def fragmentation_bytes(peak_bytes, fragmentation=0.14):
-    """Memory the allocator holds in pieces that no tensor fits (bytes).
-
-    github.com/pytorch/torchtune/pull/527: 15.97 GB held for 13.99 GB of tensors.
-    """
+    """Memory held in pieces that no tensor fits (bytes): 15.97 GB for 13.99 GB in github.com/pytorch/torchtune/pull/527."""
     return peak_bytes * fragmentation
 
 

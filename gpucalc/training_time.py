@@ -121,9 +121,7 @@ def score_values(heads, sequence, flash_attention=0, dropout=0, recompute=0, ten
 def elementwise_seconds(pace_layers, pace_heads, elementwise_values, score_values, gpu_tokens, vocab, bandwidth,
                         logit_element_bytes=2, loss_element_bytes=12, tensor_parallel=1, activation_element_bytes=2,
                         bandwidth_efficiency=1):
-    """Memory traffic of a micro-batch outside matrix products, on one GPU (s): the layers', and each tensor of the loss written
-    and read once.
-    """
+    """Memory traffic of a micro-batch outside matrix products, on one GPU (s); the loss writes and reads each tensor once."""
     loss = 2 * vocab * (logit_element_bytes + loss_element_bytes) / tensor_parallel
     layers = pace_layers * (elementwise_values + score_values) * activation_element_bytes
     return gpu_tokens * (layers + pace_heads * loss) / (bandwidth * bandwidth_efficiency)
