@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 IN_VENV := .venv/bin/python
 BUILD := $(IN_VENV) -m book.build
 
-.PHONY: book test notebook serve bench accept clean
+.PHONY: book test notebook prices serve bench accept clean
 
 book: .venv/ready
 	@$(BUILD) --prices="$$BOOK_PRICES"
@@ -21,6 +21,13 @@ test: .venv/ready
 
 notebook: .venv/ready
 	@$(BUILD) --notebook="$$BOOK_TOPIC" --params="$$BOOK_PARAMS" --prices="$$BOOK_PRICES"
+
+# Installs the extra `prices` of pyproject.toml where it is missing; nothing else needs it.
+prices: .venv/ready
+	@$(IN_VENV) -c 'import gpuhunt' 2>/dev/null || $(IN_VENV) -c 'import tomllib; \
+	  print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["prices"])' \
+	  | xargs $(IN_VENV) -m pip install --quiet 2>/dev/null || true
+	@$(IN_VENV) -m gpucalc.refresh
 
 serve: book
 	@echo "http://localhost:$(PORT) (Ctrl-C stops it)"

@@ -146,7 +146,7 @@ def check_prices(root, prices):
     """Has the catalogue read the file, in a process of its own; it names the row and column that are wrong."""
     if not prices:
         return
-    command = [sys.executable, "-m", "gpucalc.catalogue", str(prices)]
+    command = [sys.executable, "-m", "gpucalc.price_book", str(prices)]
     check = subprocess.run(command, cwd=root, capture_output=True, text=True)
     if check.returncode:
         raise BuildError(check.stderr.strip())

@@ -1,11 +1,12 @@
 """GPU arithmetic: which GPUs a model needs, how fast it runs and what it costs, as laws of plain arithmetic."""
-from . import (arithmetic_intensity, break_even, interconnect, kv_cache, model_size, quantization, serving,
-               sharding, training_memory, training_time)
+from . import (arithmetic_intensity, break_even, interconnect, kv_cache, model_size, owning, quantization, renting, serving,
+               serving_cost, sharding, total_cost, training_cost, training_memory, training_time)
 from .law import LAWS
 from .quantities import QUANTITIES
 
-__all__ = ["LAWS", "QUANTITIES", "arithmetic_intensity", "break_even", "interconnect", "kv_cache", "model_size",
-           "quantization", "serving", "sharding", "training_memory", "training_time", "evaluate", "explain"]
+__all__ = ["LAWS", "QUANTITIES", "arithmetic_intensity", "break_even", "interconnect", "kv_cache", "model_size", "owning",
+           "quantization", "renting", "serving", "serving_cost", "sharding", "total_cost", "training_cost", "training_memory",
+           "training_time", "evaluate", "explain"]
 
 
 def __getattr__(name):

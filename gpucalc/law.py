@@ -12,6 +12,8 @@ SECONDS_PER_HOUR = 3600
 HOURS_PER_DAY = 24
 HOURS_PER_MONTH = 730
 HOURS_PER_YEAR = 8760
+MONTHS_PER_YEAR = 12
+YEAR = 1
 WATTS_PER_KILOWATT = 1000
 BYTES_PER_GB = 10**9
 FP32_BYTES = 4
@@ -56,6 +58,16 @@ def ceil(value):
 def floor(value):
     """Largest whole number not above `value`; infinity stays."""
     return _dispatch("floor", "floor", "floor", lambda plain: math.floor(plain) if math.isfinite(plain) else plain, value)
+
+
+def sqrt(value):
+    """Square root of a number of at least 0."""
+    return _dispatch("sqrt", "sqrt", "sqrt", lambda plain: plain ** 0.5, value)
+
+
+def exp(value):
+    """The exponential function; infinite where a float can't hold it."""
+    return _dispatch("exp", "exp", "exp", lambda plain: math.exp(plain) if plain < 700 else math.inf, value)
 
 
 def log(value):
@@ -111,6 +123,21 @@ def quotient(a, b):
         case "array":
             return where(b > 0, a / where(b > 0, b, 1), math.inf)
     return a / b if b > 0 else math.inf
+
+
+def flow(ratio, years):
+    """Years of a flow that falls by `ratio` each year, evenly: (1 - ratio^-years) / log(ratio), and all of them at ratio 1."""
+    match _kind(ratio, years):
+        case "altair":
+            import altair
+            return altair.expr.if_(ratio == 1, years, (1 - altair.expr.pow(ratio, -years)) / log(ratio))
+        case "sympy":
+            return (1 - ratio ** -years) / log(ratio) if ratio != 1 else years
+        case "array":
+            import numpy
+            rate = log(ratio)
+            return where(rate == 0, years, -numpy.expm1(-rate * years) / where(rate == 0, 1, rate))
+    return -math.expm1(-log(ratio) * years) / log(ratio) if ratio != 1 else years
 
 
 def wide(value):

@@ -1,8 +1,9 @@
 """The check behind every notebook's parameter cell: known names, right types, possible values."""
 from . import catalogue
+from .price_book import ITEMS
 from .quantities import QUANTITIES, check
 
-_CHOICES = {"term": catalogue.ITEMS["rent"].terms}
+_CHOICES = {"term": ITEMS["rent"].terms}
 
 
 def check_parameters(namespace, *names, optional=()):

@@ -1,7 +1,7 @@
 """What a server gives its users: time to first token, time per output token, throughput, and the replicas a load needs."""
 from .arithmetic_intensity import prefill_flops, prefill_pairs
 from .interconnect import all_reduce_seconds
-from .law import SECONDS_PER_HOUR, ceil, law, log, maximum, minimum, quotient
+from .law import SECONDS_PER_HOUR, ceil, law, log, maximum, minimum, quotient, sqrt
 
 
 @law
@@ -144,7 +144,7 @@ def offered_load(requests_per_second, request_seconds, replicas, batch):
 @law
 def waiting_share(offered_load, replicas, batch):
     """Share of requests that find every place filled (ratio), near Erlang's C. Sakasegawa 1977 (doi 10.1007/BF02532288)."""
-    return minimum(offered_load, 1) ** ((2 * (replicas * batch + 1)) ** 0.5 - 1)
+    return minimum(offered_load, 1) ** (sqrt(2 * (replicas * batch + 1)) - 1)
 
 
 @law

@@ -9,7 +9,8 @@ _PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3
 _PREFIXED = {"byte": "B", "byte/second": "B/s", "FLOP": "FLOP", "FLOP/second": "FLOP/s", "watt": "W"}
 _PLAIN = {"": "", "FLOP/byte": "FLOP/B", "token/second": "tokens/s", "1/second": "1/s", "USD": "USD", "USD/hour": "USD/h",
           "USD/month": "USD/month", "USD/(kilowatt*hour)": "USD/kWh", "USD/gigabyte": "USD/GB",
-          "USD/(gigabyte*month)": "USD/GB-month", "hour": "h", "day": "days", "month": "months", "year": "years"}
+          "USD/(gigabyte*month)": "USD/GB-month", "USD/year": "USD/year", "1/year": "a year", "1/month": "a month",
+          "hour": "h", "day": "days", "month": "months", "year": "years"}
 
 
 def number(value, unit=""):
@@ -67,7 +68,7 @@ def gib(value):
 
 def percent(value):
     """A share as a percentage at three significant figures."""
-    return f"{three_figures(100 * value)} %" if math.isfinite(value) else "never"
+    return f"{three_figures(round(100 * value, 9))} %" if math.isfinite(value) else "never"
 
 
 def usd(value):

@@ -16,7 +16,7 @@ import pandas
 from playwright.sync_api import sync_playwright
 
 from book.build import ROOT
-from gpucalc import catalogue, evaluate, explain, training_memory
+from gpucalc import break_even, catalogue, decide, evaluate, explain, training_memory
 from gpucalc.layouts import all_layouts
 from tests.browser import launch, page_budget, page_bytes, visit
 
@@ -87,6 +87,20 @@ def report_search():
         report("memory of that search", held / 2**30, 1, "GiB")
 
 
+def decision_seconds(count):
+    """Processor seconds of a band: so many draws of the owned-cost model's inputs, and what owning is worth at each."""
+    card, took = catalogue.gpu("H100 SXM 80GB"), []
+    ranges = decide.ranges(catalogue.assumptions(), server_usd=320e3, usd_per_hour=5, usd_per_kwh=0.1,
+                           hosting_usd_per_month=1500)
+    for _ in range(5):
+        started = time.process_time()
+        npv = decide.owned(break_even.owning_npv, card, **decide.draws(ranges, count), gpus_per_server=8, network_ports=8,
+                           network_tiers=2, usd_per_port=600, cable_usd=900)
+        took.append(time.process_time() - started)
+        assert len(npv) == count
+    return statistics.median(took)
+
+
 def change_one_price(root):
     newest = max((root / "data/prices").glob("*.csv"))
     text = newest.read_text(encoding="utf-8")
@@ -103,6 +117,7 @@ def main():
     report("memory account of one model", account_milliseconds(), 1, "ms")
     report("fit of 100,000 models, GPUs and recipes", fit_seconds(100_000), 1, "s")
     report_search()
+    report("1,000,000 draws of what owning is worth", decision_seconds(1_000_000), 1, "s")
     build = [sys.executable, "-c", "import sys; from pathlib import Path; from book import build; build.build_book(Path(sys.argv[1]))"]
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)

@@ -1,215 +1,145 @@
-"""Costs against hand calculations: the arithmetic stands in each test, written out without the laws."""
-import numpy as np
+"""Where owning and renting meet, against hand calculations and a ledger kept month by month."""
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpucalc import break_even as be
-from gpucalc import catalogue
-from gpucalc.explanation import evaluate
-from gpucalc.measured import compare
+from gpucalc import owning as ow
+from gpucalc import renting
+from gpucalc.explanation import evaluate, evaluate_all, uses
+from tests.test_owning import SERVER, close
 
-A100_PEAK, H100_PEAK = 312e12, 989e12
-AWS_TIERS = [(0, 100e9, 0), (100e9, 10e12, 0.09), (10e12, 50e12, 0.085)]
-money = st.floats(0.01, 1e6)
-share = st.floats(0.01, 1)
-
-
-def close(value):
-    return pytest.approx(value, rel=1e-12)
-
-
-def egress(sent_bytes, tiers=AWS_TIERS):
-    return sum(be.egress_tier_usd(sent_bytes, *tier) for tier in tiers)
-
-
-def test_capital_is_the_whole_server_over_all_hours():
-    # 40,000 USD for a server of eight RTX 4090 over 3 years: 40000 / (3 * 8760) = 1.522 USD an hour, 0.190 a GPU.
-    assert be.capital_usd_per_hour(40_000, 1, 3) == close(40_000 / 26_280)
-    assert be.capital_usd_per_hour(40_000, 1, 3) == pytest.approx(1.52, abs=0.005)
-    assert be.capital_usd_per_hour(40_000, 8, 3) == close(40_000 / 26_280 / 8)
-    # 300,000 USD with a tenth got back: 270000 / (8 * 3 * 8760) = 1.284 USD.
-    assert be.capital_usd_per_hour(300_000, 8, 3, 0.1) == pytest.approx(1.284247, rel=1e-6)
-
-
-def test_power_and_hosting():
-    # DGX H100: 10.2 kW at most for eight GPUs of 700 W is 1.82 times their TDP, 1,274 W each.
-    assert be.watts_per_gpu(700) == close(1274)
-    assert be.watts_per_gpu(700, 1.5) == close(1050)
-    # 10.2 kW for 8 GPUs is 1.275 kW each; x 1.3 x 0.10 USD/kWh = 0.16575 USD an hour.
-    assert be.power_usd_per_hour(1275, 1.3, 0.10) == close(0.16575)
-    # 2,000 USD a month over 730 hours and 8 GPUs = 0.3425 USD an hour.
-    assert be.hosting_usd_per_hour(2000, 8) == close(2000 / 5840)
-
-
-def test_idle_hours_load_capital_and_hosting_but_not_power():
-    # (1.43 + 0.34) / 0.5 + 0.17 = 3.71
-    assert be.owned_usd_per_hour(1.43, 0.34, 0.17, 0.5) == close(3.71)
-    assert be.owned_usd_per_hour(1.43, 0.34, 0.17, 1) == close(1.94)
-
-
-def test_only_a_commitment_is_paid_while_idle():
-    assert be.rented_usd_per_hour(2.45, 0.5) == 2.45
-    assert be.rented_usd_per_hour(2.45, 0.5, committed=1) == close(4.90)
+DEAL = SERVER | dict(usd_per_hour=4.5, rent_decline=0.1, utilization=0.6)
+CARDS_ALONE = dict(network_usd=0, gpus_per_server=1, years=3, discount_rate=0, hosting_usd_per_month=0, usd_per_kwh=0,
+                   watts_per_gpu=1, pue=1)
+share = st.floats(0.05, 1)
 
 
 @pytest.mark.parametrize("usd_per_gpu, usd_per_hour, expected", [
-    (12_000, 40.96 / 8, 0.0892), (12_000, 12.29 / 8, 0.297), (25_000, 40.96 / 8, 0.186), (25_000, 12.29 / 8, 0.619)])
+    (12_000, 40.96 / 8, 0.089), (12_000, 12.29 / 8, 0.297), (25_000, 40.96 / 8, 0.186), (25_000, 12.29 / 8, 0.62)])
 def test_break_even_of_cards_alone_and_of_the_whole_server(usd_per_gpu, usd_per_hour, expected):
     # A100 80GB over 3 years: 12000 / 26280 = 0.4566 and 25000 / 26280 = 0.9513 USD an hour, over the rent.
-    capital = be.capital_usd_per_hour(8 * usd_per_gpu, 8, 3)
-    assert be.break_even_utilization(capital, 0, 0, usd_per_hour) == close(usd_per_gpu / 26_280 / usd_per_hour)
-    assert be.break_even_utilization(capital, 0, 0, usd_per_hour) == pytest.approx(expected, rel=0.005)
+    found = evaluate(be.break_even_utilization, server_usd=usd_per_gpu, usd_per_hour=usd_per_hour, **CARDS_ALONE)
+    assert found == close(usd_per_gpu / 26_280 / usd_per_hour)
+    assert found == pytest.approx(expected, abs=0.001)
 
 
 def test_break_even_with_hosting_and_power():
     # (1.43 + 0.34) / (6.88 - 0.17) = 0.2638
-    assert be.break_even_utilization(1.43, 0.34, 0.17, 6.88) == close(1.77 / 6.71)
-    assert be.break_even_utilization(1.43, 0, 0.17, 6.88) == close(1.43 / 6.71)
+    assert be.break_even_utilization(1.77, 0.17, 6.88) == close(1.77 / 6.71)
 
 
 def test_owning_that_never_pays_is_a_value():
-    assert be.break_even_utilization(1, 0, 0.2, 0.2) == float("inf")
-    assert be.break_even_utilization(1, 0, 0.2, 0.1) == float("inf")
-    assert be.break_even_months(300e3, 8, 0.5, 0.4, 0.1, 0.5) == float("inf")
+    assert be.break_even_utilization(1, 0.2, 0.2) == math.inf
+    assert be.break_even_utilization(1, 0.2, 0.1) == math.inf
+    assert be.break_even_months(300e3, 8, 0.5, 0.4, 0.4, 12_000, 0.5) == math.inf
 
 
 def test_break_even_months():
-    # Eight cards of 12,000 USD against 41 USD an hour, always busy: 96000 / (41 * 730) = 3.21 months.
-    assert be.break_even_months(96_000, 8, 41 / 8, 0, 0, 1) == close(96_000 / 29_930)
-    # 400,000 USD, used 60 %, rent 6.88, power 0.17, hosting 0.12:
-    # 50000 / ((6.71 * 0.6 - 0.12) * 730) = 50000 / 2851.38 = 17.54 months.
-    assert be.break_even_months(400_000, 8, 6.88, 0.17, 0.12, 0.6) == pytest.approx(17.5354, rel=1e-5)
+    # Eight cards of 12,000 USD against 41 USD an hour, always busy: 96000 / (41 x 730) = 3.21 months.
+    assert be.break_even_months(96_000, 8, 41 / 8, 0, 0, 0, 1) == close(96_000 / 29_930)
+    # 400,000 USD, used 60 %, rent 6.88, power 0.17, running costs 8,409.6 a year, which is 0.12 a GPU and hour:
+    # 50000 / ((6.71 x 0.6 - 0.12) x 730) = 50000 / 2851.38 = 17.54 months.
+    assert be.break_even_months(400_000, 8, 6.88, 0.17, 0.17, 8409.6, 0.6) == pytest.approx(17.5354, rel=1e-5)
+    # Nine tenths available, 30 % of 0.17 drawn when idle: a GPU saves ((6.88 - 0.119) x 0.6 - 0.051) x 0.9 - 0.12 an hour.
+    assert be.break_even_months(400_000, 8, 6.88, 0.119, 0.17, 8409.6, 0.6, 0.9, 0.3) == close(
+        50_000 / (((6.88 - 0.119) * 0.6 - 0.051) * 0.9 - 0.12) / 730)
 
 
-def test_training_flops():
-    assert be.training_flops(8_030_261_248, 100 * 10**9) == 6 * 8_030_261_248 * 100 * 10**9
-    assert be.training_flops(70 * 10**9, 10**9, 3) == close(1.26e21)
+def test_break_even_rent_counts_that_rents_fall():
+    # An owned hour of 3.00 USD; rents that fall cost 1.6133 / 2 of today's over two years: 3.72 USD today.
+    assert be.break_even_rent(3, 1.6133, 2) == close(6 / 1.6133)
+    rent = evaluate(be.break_even_rent, **{name: value for name, value in DEAL.items() if name != "usd_per_hour"})
+    assert evaluate(be.owning_npv, **DEAL | {"usd_per_hour": rent}) == pytest.approx(0, abs=1e-6)
 
 
-def test_354_gpu_hours_take_the_whole_peak():
-    # 1.26e21 / 989e12 = 1.274e6 s = 353.9 h; at 40 % MFU 884.7 h.
-    flops = be.training_flops(70e9, 1e9, 3)
-    assert be.gpu_hours(flops, H100_PEAK, 1) == pytest.approx(353.9, rel=1e-4)
-    assert be.gpu_hours(flops, H100_PEAK, 0.4) == pytest.approx(884.7, rel=1e-4)
+def test_npv_at_no_discount_is_the_simple_sum():
+    """A ledger of 51 months, to the cent: the order, half a year of ramp in which work grows evenly, four years, the sale."""
+    deal = DEAL | dict(discount_rate=0, rent_decline=0)
+    bought = (320_000 + 8 * (3 * 600 + 2 * 900)) * 1.05
+    balance, power = -bought, 0.7 * 1.82 * 1.3 * 0.1
+    for month in range(1, 3 + 48 + 1):
+        if month > 3:
+            balance -= 1500 * 1.05 + (320_000 * 0.04 + 320_000 * 0.02 + 5000) / 12
+            work = min((month - 3 - 0.5) / 6, 1)
+            hours = 730 * 8 * 0.97 * work
+            balance += hours * 0.6 * (4.5 - power) - hours * 0.4 * 0.3 * power
+    balance += bought * 0.25
+    assert evaluate(be.owning_npv, **deal) == pytest.approx(balance, abs=0.005)
 
 
-def test_8b_on_100b_tokens_takes_eight_weeks_on_eight_a100():
-    # 6 * 8e9 * 1e11 / (8 * 0.4 * 312e12) = 4.808e6 s = 55.6 days.
-    hours = be.gpu_hours(be.training_flops(8e9, 1e11), A100_PEAK, 0.4)
-    assert be.training_days(hours, 8) == pytest.approx(55.64, rel=1e-3)
-    assert 2.2 < be.training_days(be.gpu_hours(be.training_flops(8e9, 1e11), A100_PEAK, 1), 8) / 10 < 2.3
+def test_npv_with_discount_and_falling_rents_is_the_sum_over_short_steps():
+    steps, balance, power = 40_000, -(320_000 + 28_800) * 1.05, 0.7 * 1.82 * 1.3 * 0.1
+    for step in range(steps):
+        at = (step + 0.5) / steps * 4
+        hours = 8760 * 8 * 0.97 * 4 / steps if at > 0.25 else 0
+        money = hours * (0.6 * (4.5 * 0.9 ** (at + 0.25) - power) - 0.4 * 0.3 * power)
+        money -= (1500 * 12 * 1.05 + 320_000 * 0.06 + 5000) * 4 / steps
+        balance += money * 1.1 ** -(at + 0.25)
+    balance += (320_000 + 28_800) * 1.05 * 0.25 * 1.1 ** -4.25
+    assert evaluate(be.owning_npv, **DEAL) == pytest.approx(balance, abs=20)
 
 
-def test_llama_2_70b_reached_43_percent():
-    # Llama 2 (arXiv 2307.09288, table 2): 1,720,320 A100-hours for 2e12 tokens.
-    # 6 * 68.98e9 * 2e12 / (1720320 * 3600 * 312e12) = 0.4284.
-    at_peak = evaluate(be.gpu_hours, catalogue.model("Llama-2-70B"), catalogue.gpu("A100 SXM 80GB"),
-                       training_tokens=2 * 10**12, mfu=1)
-    assert at_peak / 1_720_320 == pytest.approx(6 * 68_976_648_192 * 2e12 / (1_720_320 * 3600 * A100_PEAK), rel=1e-12)
-    assert at_peak / 1_720_320 == pytest.approx(0.428, abs=0.001)
+def test_the_break_evens_are_one_statement():
+    """At each of them owning is worth nothing; beyond it on the good side, something."""
+    found = evaluate_all([be.break_even_utilization, be.break_even_rent, be.break_even_server_usd], **DEAL)
+    for name, better in (("utilization", 1.01), ("rent", 1.01), ("server_usd", 0.99)):
+        value = found[f"break_even_{name}"]
+        name = "usd_per_hour" if name == "rent" else name
+        assert evaluate(be.owning_npv, **DEAL | {name: value}) == pytest.approx(0, abs=1e-4)
+        assert evaluate(be.owning_npv, **DEAL | {name: value * better}) > 0
 
 
-def test_a_mixture_trains_its_active_parameters():
-    # Mixtral-8x7B: 2 of 8 experts, so 46.70e9 - 32 * 6 * 3 * 4096 * 14336 = 12.88e9 parameters a token.
-    active = 46_702_792_704 - 32 * 6 * 3 * 4096 * 14336
-    assert evaluate(be.training_flops, catalogue.model("Mixtral-8x7B"), training_tokens=10**9) == 6 * active * 10**9
+def test_break_even_server_price():
+    # Worth 10,000 USD; each dollar of price costs 1.05 for the spares less a quarter of it sold, and 0.06 x 3 for upkeep.
+    assert be.break_even_server_usd(320_000, 10_000, 366_240, 91_560, 3, 0.05, 0.04, 0.02) == close(
+        320_000 + 10_000 / (1.05 * 0.75 + 0.18))
+    assert be.break_even_server_usd(100, -10_000, 100, 0, 3) == close(-9900)
+    assert be.break_even_server_usd(100, -10, 100, 100, 3) == math.inf
 
 
-def test_cost_of_a_million_tokens():
-    # 8 GPUs at 2 USD an hour and 1,000 tokens/s: 16 / 3.6e6 tokens = 4.444 USD a million; half idle, 8.889.
-    assert be.usd_per_million_tokens(2, 8, 1000) == close(16 / 3.6)
-    assert be.usd_per_million_tokens(2, 8, 1000, 0.5) == close(32 / 3.6)
-
-
-def test_h100_and_4090_servers_cost_about_the_same_per_token():
-    # Article after Bojie Li 2023: 2.5 USD/h and 330 / 0.027 tokens/s against 13.4 USD/h and 295 / 0.0052 tokens/s.
-    rtx = be.usd_per_million_tokens(2.5 / 8, 8, 330 / 0.027)
-    h100 = be.usd_per_million_tokens(13.4 / 8, 8, 295 / 0.0052)
-    assert 1 / rtx == pytest.approx(17.6, rel=1e-3)
-    assert h100 / rtx == pytest.approx(1.154, rel=1e-3)
-
-
-def test_cost_per_token_follows_the_decode_law():
-    # Llama-3-8B at batch 1 and a context of one token on one H100. A step reads 8.03e9 parameters less the 128256 x 4096
-    # of the input embedding, in 2 bytes, and 131,072 bytes of cache, at 3.35e12 B/s; an hour costs 2 USD.
-    card, model = catalogue.gpu("H100 SXM 80GB"), catalogue.model("Llama-3-8B")
-    seconds = (2 * (8_030_261_248 - 128_256 * 4096) + 131_072) / 3.35e12
-    cost = evaluate(be.usd_per_million_tokens, model, card, usd_per_hour=2, batch=1, context=1, gpus=1)
-    assert cost == close(1e6 * seconds * 2 / 3600)
-
-
-def test_egress_is_paid_tier_by_tier():
-    # 500 GB with the first 100 GB free: 400 * 0.09 = 36 USD, not 45.
-    assert egress(500e9) == close(36)
-    assert egress(100e9) == 0
-    # 20 pulls of 500 GB are 10 TB: 9900 * 0.09 = 891 USD, not 900; 12 TB: 891 + 2000 * 0.085 = 1061.
-    assert egress(20 * 500e9) == close(891)
-    assert egress(12e12) == close(1061)
-
-
-def test_storage():
-    # 1.2 TB at 0.023 USD/GB-month for two months: 1200 * 0.023 * 2 = 55.20.
-    assert be.storage_usd(1.2e12, 0.023, 2) == close(55.2)
-
-
-def test_the_verdict_holds_when_runs_count_for_compute_and_egress():
-    # 20 runs of 353.9 h at 2.80 USD: 19,818; storage 28; egress 891 without a cache, 36 with one.
-    compute = be.compute_usd(20 * be.gpu_hours(be.training_flops(70e9, 1e9, 3), H100_PEAK, 1), 2.80)
-    assert compute == pytest.approx(20 * 353.893 * 2.80, rel=1e-5)
-    managed = be.total_usd(compute, 28, 0, be.managed_usd(compute, 0.3))
-    uncached = be.total_usd(compute, 28, egress(10e12), 0)
-    cached = be.total_usd(compute, 28, egress(500e9), 0)
-    assert be.managed_usd(compute, 0.3) == close(0.3 * compute)
-    assert (round(cached), round(uncached), round(managed)) == (19_882, 20_737, 25_791)
-
-
-@given(money, money, st.floats(0.01, 1), share)
-def test_at_the_break_even_both_cost_the_same(capital, hosting, power, used):
-    rent = be.owned_usd_per_hour(capital, hosting, power, used)
-    assert be.break_even_utilization(capital, hosting, power, rent) == pytest.approx(used, rel=1e-6)
+@given(st.floats(0.1, 50), st.floats(0.01, 1), share)
+def test_at_the_break_even_both_cost_the_same(fixed, work, used):
+    rent = ow.owned_usd_per_hour(fixed, work, used)
+    assert be.break_even_utilization(fixed, work, rent) == pytest.approx(used, rel=1e-6)
 
 
 @given(st.floats(1e4, 1e6), st.integers(1, 16), st.floats(1, 8), st.floats(0.1, 1))
-def test_at_the_break_even_the_server_is_paid_when_its_years_end(server, gpus, years, used):
-    capital = be.capital_usd_per_hour(server, gpus, years)
-    rent = be.owned_usd_per_hour(capital, 0.3, 0.2, used)
-    assert be.break_even_months(server, gpus, rent, 0.2, 0.3, used) == pytest.approx(12 * years, rel=1e-6)
+def test_without_interest_the_server_is_paid_when_its_years_end(server, gpus, years, used):
+    deal = CARDS_ALONE | dict(server_usd=server, gpus_per_server=gpus, years=years, hosting_usd_per_month=500, usd_per_kwh=0.2)
+    rent = evaluate(ow.owned_usd_per_hour, utilization=used, **deal)
+    rows = uses(be.break_even_months, utilization=used, usd_per_hour=rent, **deal)
+    assert evaluate(be.break_even_months, **rows) == pytest.approx(12 * years, rel=1e-6)
 
 
-@given(st.floats(0, 50e12), st.floats(0, 50e12))
-def test_more_egress_never_costs_less(a, b):
-    low, high = sorted((a, b))
-    assert egress(low) <= egress(high) + 1e-9
-    assert egress(high) <= high / 1e9 * 0.09 + 1e-9
+@given(st.floats(1e5, 1e6), st.floats(1.01, 3), st.floats(1.5, 9), st.floats(1.01, 3))
+def test_break_even_rises_with_the_price_and_falls_with_the_rent(server, dearer, rent, higher):
+    def needed(**other):
+        return evaluate(be.break_even_utilization, **{name: value for name, value in DEAL.items() if name != "utilization"}
+                        | {"server_usd": server, "usd_per_hour": rent} | other)
+    assert needed(server_usd=server * dearer) > needed() > needed(usd_per_hour=rent * higher)
 
 
-@given(st.floats(0, 50e12))
-def test_tiers_of_one_price_add_up_to_it(sent):
-    tiers = [(0, 1e12, 0.05), (1e12, 7e12, 0.05), (7e12, 50e12, 0.05)]
-    assert egress(sent, tiers) == pytest.approx(sent / 1e9 * 0.05, rel=1e-9, abs=1e-9)
+@given(st.floats(1e5, 1e6), st.floats(1.001, 3), share)
+def test_the_dearer_server_is_never_chosen(server, dearer, used):
+    cheap, dear = (evaluate(be.owning_npv, **DEAL | {"server_usd": price, "utilization": used})
+                   for price in (server, server * dearer))
+    assert cheap > dear
 
 
-def test_a_busier_server_is_never_dearer_per_hour():
-    cost = be.owned_usd_per_hour(1.5, 0.1, 0.2, np.linspace(0.05, 1, 50))
-    assert (np.diff(cost) < 0).all()
+@given(st.floats(0.5, 10), st.floats(1.001, 3))
+def test_the_dearer_rent_is_never_chosen(rent, dearer):
+    deals = [DEAL | {"usd_per_hour": price} for price in (rent, rent * dearer)]
+    cheap, dear = (evaluate(renting.level_usd_per_hour, **uses(renting.level_usd_per_hour, **each)) for each in deals)
+    assert cheap < dear
+    assert evaluate(be.owning_npv, **deals[0]) < evaluate(be.owning_npv, **deals[1])
 
 
 @pytest.mark.parametrize("law, arguments, argument", [
-    (be.owned_usd_per_hour, (1, 1, 1, 1.5), "utilization"), (be.owned_usd_per_hour, (1, 1, 1, 0), "utilization"),
-    (be.rented_usd_per_hour, (-1,), "usd_per_hour"), (be.rented_usd_per_hour, (1, 1, 2), "committed"),
-    (be.capital_usd_per_hour, (0, 8, 3), "server_usd"), (be.capital_usd_per_hour, (1, 0, 3), "gpus_per_server"),
-    (be.capital_usd_per_hour, (1, 8, 3, 1.2), "residual"), (be.power_usd_per_hour, (700, 0.9, 0.1), "pue"),
-    (be.gpu_hours, (1e21, 1e15, 1.2), "mfu"), (be.training_flops, (8e9, 0), "training_tokens"),
-    (be.egress_tier_usd, (-1, 0, 1, 0), "egress_bytes"), (be.managed_usd, (100, float("nan")), "premium")])
+    (be.break_even_utilization, (1, 1, -1), "level_usd_per_hour"), (be.break_even_rent, (0, 1, 1), "owned_usd_per_hour"),
+    (be.owning_npv, (1, 1, 0, 1), "utilization"), (be.break_even_server_usd, (0, 1, 1, 1, 1), "server_usd")])
 def test_impossible_input_is_refused_by_name(law, arguments, argument):
     with pytest.raises(ValueError, match=rf"^{law.__name__}: {argument} .*allowed: "):
         law(*arguments)
-
-
-def test_published_gpu_hours_imply_a_plausible_utilization():
-    # Predicted at 40 % MFU: an error of e means that the run reached 40 % x (1 + e).
-    implied = 0.4 * (1 + compare("break_even")["error"])
-    assert len(implied) >= 8
-    assert implied.between(0.25, 0.55).all()
-    assert implied["run-llama-2-70b"] == pytest.approx(0.428, abs=0.001)

@@ -48,7 +48,7 @@ def project(tmp_path):
         (tmp_path / name).write_bytes((build.ROOT / name).read_bytes())
     (tmp_path / "book/_toc.yml").write_text("format: jb-book\nroot: index\nchapters: [{file: cost}, {file: size}]\n")
     (tmp_path / "book/index.md").write_text("# A small book\n")
-    (tmp_path / "gpucalc/catalogue.py").write_text("import sys; sys.exit('bad row' in open(sys.argv[1]).read() and 'row 2')")
+    (tmp_path / "gpucalc/price_book.py").write_text("import sys; sys.exit('bad row' in open(sys.argv[1]).read() and 'row 2')")
     (tmp_path / "data/prices/2026.csv").write_text("ten dollars")
     (tmp_path / "data/gpus.csv").write_text("a fast one")
     write_notebook(tmp_path, "size", "layers = 2\nshare = 0.5", "print(layers * 21)")

@@ -1,46 +1,10 @@
-"""The shipped data are valid and consistent, and a price book that is wrong is refused with file, row and column."""
-import datetime
-import io
-import math
-import subprocess
-import sys
-
-import pandas
+"""The shipped data are valid and consistent."""
 import pytest
 
-from gpucalc import catalogue
+from gpucalc import catalogue, price_book, tables
 from gpucalc.explanation import evaluate
 from gpucalc.law import LAWS
 from gpucalc.quantities import QUANTITIES
-
-NEWEST = catalogue.price_books()[-1]
-HEADER = ",".join(catalogue.PRICES.columns)
-GOOD = f"""{HEADER}
-rent,Cloud,one H100,H100 SXM 80GB,1,west,on-demand,2.10,USD,USD/h,,,2026-01-12,price page,seen,
-rent,Cloud,eight H100,H100 SXM 80GB,8,west,on-demand,16,USD,USD/h,,,2026-01,price page,seen,
-server,Maker,8x H100,H100 SXM 80GB,8,west,purchase,250000,USD,USD,,,2026,quote,seen,
-egress,Cloud,internet,,,west,list,0,USD,USD/GB,0,100e9,2026,price page,seen,free
-egress,Cloud,internet,,,west,list,0.09,USD,USD/GB,100e9,10e12,2026,price page,seen,
-egress,Cloud,internet,,,west,list,0.05,USD,USD/GB,10e12,,2026,price page,seen,
-"""
-
-
-@pytest.fixture
-def book(tmp_path):
-    """Writes a price file and reads it back."""
-    def read(text, encoding="utf-8"):
-        path = tmp_path / "my-prices.csv"
-        path.write_bytes(text if isinstance(text, bytes) else text.encode(encoding))
-        return catalogue.prices(path)
-    return read
-
-
-def refused(book, text):
-    with pytest.raises(ValueError) as error:
-        book(text)
-    message = str(error.value)
-    assert message.startswith("my-prices.csv, row ") and "\n" not in message
-    return message
 
 
 # The shipped data
@@ -53,19 +17,6 @@ def test_shipped_table_is_valid_and_sourced(name, least):
     assert (frame[["unit", "source", "date"]] != "").all(axis=None)
 
 
-@pytest.mark.parametrize("path", catalogue.price_books(), ids=lambda path: path.stem)
-def test_shipped_price_book_is_valid_and_sourced(path):
-    frame = catalogue.prices(path)
-    assert frame.attrs == {"file": path.name, "date": path.stem}
-    assert (frame[["provider", "sku", "region", "unit", "source", "date"]] != "").all(axis=None)
-    assert set(frame["item"]) == set(catalogue.ITEMS)
-
-
-def test_two_price_books_and_the_newest_is_the_default():
-    assert len(catalogue.price_books()) >= 2
-    assert catalogue.prices().attrs["file"] == NEWEST.name == "2026-06-24.csv"
-
-
 def test_every_number_in_a_law_column_is_in_the_vocabulary():
     numbers = {column for name in ("gpus", "models", "links", "recipes", "formats")
                for column in getattr(catalogue, name)().select_dtypes("number").columns}
@@ -74,9 +25,9 @@ def test_every_number_in_a_law_column_is_in_the_vocabulary():
 
 def test_readme_describes_every_column():
     readme = (catalogue.DATA / "README.md").read_text()
-    for table in (*catalogue.TABLES.values(), catalogue.PRICES):
+    for table in (*catalogue.TABLES.values(), price_book.PRICES):
         assert [column for column in table.columns if f"`{column}`" not in readme] == []
-    for item, (unit, _, terms) in catalogue.ITEMS.items():
+    for item, (unit, _, terms) in price_book.ITEMS.items():
         assert [word for word in (item, unit, *terms) if f"`{word}`" not in readme] == []
 
 
@@ -191,7 +142,7 @@ def test_frozen_bytes_of_adapters():
     assert catalogue.recipe("lora")["frozen_element_bytes"] == 2
 
 
-# Rows and prices asked for
+# Rows asked for
 
 def test_unknown_name_suggests_close_ones():
     with pytest.raises(ValueError, match="data/gpus.csv has no gpu 'H100 SXM'; close: H100 SXM 80GB; see all in that file"):
@@ -213,152 +164,10 @@ def test_numbers_do_not_overflow():
     assert (6 * catalogue.models()["params"] * 10**13)["Llama-3.1-405B"] == pytest.approx(24351203328e15)
 
 
-def test_rent_is_per_gpu_and_the_last_tier_has_no_edge(book):
-    frame = book(GOOD)
-    assert frame["usd_per_hour"].to_list()[:2] == [2.10, 2.0] and frame["usd_per_hour"][2:].isna().all()
-    assert frame["to_bytes"].to_list()[-3:] == [100e9, 10e12, math.inf]
-    assert frame.attrs == {"file": "my-prices.csv", "date": "2026-01-12"}
-
-
-def test_date_of_a_book_without_a_full_date(book):
-    assert book(GOOD.replace("2026-01-12", "2025")).attrs["date"] == "2026-01"
-
-
-def test_one_price(book):
-    row = catalogue.price(book(GOOD), "rent", sku="eight H100")
-    assert row["usd_per_hour"] == 2.0 and row.name == "my-prices.csv, row 3"
-
-
-def test_cheapest_is_per_gpu_where_rented(book):
-    assert catalogue.price(book(GOOD), "rent", gpu="H100 SXM 80GB", cheapest=True)["sku"] == "eight H100"
-    assert catalogue.price(book(GOOD), "egress", cheapest=True)["price"] == 0
-
-
-def test_several_prices_are_listed(book):
-    with pytest.raises(ValueError, match="my-prices.csv: 2 prices for item 'rent', gpu 'H100 SXM 80GB'; say which of "
-                                         "row 2: Cloud, one H100, H100 SXM 80GB, west, on-demand; row 3: Cloud, eight H100"):
-        catalogue.price(book(GOOD), "rent", gpu="H100 SXM 80GB")
-
-
-def test_price_that_is_not_there(book):
-    with pytest.raises(ValueError, match="no price for item 'rent', provider 'Nobody'; provider is one of 'Cloud'"):
-        catalogue.price(book(GOOD), "rent", provider="Nobody")
-
-
-# Price files that are refused
-
-@pytest.mark.parametrize("old, new, expected", [
-    (",2.10,", ",-3,", "row 2, column price: -3.0; allowed: a number above 0"),
-    (",2.10,", ",0,", "row 2, column price: 0.0; allowed: a number above 0"),
-    (",0.09,", ",-0.09,", "row 6, column price: -0.09; allowed: a number of at least 0"),
-    (",2.10,", ",two,", "row 2, column price: 'two'; allowed: a number such as 2.10 or 80e9"),
-    (",2.10,", ",\"2,10\",", "row 2, column price: '2,10'; allowed: a number"),
-    (",2.10,", ",$2.10,", "row 2, column price: '$2.10'; allowed: a number"),
-    (",2.10,", ",2_10,", "row 2, column price: '2_10'; allowed: a number"),
-    (",2.10,", ",٢,", "row 2, column price: '٢'; allowed: a number"),
-    (",2.10,", ",NaN,", "row 2, column price: 'NaN'; allowed: a number"),
-    (",2.10,", ",inf,", "row 2, column price: 'inf'; allowed: a number"),
-    (",2.10,", ",1e999,", "row 2, column price: '1e999'; allowed: a number"),
-    (",2.10,", ",,", "row 2, column price: blank; allowed: a number"),
-    ("one H100,H100 SXM 80GB", "one H100,H100",
-     "row 2, column gpu: 'H100'; allowed: a gpu of data/gpus.csv; close: H100 SXM 80GB, H100 PCIe 80GB"),
-    ("one H100,H100 SXM 80GB", "one H100,", "row 2, column gpu: blank; allowed: filled for rent"),
-    ("internet,,,west,list,0.09", "internet,H100 SXM 80GB,,west,list,0.09",
-     "row 6, column gpu: 'H100 SXM 80GB'; allowed: blank for egress"),
-    (",1,west", ",0,west", "row 2, column gpus: 0.0; allowed: a whole number of at least 1"),
-    (",1,west", ",1.5,west", "row 2, column gpus: 1.5; allowed: a whole number of at least 1"),
-    (",1,west", ",,west", "row 2, column gpus: blank; allowed: filled for rent"),
-    ("west,on-demand,2.10", "west,preemptible,2.10", "row 2, column term: 'preemptible'; allowed: on-demand, spot, reserved-1y"),
-    ("west,on-demand,2.10", "west,purchase,2.10", "row 2, column term: 'purchase'; allowed: on-demand, spot, reserved-1y"),
-    ("rent,Cloud,one", "lease,Cloud,one", "row 2, column item: 'lease'; allowed: rent, card, server"),
-    ("2.10,USD,USD/h", "2.10,EUR,USD/h", "row 2, column currency: 'EUR'; allowed: USD"),
-    ("2.10,USD,USD/h", "2.10,USD,USD/month", "row 2, column unit: 'USD/month'; allowed: USD/h for rent"),
-    ("rent,Cloud,one", "rent,,one", "row 2, column provider: blank; allowed: text"),
-    ("2026-01-12,price page", "2026-01-12,", "row 2, column source: blank; allowed: text"),
-    (",seen,\nrent", ",sure,\nrent", "row 2, column confidence: 'sure'; allowed: seen, recalled"),
-    ("2026-01-12", "12.01.2026", "row 2, column date: '12.01.2026'; allowed: YYYY, YYYY-MM or YYYY-MM-DD, not in the future"),
-    ("2026-01-12", "2026-02-30", "row 2, column date: '2026-02-30'; allowed: YYYY"),
-    ("2026-01-12", "2026-1-2", "row 2, column date: '2026-1-2'; allowed: YYYY"),
-    ("2026-01-12", "20260112", "row 2, column date: '20260112'; allowed: YYYY"),
-    ("2026-01-12", str(datetime.date.today() + datetime.timedelta(2)), "allowed: YYYY, YYYY-MM or YYYY-MM-DD, not in the future"),
-    ("eight H100,H100 SXM 80GB,8", "one H100,H100 SXM 80GB,8",
-     "row 3: same item, provider, sku, gpu, region, term, from_bytes as row 2"),
-    (",100e9,10e12", ",200e9,10e12", "row 6, column from_bytes: 200000000000.0; allowed: 1e+11, where the tier below ends"),
-    (",100e9,10e12", ",50e9,10e12", "row 6, column from_bytes: 50000000000.0; allowed: 1e+11"),
-    (",0,100e9", ",1,100e9", "row 5, column from_bytes: 1.0; allowed: 0, where the tier below ends"),
-    (",10e12,,", ",10e12,20e12,", "row 7, column to_bytes: 20000000000000.0; allowed: blank in the last tier"),
-    (",100e9,10e12", ",100e9,1e9", "row 6, column to_bytes: 1000000000.0; allowed: above 1e+11"),
-    ("USD/h,,,2026-01-12", "USD/h,,9,2026-01-12", "row 2, column to_bytes: 9.0; allowed: blank for rent"),
-    ("USD/h,,,2026-01-12", "USD/h,9,,2026-01-12", "row 2, column from_bytes: 9.0; allowed: blank for rent"),
-    ("price page,seen,\nrent", "price page\nrent", "row 2: 14 cells; allowed: 16, as in the header"),
-    ("rent,Cloud,one", 'rent,"Cloud"s,one', "row 2: ',' expected after '\"'; allowed: comma-separated cells"),
-    ("rent,Cloud,one", 'rent,"Cl\noud",o,ne', "row 2: 17 cells; allowed: 16"),
-    ("price,currency", "currency", "row 1: missing column price; allowed: item, provider, sku"),
-    ("price,currency", "price,colour,currency", "row 1, column colour: unknown or there twice; allowed: item, provider, sku"),
-    ("price,currency", "price,price,currency", "row 1, column price: unknown or there twice"),
-])
-def test_refused_price_file(book, old, new, expected):
-    assert old in GOOD
-    assert expected in refused(book, GOOD.replace(old, new, 1))
-
-
-@pytest.mark.parametrize("content, expected", [
-    (b"", "my-prices.csv, row 1: the file is empty; allowed: item, provider"),
-    (b"\n \n", "my-prices.csv, row 1: the file is empty"),
-    (HEADER.encode(), "my-prices.csv, row 1: no rows below the header"),
-    (GOOD.encode().replace(b"Maker", b"M\xe4ker"), "my-prices.csv, row 4: byte 0xe4; allowed: UTF-8 text"),
-    (GOOD.encode("utf-16"), "my-prices.csv, row 1: byte 0xff; allowed: UTF-8 text"),
-    (b"\x89PNG\r\n\x1a\n", "my-prices.csv, row 1: byte 0x89; allowed: UTF-8 text"),
-])
-def test_refused_content(book, content, expected):
-    assert refused(book, content).startswith(expected)
-
-
-def test_missing_file_is_named(tmp_path):
-    with pytest.raises(ValueError, match="nowhere.csv: No such file or directory"):
-        catalogue.prices(tmp_path / "nowhere.csv")
-
-
-def test_text_is_text(book):
-    provider = "<script>alert(1)</script>"
-    for text in (provider, "=1+1", "Müller & Söhne | *x* $1$", "N/A", "null", "007"):
-        assert book(GOOD.replace("rent,Cloud,one", f"rent,{text},one"))["provider"].iloc[0] == text
-
-
-def test_bom_crlf_spaces_and_blank_lines_change_nothing(book):
-    expected = book(GOOD).reset_index(drop=True)
-    pandas.testing.assert_frame_equal(book(GOOD, "utf-8-sig").reset_index(drop=True), expected)
-    pandas.testing.assert_frame_equal(book(GOOD.replace("\n", "\r\n")).reset_index(drop=True), expected)
-    pandas.testing.assert_frame_equal(book(GOOD.replace(",", " , ")).reset_index(drop=True), expected)
-    spaced = book(GOOD.replace("\nserver", "\n\n,,,,\nserver"))
-    assert list(spaced.index) == [2, 3, 6, 7, 8, 9]
-
-
-def test_columns_in_any_order(book):
-    frame = pandas.read_csv(io.StringIO(GOOD), dtype=str, keep_default_na=False)
-    pandas.testing.assert_frame_equal(book(frame[frame.columns[::-1]].to_csv(index=False)), book(GOOD))
-
-
-def validate(path):
-    return subprocess.run([sys.executable, "-m", "gpucalc.catalogue", str(path)], cwd=catalogue.DATA.parent,
-                          capture_output=True, text=True)
-
-
-def test_command_line(tmp_path):
-    good = validate(NEWEST)
-    assert (good.returncode, good.stderr) == (0, "")
-    assert good.stdout == f"2026-06-24.csv: {len(catalogue.prices())} rows, newest 2026-06-24\n"
-    path = tmp_path / "my-prices.csv"
-    path.write_text(GOOD.replace(",2.10,", ",-3,"))
-    bad = validate(path)
-    assert (bad.returncode, bad.stdout) == (1, "")
-    assert bad.stderr == "my-prices.csv, row 2, column price: -3.0; allowed: a number above 0\n"
-
-
-def test_shipped_tables_are_checked_like_prices(tmp_path, monkeypatch):
+def test_shipped_tables_are_checked(tmp_path, monkeypatch):
     text = (catalogue.DATA / "gpus.csv").read_text()
     (tmp_path / "links.csv").write_text((catalogue.DATA / "links.csv").read_text())
-    monkeypatch.setattr(catalogue, "DATA", tmp_path)
+    monkeypatch.setattr(tables, "DATA", tmp_path)
     first, header = text.splitlines()[1], text.splitlines()[0]
     for bad, expected in (
             (first.replace(",NVLink 1,", ",NVLink 9,"),
@@ -367,9 +176,9 @@ def test_shipped_tables_are_checked_like_prices(tmp_path, monkeypatch):
             (first.replace(",datacenter,", ",server,"), "gpus.csv, row 2, column kind: 'server'; allowed: datacenter"),
             (f"{first}\n{first}", "gpus.csv, row 3: same gpu as row 2; allowed: each once")):
         (tmp_path / "gpus.csv").write_text(f"{header}\n{bad}\n")
-        catalogue._table.cache_clear()
+        tables.table.cache_clear()
         with pytest.raises(ValueError) as error:
             catalogue.gpus()
         assert str(error.value).startswith(expected)
     monkeypatch.undo()
-    catalogue._table.cache_clear()
+    tables.table.cache_clear()

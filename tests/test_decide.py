@@ -1,0 +1,291 @@
+"""Decisions as bands: the draws, the model on columns of them, the tornado chart's order and the map."""
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpucalc import break_even as be
+from gpucalc import catalogue, decide, owning, price_book, renting, tables
+from gpucalc.explanation import evaluate
+
+CARD = catalogue.gpu("H100 SXM 80GB")
+FIXED = dict(gpus_per_server=8, network_ports=8, network_tiers=2, usd_per_port=600, cable_usd=900)
+PRICES = dict(server_usd=320_000, usd_per_hour=5.5, usd_per_kwh=0.12, hosting_usd_per_month=750)
+ASSUMED = catalogue.assumptions()
+LIKELY = decide.ranges(ASSUMED, **PRICES)["likely"].to_dict()
+HEADER = "quantity,low,likely,high,unit,source,date,confidence,note\n"
+
+
+@pytest.fixture(scope="module")
+def spans():
+    return decide.ranges(ASSUMED, **PRICES)
+
+
+@pytest.fixture(scope="module")
+def drawn(spans):
+    return decide.draws(spans, 100_000)
+
+
+def narrowed(spans, factor):
+    """The ranges drawn together around the likely values."""
+    middle = spans["likely"]
+    return spans.assign(low=middle + (spans["low"] - middle) * factor, high=middle + (spans["high"] - middle) * factor)
+
+
+def npv(values):
+    return decide.owned(be.owning_npv, CARD, **values, **FIXED)
+
+
+def test_ranges_follow_the_values_given(spans):
+    low, likely, high = spans.loc["server_usd"]
+    row = ASSUMED.loc["server_usd"]
+    assert (low, likely, high) == (320_000 * row.low, 320_000, 320_000 * row.high)
+    assert tuple(spans.loc["pue"]) == tuple(ASSUMED.loc["pue", ["low", "likely", "high"]])
+    given = decide.ranges(ASSUMED, pue=2.0, years=1, utilization=0.5)
+    assert tuple(given.loc["pue"]) == (ASSUMED.loc["pue", "low"], 2, 2)
+    assert tuple(given.loc["years"]) == (1, 1, ASSUMED.loc["years", "high"])
+    assert given.loc["utilization", "likely"] == 0.5
+    assert "server_usd" not in given.index
+
+
+@pytest.mark.parametrize("changed, message", [
+    (dict(low=2), r"^range of pue: low, likely, high are \[2.*allowed: low <= likely <= high$"),
+    (dict(high=1.2), r"^range of pue: low, likely, high are .*, 1.2\].*allowed: low <= likely <= high$")])
+def test_a_range_out_of_order_is_refused(changed, message):
+    broken = ASSUMED.copy()
+    for column, value in changed.items():
+        broken.loc["pue", column] = value
+    with pytest.raises(ValueError, match=message):
+        decide.ranges(broken)
+
+
+def test_a_value_without_a_range_is_refused():
+    with pytest.raises(ValueError, match="^no range for utilisation; close: utilization; there is one for utilization, years"):
+        decide.ranges(ASSUMED, utilisation=0.5)
+
+
+def test_a_value_that_no_law_allows_is_refused(spans):
+    with pytest.raises(ValueError, match="utilization .* is 1.4; allowed"):
+        npv(decide.draws(decide.ranges(ASSUMED, utilization=1.4, **PRICES), 10) | {"utilization": 1.4})
+
+
+@pytest.mark.parametrize("row, message", [
+    ("pu,1,1.2,1.5,,a,2025,seen,", "row 2, column quantity: 'pu'; allowed: a name of the vocabulary"),
+    ("pue,1,1.6,1.5,,a,2025,seen,", "row 2, column likely: 1.6; allowed: from low, 1, to high, 1.5"),
+    ("pue,1.3,1.2,1.5,,a,2025,seen,", "row 2, column likely: 1.2; allowed: from low, 1.3, to high, 1.5"),
+    ("pue,0.9,1.2,1.5,,a,2025,seen,", "row 2, column low: 0.9; allowed: a number of at least 1"),
+    ("availability,0.9,0.95,1.1,,a,2025,seen,", "row 2, column high: 1.1; allowed: a number above 0 and at most 1"),
+    ("years,1,2,3,month,a,2025,seen,", "row 2, column unit: 'month'; allowed: year or of the price"),
+    ("years,1,2,3,year,a,2025,guessed,", "row 2, column confidence: 'guessed'; allowed: seen, recalled, assumed"),
+    ("years,1,,3,year,a,2025,seen,", "row 2, column likely: blank; allowed: a number"),
+    ("years,1,2,3,year,,2025,seen,", "row 2, column source: blank; allowed: text")])
+def test_a_bad_assumption_is_refused(tmp_path, monkeypatch, row, message):
+    (tmp_path / "assumptions.csv").write_text(HEADER + row + "\n")
+    monkeypatch.setattr(tables, "DATA", tmp_path)
+    with pytest.raises(ValueError, match=f"^assumptions.csv, {message}"):
+        tables.table.__wrapped__("assumptions")
+
+
+def test_every_assumption_is_an_input_of_the_model(spans):
+    assert len(spans) == len(ASSUMED) >= 18
+    npv(spans["likely"].to_dict())
+
+
+def test_draws_repeat_and_keep_to_their_range(spans, drawn):
+    again = decide.draws(spans, 100_000)
+    for name, low, likely, high in spans.itertuples(name=None):
+        assert (drawn[name] == again[name]).all()
+        assert low <= drawn[name].min() and drawn[name].max() <= high
+    assert (decide.draws(spans, 10, seed=1)["pue"] != again["pue"][:10]).all()
+    assert len({tuple(values[:3]) for values in decide.draws(spans, 10).values()}) == len(spans)
+
+
+def test_draws_are_those_of_a_triangle(spans, drawn):
+    """Mean (a + b + c) / 3, variance (a^2 + b^2 + c^2 - ab - ac - bc) / 18, share (c - a) / (b - a) below the likely one."""
+    for name, low, likely, high in spans.itertuples(name=None):
+        values, width = drawn[name], high - low
+        variance = (low**2 + likely**2 + high**2 - low * likely - low * high - likely * high) / 18
+        assert values.mean() == pytest.approx((low + likely + high) / 3, abs=0.005 * width)
+        assert values.std() == pytest.approx(variance**0.5, rel=0.01)
+        assert (values < likely).mean() == pytest.approx((likely - low) / width, abs=0.006)
+
+
+def test_a_range_without_width_is_its_value():
+    point = pd.DataFrame({"low": [2.0], "likely": [2.0], "high": [2.0]}, index=["years"])
+    assert (decide.draws(point, 5)["years"] == 2).all()
+
+
+@pytest.mark.parametrize("law", [be.owning_npv, be.break_even_utilization, be.break_even_server_usd])
+def test_the_mean_converges_to_the_point_as_ranges_shrink(spans, law):
+    point = decide.owned(law, CARD, **spans["likely"], **FIXED)
+    errors = [abs(decide.owned(law, CARD, **decide.draws(narrowed(spans, factor), 20_000), **FIXED).mean() - point)
+              for factor in (1, 0.1, 0.01, 0)]
+    assert errors[0] > errors[1] > errors[2] > errors[3]
+    assert errors[2] < 0.02 * abs(point)
+    assert errors[3] <= 1e-9 * abs(point)
+
+
+def test_the_model_is_the_laws_one_draw_at_a_time(drawn):
+    values = npv({name: column[:20] for name, column in drawn.items()})
+    for place in range(20):
+        one = {name: float(column[place]) for name, column in drawn.items()}
+        left = (1 - one.pop("depreciation_rate")) ** one["years"]
+        assert values[place] == pytest.approx(evaluate(be.owning_npv, CARD, residual=left, **one, **FIXED), rel=1e-9)
+
+
+def test_band_and_probability():
+    values = np.arange(-25, 75) + 0.5
+    assert decide.probability(values) == 0.75
+    assert decide.band(values, 0.5) == pytest.approx([0.25, 25, 49.75], abs=0.01)
+    assert decide.band(values) == pytest.approx([-19.55, 25, 69.55], abs=0.01)
+
+
+@given(st.floats(1.05, 2))
+def test_owning_wins_less_often_the_dearer_the_server(factor):
+    both = [npv(decide.draws(decide.ranges(ASSUMED, **PRICES | {"server_usd": price}), 500))
+            for price in (320_000, 320_000 * factor)]
+    assert (both[0] > both[1]).all()
+    assert decide.probability(both[0]) >= decide.probability(both[1])
+
+
+def test_tornado_is_sorted_and_each_bar_is_the_law(spans):
+    bars = decide.tornado(be.owning_npv, spans, CARD, **FIXED)
+    spread = (bars["at_high"] - bars["at_low"]).abs()
+    assert list(spread) == sorted(spread, reverse=True)
+    assert set(bars.index) == set(spans.index)
+    likely = spans["likely"].to_dict()
+    for name in ("server_usd", "rent_decline", "depreciation_rate"):
+        assert bars.loc[name, "at_low"] == npv(likely | {name: spans.loc[name, "low"]})
+        assert bars.loc[name, "at_high"] == npv(likely | {name: spans.loc[name, "high"]})
+    assert bars.loc["server_usd", "at_low"] > bars.loc["server_usd", "at_high"]
+
+
+def test_map_agrees_with_the_model(spans):
+    few = decide.draws(spans, 400)
+    cells = decide.rent_or_buy_map(few, [0.2, 0.9], [2, 5, 7], CARD, **FIXED)
+    assert list(zip(cells["utilization"], cells["years"])) == [(0.2, 2), (0.2, 5), (0.2, 7), (0.9, 2), (0.9, 5), (0.9, 7)]
+    for utilization, years, wins in cells.itertuples(index=False):
+        assert wins == decide.probability(npv(few | {"utilization": utilization, "years": years}))
+    assert cells["wins"][4] > cells["wins"][1]
+
+
+def test_turning_points_turn_the_answer(spans):
+    likely = spans["likely"].to_dict()
+    points = decide.turning_points(spans, CARD, **FIXED)
+    assert set(points) == set(spans.index)
+    owning = npv(likely) > 0
+    for name, value in points.items():
+        step = (spans.loc[name, "high"] - spans.loc[name, "low"]) / 400
+        if value == value:
+            back = value - step if value > likely[name] else value + step
+            assert (npv(likely | {name: value}) > 0) != owning and (npv(likely | {name: back}) > 0) == owning
+        else:
+            assert {npv(likely | {name: spans.loc[name, end]}) > 0 for end in ("low", "high")} == {owning}
+    assert any(value == value for value in points.values())
+
+
+@given(st.floats(0.05, 1), st.floats(0.5, 8), st.floats(0, 0.3))
+def test_parts_add_up_to_the_owned_hour_to_the_cent(utilization, years, spares):
+    values = dict(LIKELY, utilization=utilization, years=years, spare_share=spares)
+    parts = decide.owned_parts(CARD, **values, **FIXED)
+    total = decide.owned(owning.owned_usd_per_hour, CARD, **values, **FIXED)
+    assert sum(parts.values()) == pytest.approx(total, rel=1e-9)
+    shown = decide.to_the_cent(parts.values())
+    assert round(sum(shown), 2) == round(total, 2)
+    assert all(abs(cents - part) <= 0.01 for cents, part in zip(shown, parts.values()))
+
+
+def test_parts_by_hand():
+    """A server of 8 GPUs for two years at no interest, used half: 8 x 8760 x 2 x 0.5 = 70,080 GPU-hours."""
+    parts = decide.owned_parts(CARD, utilization=0.5, years=2, depreciation_rate=0.5, discount_rate=0, server_usd=280_000,
+                               gpus_per_server=8, network_usd=20_000, spare_share=0.1, hosting_usd_per_month=1000,
+                               support_share=0.04, repair_share=0.01, staff_usd_per_year=7008, pue=1.25, usd_per_kwh=0.1,
+                               server_power_factor=2, idle_power_share=0.2)
+    expected = {"server": 280_000 / 70_080, "network": 20_000 / 70_080, "spares": 30_000 / 70_080,
+                "sold at the end": -330_000 / 4 / 70_080, "rack space": 26_400 / 70_080,
+                "support and repairs": 28_000 / 70_080, "staff": 0.2, "power at work": 0.175, "power while idle": 0.035}
+    assert parts == pytest.approx(expected, rel=1e-12)
+    bare = decide.owned_parts(CARD, utilization=0.5, years=2, depreciation_rate=0.5, discount_rate=0, server_usd=280_000,
+                              gpus_per_server=8, network_usd=0, hosting_usd_per_month=1000, pue=1.25, usd_per_kwh=0.1)
+    assert bare == pytest.approx({"server": 280_000 / 70_080, "network": 0, "spares": 0, "sold at the end": -70_000 / 70_080,
+                                  "rack space": 24_000 / 70_080, "support and repairs": 0, "staff": 0,
+                                  "power at work": 0.7 * 1.82 * 0.125, "power while idle": 0}, rel=1e-9)
+    assert decide.to_the_cent([0.004, 0.004, 0.004]) == [0, 0.01, 0]
+
+
+# Deals from price books
+
+@pytest.fixture(scope="module", params=price_book.price_books(), ids=lambda path: path.stem)
+def book(request):
+    return price_book.prices(request.param)
+
+
+def deal(book, gpu="H100 SXM 80GB", given=None, **wanted):
+    return decide.deal(book, gpu, ASSUMED, given or {}, **wanted)
+
+
+def test_a_deal_takes_the_prices_of_its_book(book):
+    found = deal(book)
+    rents = book[(book["item"] == "rent") & (book["gpu"] == "H100 SXM 80GB") & (book["term"] == "on-demand")
+                 & (book["gpus"] == 8)]
+    servers = book[(book["item"] == "server") & (book["gpu"] == "H100 SXM 80GB")]
+    likely = found.ranges["likely"]
+    assert likely["usd_per_hour"] == rents["usd_per_hour"].min()
+    assert likely["server_usd"] == servers["price"].min()
+    assert likely["hosting_usd_per_month"] == book[book["item"] == "hosting"]["price"].min()
+    power = book[book["item"] == "power"]["price"].sort_values(kind="stable")
+    assert likely["usd_per_kwh"] == power.iloc[len(power) // 2]
+    assert found.rows["power"].name == f"{book.attrs['file']}, row {power.index[len(power) // 2]}"
+    assert found.fixed["usd_per_port"] == book[book["item"] == "switch"]["price"].min()
+    assert found.fixed["network_ports"] == found.fixed["gpus_per_server"] == 8 and found.fixed["network_tiers"] == 2
+
+
+def test_a_value_given_takes_the_place_of_the_price(book):
+    given = dict(server_usd=100e3, usd_per_hour=2.0, usd_per_kwh=0.3, hosting_usd_per_month=500.0, gpus_per_server=4,
+                 network_ports=2, network_tiers=3, usd_per_port=10.0, cable_usd=20.0, utilization=0.9, years=None)
+    found = deal(book, given=given)
+    for name in ("server_usd", "usd_per_hour", "usd_per_kwh", "hosting_usd_per_month", "utilization"):
+        assert found.ranges.loc[name, "likely"] == given[name]
+    assert found.ranges.loc["years", "likely"] == ASSUMED.loc["years", "likely"]
+    assert found.fixed == {name: given[name] for name in (
+        "gpus_per_server", "network_ports", "network_tiers", "usd_per_port", "cable_usd")}
+
+
+def test_a_deal_without_a_network(book):
+    assert deal(book, given={"network_ports": 0}).fixed == {"gpus_per_server": 8, "network_usd": 0}
+    bare = book[~book["item"].isin(["switch", "cable"])]
+    found = deal(bare)
+    assert found.fixed == {"gpus_per_server": 8, "network_usd": 0} and found.rows["switch"] is None
+
+
+def test_a_missing_price_is_refused_with_the_parameter_to_give(book):
+    for item, parameter in (("server", "server_usd"), ("power", "usd_per_kwh"), ("hosting", "hosting_usd_per_month"),
+                            ("rent", "usd_per_hour")):
+        refusal = rf"^{book.attrs['file']}: no price for item '{item}'.*; or give the parameter {parameter}$"
+        with pytest.raises(ValueError, match=refusal):
+            deal(book[book["item"] != item])
+    with pytest.raises(ValueError, match="no price for .*provider 'Nobody'.*; or give the parameter usd_per_hour$"):
+        deal(book, provider="Nobody")
+    with pytest.raises(ValueError, match="^parameter gpus_per_server: missing"):
+        deal(book, given={"server_usd": 1e5})
+
+
+def test_a_reservation_is_paid_used_or_not(book):
+    found = deal(book, given=dict(usd_per_hour=2.0, utilization=0.5, years=3), term="reserved-3y")
+    values = found.ranges["likely"].to_dict() | found.fixed
+    assert decide.owned(renting.level_usd_per_hour, CARD, **values) == pytest.approx(4.0)
+    by_hour = deal(book, given=dict(usd_per_hour=4.0, utilization=0.5, years=3, rent_decline=0.0))
+    values = [each.ranges["likely"].to_dict() | each.fixed for each in (found, by_hour)]
+    assert decide.owned(be.owning_npv, CARD, **values[0]) == pytest.approx(decide.owned(be.owning_npv, CARD, **values[1]))
+
+
+def test_a_reservation_that_ends_before_the_server_is_renewed_as_rents_fall(book):
+    found = deal(book, given=dict(usd_per_hour=2.0, years=3.5), term="reserved-3y")
+    assert found.fixed["committed"] == 1 and "rent_decline" not in found.fixed
+    assert found.ranges.loc["rent_decline", "likely"] == ASSUMED.loc["rent_decline", "likely"]
+
+
+def test_spot_is_charged_with_its_slowdown(book):
+    found = deal(book, given=dict(usd_per_hour=2.0), term="spot", interruption_slowdown=1.25)
+    assert found.ranges.loc["usd_per_hour", "likely"] == 2.5

@@ -1,0 +1,199 @@
+"""The cost of owning against hand calculations: the arithmetic stands in each test, written out without the laws."""
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpucalc import catalogue
+from gpucalc import owning as ow
+from gpucalc.explanation import evaluate, evaluate_all
+
+rate = st.floats(0, 0.5)
+years = st.floats(0.5, 8)
+months = st.floats(0, 12)
+SERVER = dict(server_usd=320_000, network_ports=8, network_tiers=2, usd_per_port=600, cable_usd=900, gpus_per_server=8,
+              years=4, lead_months=3, ramp_months=6, discount_rate=0.1, residual=0.25, availability=0.97, spare_share=0.05,
+              support_share=0.04, repair_share=0.02, staff_usd_per_year=5000, hosting_usd_per_month=1500, tdp_watts=700,
+              pue=1.3, usd_per_kwh=0.1, idle_power_share=0.3)
+
+
+def close(value, rel=1e-12):
+    return pytest.approx(value, rel=rel)
+
+
+def test_a_year_of_money_is_worth_less_the_later_it_comes():
+    # One year at 10 %: the integral of 1.1^-t is (1 - 1/1.1) / ln 1.1 = 0.0909091 / 0.0953102 = 0.953824.
+    assert ow.paid_years(0.1, 1) == pytest.approx(0.953824, rel=1e-6)
+    assert ow.paid_years(0.1, 4) == close((1 - 1.1 ** -4) / math.log(1.1))
+    # Delivered after half a year, all of it is worth 1.1^-0.5 as much.
+    assert ow.paid_years(0.1, 4, 6) == close((1 - 1.1 ** -4) / math.log(1.1) / 1.1 ** 0.5)
+    assert ow.paid_years(0, 4, 6) == 4
+
+
+def test_years_are_close_to_a_sum_over_days():
+    days = (np.arange(4 * 3650) + 0.5) / 3650
+    assert ow.paid_years(0.12, 4, 9) == pytest.approx((1.12 ** -(days + 0.75)).mean() * 4, rel=1e-6)
+
+
+@given(st.floats(0, 0.3), st.floats(2, 8), months, st.floats(0.1, 12))
+def test_the_middle_of_the_ramp_stands_for_the_ramp(discount, total, lead, ramp):
+    """Against the integral of work that grows evenly to all of it: within log(1 + i) R^2 / 24 years."""
+    at = (np.arange(20_000) + 0.5) / 20_000 * total
+    exact = (np.minimum(12 * at / ramp, 1) * (1 + discount) ** -(at + lead / 12)).mean() * total
+    error = math.log(1 + discount) * (ramp / 12) ** 2 / 24
+    assert ow.used_years(discount, total, lead, ramp) == pytest.approx(exact, abs=error + 1e-4)
+
+
+def test_half_of_the_ramp_is_lost():
+    assert ow.used_years(0, 3, ramp_months=6) == close(2.75)
+    # At 10 %, work from the third month on: 1.1^-0.25 x (1 - 1.1^-2.75) / ln 1.1.
+    assert ow.used_years(0.1, 3, ramp_months=6) == close(1.1 ** -0.25 * (1 - 1.1 ** -2.75) / math.log(1.1))
+    assert ow.used_years(0.1, 3, 2, 6) == close(1.1 ** -(2 / 12 + 0.25) * (1 - 1.1 ** -2.75) / math.log(1.1))
+    # A ramp longer than the year counts as one of a year: half a year is left.
+    assert ow.used_years(0, 1, ramp_months=30) == 0.5
+
+
+@given(years, months, months)
+def test_rates_near_zero_join_up(total, lead, ramp):
+    """No step between a rate of nothing and a very small one."""
+    at_zero = [ow.paid_years(0, total, lead), ow.used_years(0, total, lead, ramp)]
+    assert [ow.paid_years(1e-9, total, lead), ow.used_years(1e-9, total, lead, ramp)] == pytest.approx(at_zero, rel=1e-6)
+
+
+def test_offered_hours():
+    # 8 GPUs x 8,760 h x 3 years = 210,240 h; at 95 % availability 199,728.
+    assert ow.offered_gpu_hours(8, 3) == 210_240
+    assert ow.offered_gpu_hours(8, 3, 0.95) == close(199_728)
+
+
+def test_network_of_a_server():
+    # 8 ports in two tiers: 8 x (3 x 600 + 2 x 900) = 28,800 USD; one switch: 8 x (600 + 900) = 12,000; three tiers: 45,600.
+    assert ow.network_usd(8, 2, 600, 900) == 28_800
+    assert ow.network_usd(8, 1, 600, 900) == 12_000
+    assert ow.network_usd(8, 3, 600, 900) == 8 * (5 * 600 + 3 * 900)
+    assert ow.network_usd(0, 2, 600, 900) == 0
+
+
+@pytest.mark.parametrize("ports", [4, 8, 48])
+def test_network_counts_the_switches_and_cables_of_a_full_tree(ports):
+    """Al-Fares et al. 2008: `ports` pods of as many switches, (ports / 2)^2 core switches, ports^3 / 4 hosts."""
+    hosts = ports * (ports // 2) * (ports // 2)
+    switches = ports * ports + (ports // 2) ** 2
+    cables = hosts + 2 * ports * (ports // 2) ** 2
+    assert hosts * ow.network_usd(1, 3, 1, 0) == switches * ports
+    assert hosts * ow.network_usd(1, 3, 0, 1) == cables
+    # Two tiers: leaves with half of their ports down, and half as many spines.
+    hosts, switches = ports * ports // 2, ports + ports // 2
+    assert hosts * ow.network_usd(1, 2, 1, 0) == switches * ports
+    assert hosts * ow.network_usd(1, 2, 0, 1) == 2 * hosts
+
+
+def test_spares_are_bought_and_housed():
+    # 5 % spares: 348,800 x 1.05 = 366,240 USD; the rack 1,500 x 12 x 1.05 = 18,900 a year.
+    assert ow.bought_usd(320_000, 28_800, 0.05) == close(366_240)
+    assert ow.bought_usd(320_000, 28_800) == 348_800
+    assert ow.running_usd_per_year(320_000, 1500, 0.05) == close(18_900)
+    # Support of 4 %, repairs of 2 % of 320,000 = 19,200, and 5,000 of staff.
+    assert ow.running_usd_per_year(320_000, 1500, 0.05, 0.04, 0.02, 5000) == close(18_900 + 12_800 + 6400 + 5000)
+
+
+def test_value_falls_evenly_or_by_shares():
+    assert ow.linear_residual(3, 5) == close(0.4)
+    assert ow.linear_residual(6, 5) == 0
+    # A third a year: 2/3, 4/9, 8/27.
+    assert ow.declining_residual(3, 1 / 3) == close(8 / 27)
+    assert ow.declining_residual(0.5, 0.36) == close(0.8)
+
+
+def test_residual_is_worth_less_today():
+    # 100,000 USD, a fifth left after 3 years, at 10 %: 20,000 / 1.331; with half a year of lead 20,000 / 1.1^3.5.
+    assert ow.residual_usd(100_000, 0.1, 3, 0.2) == close(20_000 / 1.331)
+    assert ow.residual_usd(100_000, 0.1, 3, 0.2, 6) == close(20_000 / 1.1 ** 3.5)
+    assert ow.residual_usd(100_000, 0.1, 3) == 0
+
+
+def test_capital_and_running_costs_an_hour():
+    # 40,000 USD for a server of eight RTX 4090 over 3 years: 40000 / (8 x 26280) = 0.190 a GPU.
+    assert ow.capital_usd_per_hour(40_000, 0, ow.offered_gpu_hours(8, 3)) == close(40_000 / 26_280 / 8)
+    # 300,000 USD with a tenth got back: 270000 / (8 x 3 x 8760) = 1.284 USD.
+    assert ow.capital_usd_per_hour(300_000, 30_000, 210_240) == pytest.approx(1.284247, rel=1e-6)
+    # 43,100 USD a year for 3 years over 210,240 h.
+    assert ow.running_usd_per_hour(43_100, 3, 210_240) == close(129_300 / 210_240)
+    assert ow.capital_usd_per_hour(1, 0, 0) == ow.running_usd_per_hour(1, 3, 0) == math.inf
+
+
+def test_power():
+    # DGX H100: 10.2 kW at most for eight GPUs of 700 W is 1.82 times their TDP, 1,274 W each.
+    assert ow.watts_per_gpu(700) == close(1274)
+    assert ow.watts_per_gpu(700, 1.5) == close(1050)
+    # 10.2 kW for 8 GPUs is 1.275 kW each; x 1.3 x 0.10 USD/kWh = 0.16575 USD an hour.
+    assert ow.power_usd_per_hour(1275, 1.3, 0.10) == close(0.16575)
+
+
+def test_idle_hours_load_what_is_fixed():
+    # (1.43 + 0.34) / 0.5 + 0.17 = 3.71
+    assert ow.owned_usd_per_hour(ow.fixed_usd_per_hour(1.43, 0.34, 0.17), ow.work_usd_per_hour(0.17), 0.5) == close(3.71)
+    # An idle server at 30 %: fixed 1.77 + 0.051, an hour of work 0.119; used half: 2 x 1.821 + 0.119 = 3.761.
+    fixed, work = ow.fixed_usd_per_hour(1.43, 0.34, 0.17, 0.3), ow.work_usd_per_hour(0.17, 0.3)
+    assert (fixed, work) == (close(1.821), close(0.119))
+    assert ow.owned_usd_per_hour(fixed, work, 0.5) == close(3.761)
+    assert ow.owned_usd_per_hour(fixed, work, 1) == close(1.43 + 0.34 + 0.17)
+
+
+def test_the_whole_server_by_hand():
+    """Every part of one owned hour, with its present values written out."""
+    ratio = 1.1
+    paid = ratio ** -0.25 * (1 - ratio ** -4) / math.log(ratio)
+    used = ratio ** -0.5 * (1 - ratio ** -3.75) / math.log(ratio)
+    hours = 8 * 8760 * 0.97 * used
+    bought = (320_000 + 28_800) * 1.05
+    sold = bought * 0.25 / ratio ** 4.25
+    running = (1500 * 12 * 1.05 + 320_000 * 0.06 + 5000) * paid
+    power = 0.7 * 1.82 * 1.3 * 0.1
+    expected = ((bought - sold + running) / hours + 0.3 * power) / 0.6 + 0.7 * power
+    assert evaluate(ow.owned_usd_per_hour, utilization=0.6, **SERVER) == close(expected)
+
+
+def test_parts_add_up_to_the_total():
+    parts = evaluate_all([ow.owned_usd_per_hour, ow.power_usd_per_hour], utilization=0.6, **SERVER)
+    idle = parts["power_usd_per_hour"] * 0.3 * (1 / 0.6 - 1)
+    total = (parts["capital_usd_per_hour"] + parts["running_usd_per_hour"]) / 0.6 + parts["power_usd_per_hour"] + idle
+    assert total == close(parts["owned_usd_per_hour"])
+
+
+@given(st.sampled_from(["server_usd", "usd_per_port", "cable_usd", "hosting_usd_per_month", "staff_usd_per_year", "pue",
+                        "support_share", "repair_share", "spare_share", "usd_per_kwh", "idle_power_share"]),
+       st.floats(1.01, 3))
+def test_dearer_never_costs_less(name, factor):
+    dear = evaluate(ow.owned_usd_per_hour, utilization=0.5, **SERVER | {name: SERVER[name] * factor})
+    assert dear > evaluate(ow.owned_usd_per_hour, utilization=0.5, **SERVER)
+
+
+@given(st.sampled_from(["availability", "residual", "gpus_per_server"]), st.floats(0.3, 0.95))
+def test_what_is_used_more_or_sold_better_costs_less(name, factor):
+    value = max(1, int(8 * factor)) if name == "gpus_per_server" else SERVER[name] * factor
+    dear = evaluate(ow.owned_usd_per_hour, utilization=0.5, **SERVER | {name: value})
+    assert dear > evaluate(ow.owned_usd_per_hour, utilization=0.5, **SERVER)
+
+
+def test_a_busier_server_is_never_dearer_per_hour():
+    cost = ow.owned_usd_per_hour(1.6, 0.2, np.linspace(0.05, 1, 50))
+    assert (np.diff(cost) < 0).all()
+
+
+@pytest.mark.parametrize("law, arguments, argument", [
+    (ow.owned_usd_per_hour, (1, 1, 1.5), "utilization"), (ow.owned_usd_per_hour, (1, 1, 0), "utilization"),
+    (ow.bought_usd, (0, 8), "server_usd"), (ow.offered_gpu_hours, (0, 3), "gpus_per_server"),
+    (ow.offered_gpu_hours, (8, 3, 0), "availability"), (ow.residual_usd, (1, 0.1, 3, 1.2), "residual"),
+    (ow.power_usd_per_hour, (700, 0.9, 0.1), "pue"), (ow.paid_years, (-0.1, 3), "discount_rate"),
+    (ow.paid_years, (0.1, 0), "years"), (ow.network_usd, (8, 0, 600, 900), "network_tiers"),
+    (ow.declining_residual, (3, 1.1), "depreciation_rate")])
+def test_impossible_input_is_refused_by_name(law, arguments, argument):
+    with pytest.raises(ValueError, match=rf"^{law.__name__}: {argument} .*allowed: "):
+        law(*arguments)
+
+
+def test_the_power_of_a_card_comes_from_its_row():
+    assert evaluate(ow.watts_per_gpu, catalogue.gpu("H100 SXM 80GB")) == close(700 * 1.82)

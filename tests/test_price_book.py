@@ -1,0 +1,270 @@
+"""The shipped price books are valid and sourced, and a book that is wrong is refused with file, row and column."""
+import datetime
+import io
+import math
+import subprocess
+import sys
+
+import pandas
+import pytest
+
+from gpucalc import price_book
+from gpucalc.tables import DATA
+
+NEWEST = price_book.price_books()[-1]
+HEADER = ",".join(price_book.PRICES.columns)
+GOOD = f"""{HEADER}
+rent,Cloud,one H100,H100 SXM 80GB,1,west,on-demand,2.10,USD,USD/h,,,2026-01-12,price page,seen,
+rent,Cloud,eight H100,H100 SXM 80GB,8,west,on-demand,16,USD,USD/h,,,2026-01,price page,seen,
+server,Maker,8x H100,H100 SXM 80GB,8,west,purchase,250000,USD,USD,,,2026,quote,seen,
+egress,Cloud,internet,,,west,list,0,USD,USD/GB,0,100e9,2026,price page,seen,free
+egress,Cloud,internet,,,west,list,0.09,USD,USD/GB,100e9,10e12,2026,price page,seen,
+egress,Cloud,internet,,,west,list,0.05,USD,USD/GB,10e12,,2026,price page,seen,
+"""
+
+
+@pytest.fixture
+def book(tmp_path):
+    """Writes a price file and reads it back."""
+    def read(text, encoding="utf-8"):
+        path = tmp_path / "my-prices.csv"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode(encoding))
+        return price_book.prices(path)
+    return read
+
+
+def refused(book, text):
+    with pytest.raises(ValueError) as error:
+        book(text)
+    message = str(error.value)
+    assert message.startswith("my-prices.csv, row ") and "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize("path", price_book.price_books(), ids=lambda path: path.stem)
+def test_shipped_price_book_is_valid_and_sourced(path):
+    frame = price_book.prices(path)
+    assert frame.attrs == {"file": path.name, "date": path.stem}
+    assert (frame[["provider", "sku", "region", "unit", "source", "date"]] != "").all(axis=None)
+    assert set(frame["item"]) == set(price_book.ITEMS)
+    rents = frame[frame["item"] == "rent"]
+    assert {"on-demand", "spot", "reserved-1y", "reserved-3y", "managed"} <= set(rents["term"])
+    assert (frame["date"] <= path.stem).all()
+    for item, least in (("egress", 5), ("storage", 4), ("api-output", 5)):
+        assert frame.loc[frame["item"] == item, "provider"].nunique() >= least
+
+
+def test_two_price_books_and_the_newest_is_the_default():
+    assert {"2026-01-12.csv", "2026-06-24.csv"} <= {path.name for path in price_book.price_books()}
+    assert price_book.prices().attrs["file"] == NEWEST.name == max(path.name for path in price_book.price_books())
+
+
+@pytest.mark.parametrize("name, price", [("2026-01-12", 98.32), ("2026-06-24", 55.04)])
+def test_the_price_cut_of_p5_is_in_the_books(name, price):
+    book = price_book.prices(DATA / f"prices/{name}.csv")
+    row = price_book.price(book, "rent", provider="AWS", sku="p5.48xlarge", term="on-demand", cheapest=True)
+    assert row["price"] == price and row["usd_per_hour"] == price / 8
+
+
+def test_networks_cost_what_their_sources_say():
+    book = price_book.prices(DATA / "prices/2026-06-24.csv")
+    assert price_book.price(book, "switch", cheapest=True)["price"] == pytest.approx(14280 / 64, abs=0.01)
+    assert price_book.price(book, "cable", sku="two optical transceivers, 400 Gb/s")["price"] == 2 * 659
+
+
+def test_colocation_is_the_asking_rate_times_the_power_of_a_server():
+    book = price_book.prices(DATA / "prices/2026-06-24.csv")
+    assert price_book.price(book, "hosting", region="US")["price"] == pytest.approx(184.06 * 10.2, abs=0.01)
+
+
+def test_rent_is_per_gpu_and_the_last_tier_has_no_edge(book):
+    frame = book(GOOD)
+    assert frame["usd_per_hour"].to_list()[:2] == [2.10, 2.0] and frame["usd_per_hour"][2:].isna().all()
+    assert frame["to_bytes"].to_list()[-3:] == [100e9, 10e12, math.inf]
+    assert frame.attrs == {"file": "my-prices.csv", "date": "2026-01-12"}
+
+
+def test_date_of_a_book_without_a_full_date(book):
+    assert book(GOOD.replace("2026-01-12", "2025")).attrs["date"] == "2026-01"
+
+
+def test_one_price(book):
+    row = price_book.price(book(GOOD), "rent", sku="eight H100")
+    assert row["usd_per_hour"] == 2.0 and row.name == "my-prices.csv, row 3"
+
+
+def test_cheapest_is_per_gpu_where_rented(book):
+    assert price_book.price(book(GOOD), "rent", gpu="H100 SXM 80GB", cheapest=True)["sku"] == "eight H100"
+
+
+def test_no_egress_tier_is_the_cheapest(book):
+    with pytest.raises(ValueError, match="my-prices.csv: 3 prices for item 'egress'; say which of row 5: Cloud, internet"):
+        price_book.price(book(GOOD), "egress", cheapest=True)
+
+
+def test_several_prices_are_listed(book):
+    with pytest.raises(ValueError, match="my-prices.csv: 2 prices for item 'rent', gpu 'H100 SXM 80GB'; say which of "
+                                         "row 2: Cloud, one H100, H100 SXM 80GB, west, on-demand; row 3: Cloud, eight H100"):
+        price_book.price(book(GOOD), "rent", gpu="H100 SXM 80GB")
+
+
+def test_price_that_is_not_there(book):
+    with pytest.raises(ValueError, match="no price for item 'rent', provider 'Nobody'; provider is one of 'Cloud'"):
+        price_book.price(book(GOOD), "rent", provider="Nobody")
+
+
+# Price files that are refused
+
+@pytest.mark.parametrize("old, new, expected", [
+    (",2.10,", ",-3,", "row 2, column price: -3.0; allowed: a number above 0"),
+    (",2.10,", ",0,", "row 2, column price: 0.0; allowed: a number above 0"),
+    (",0.09,", ",-0.09,", "row 6, column price: -0.09; allowed: a number of at least 0"),
+    (",2.10,", ",two,", "row 2, column price: 'two'; allowed: a number such as 2.10 or 80e9"),
+    (",2.10,", ",\"2,10\",", "row 2, column price: '2,10'; allowed: a number"),
+    (",2.10,", ",$2.10,", "row 2, column price: '$2.10'; allowed: a number"),
+    (",2.10,", ",2_10,", "row 2, column price: '2_10'; allowed: a number"),
+    (",2.10,", ",٢,", "row 2, column price: '٢'; allowed: a number"),
+    (",2.10,", ",NaN,", "row 2, column price: 'NaN'; allowed: a number"),
+    (",2.10,", ",inf,", "row 2, column price: 'inf'; allowed: a number"),
+    (",2.10,", ",1e999,", "row 2, column price: '1e999'; allowed: a number"),
+    (",2.10,", ",,", "row 2, column price: blank; allowed: a number"),
+    ("one H100,H100 SXM 80GB", "one H100,H100",
+     "row 2, column gpu: 'H100'; allowed: a gpu of data/gpus.csv; close: H100 SXM 80GB, H100 PCIe 80GB"),
+    ("one H100,H100 SXM 80GB", "one H100,", "row 2, column gpu: blank; allowed: filled for rent"),
+    ("internet,,,west,list,0.09", "internet,H100 SXM 80GB,,west,list,0.09",
+     "row 6, column gpu: 'H100 SXM 80GB'; allowed: blank for egress"),
+    (",1,west", ",0,west", "row 2, column gpus: 0.0; allowed: a whole number of at least 1"),
+    (",1,west", ",1.5,west", "row 2, column gpus: 1.5; allowed: a whole number of at least 1"),
+    (",1,west", ",,west", "row 2, column gpus: blank; allowed: filled for rent"),
+    ("west,on-demand,2.10", "west,preemptible,2.10", "column term: 'preemptible'; allowed: on-demand, spot, reserved-1y"),
+    ("west,on-demand,2.10", "west,purchase,2.10", "row 2, column term: 'purchase'; allowed: on-demand, spot, reserved-1y"),
+    ("rent,Cloud,one", "lease,Cloud,one", "row 2, column item: 'lease'; allowed: rent, card, server"),
+    ("2.10,USD,USD/h", "2.10,EUR,USD/h", "row 2, column currency: 'EUR'; allowed: USD"),
+    ("2.10,USD,USD/h", "2.10,USD,USD/month", "row 2, column unit: 'USD/month'; allowed: USD/h for rent"),
+    ("rent,Cloud,one", "rent,,one", "row 2, column provider: blank; allowed: text"),
+    ("2026-01-12,price page", "2026-01-12,", "row 2, column source: blank; allowed: text"),
+    (",seen,\nrent", ",sure,\nrent", "row 2, column confidence: 'sure'; allowed: seen, recalled"),
+    ("2026-01-12", "12.01.2026", "row 2, column date: '12.01.2026'; allowed: YYYY, YYYY-MM or YYYY-MM-DD, not in the future"),
+    ("2026-01-12", "2026-02-30", "row 2, column date: '2026-02-30'; allowed: YYYY"),
+    ("2026-01-12", "2026-1-2", "row 2, column date: '2026-1-2'; allowed: YYYY"),
+    ("2026-01-12", "20260112", "row 2, column date: '20260112'; allowed: YYYY"),
+    ("2026-01-12", str(datetime.date.today() + datetime.timedelta(2)), "allowed: YYYY, YYYY-MM or YYYY-MM-DD, not in the"),
+    ("eight H100,H100 SXM 80GB,8", "one H100,H100 SXM 80GB,8",
+     "row 3: same item, provider, sku, gpu, region, term, from_bytes as row 2"),
+    (",100e9,10e12", ",200e9,10e12", "row 6, column from_bytes: 200000000000.0; allowed: 1e+11, where the tier below ends"),
+    (",100e9,10e12", ",50e9,10e12", "row 6, column from_bytes: 50000000000.0; allowed: 1e+11"),
+    (",0,100e9", ",1,100e9", "row 5, column from_bytes: 1.0; allowed: 0, where the tier below ends"),
+    (",10e12,,", ",10e12,20e12,", "row 7, column to_bytes: 20000000000000.0; allowed: blank in the last tier"),
+    (",100e9,10e12", ",100e9,1e9", "row 6, column to_bytes: 1000000000.0; allowed: above 1e+11"),
+    ("USD/h,,,2026-01-12", "USD/h,,9,2026-01-12", "row 2, column to_bytes: 9.0; allowed: blank for rent"),
+    ("USD/h,,,2026-01-12", "USD/h,9,,2026-01-12", "row 2, column from_bytes: 9.0; allowed: blank for rent"),
+    ("price page,seen,\nrent", "price page\nrent", "row 2: 14 cells; allowed: 16, as in the header"),
+    ("rent,Cloud,one", 'rent,"Cloud"s,one', "row 2: ',' expected after '\"'; allowed: comma-separated cells"),
+    ("rent,Cloud,one", 'rent,"Cl\noud",o,ne', "row 2: 17 cells; allowed: 16"),
+    ("price,currency", "currency", "row 1: missing column price; allowed: item, provider, sku"),
+    ("price,currency", "price,colour,currency", "row 1, column colour: unknown or there twice; allowed: item, provider, sku"),
+    ("price,currency", "price,price,currency", "row 1, column price: unknown or there twice"),
+])
+def test_refused_price_file(book, old, new, expected):
+    assert old in GOOD
+    assert expected in refused(book, GOOD.replace(old, new, 1))
+
+
+OFFERS = f"""{HEADER}
+rent,Cloud,one H100,H100 SXM 80GB,1,west,on-demand,2,USD,USD/h,,,2026,price page,seen,
+rent,Cloud,one H100,H100 SXM 80GB,1,west,reserved-1y,1.5,USD,USD/h,,,2026,price page,seen,
+rent,Cloud,one H100,H100 SXM 80GB,1,east,reserved-3y,1.2,USD,USD/h,,,2026,price page,seen,
+api-input,Cloud,Llama-3-8B,,,west,list,0.2,USD,USD/Mtoken,,,2026,price page,seen,
+api-cached-input,Cloud,Llama-3-8B,,,west,list,0.1,USD,USD/Mtoken,,,2026,price page,seen,
+api-output,Cloud,Llama-3-8B,,,west,list,0.4,USD,USD/Mtoken,,,2026,price page,seen,
+switch,Shop,64 ports,,,west,purchase,300,USD,USD/port,,,2026,price page,seen,
+cable,Shop,optical,,,west,purchase,600,USD,USD,,,2026,price page,seen,
+"""
+
+
+@pytest.mark.parametrize("old, new, expected", [
+    ("reserved-1y,1.5,", "reserved-1y,2.5,",
+     "row 3, column price: 2.5; allowed: at most 2, the on-demand price of the same offer in row 2"),
+    ("api-cached-input,Cloud,Llama-3-8B,,,west,list,0.1,", "api-cached-input,Cloud,Llama-3-8B,,,west,list,0.3,",
+     "row 6, column price: 0.3; allowed: at most 0.2, the api-input price of the same offer in row 5"),
+    ("reserved-1y", "reserved", "row 3, column term: 'reserved'; allowed: on-demand, spot, reserved-1y, reserved-3y"),
+    ("1.5,USD,", "1.5,EUR,", "row 3, column currency: 'EUR'; allowed: USD"),
+    ("64 ports,,,", "64 ports,H100 SXM 80GB,,", "row 8, column gpu: 'H100 SXM 80GB'; allowed: blank for switch"),
+    ("300,USD,USD/port", "300,USD,USD", "row 8, column unit: 'USD'; allowed: USD/port for switch"),
+    ("purchase,600", "list,600", "row 9, column term: 'list'; allowed: purchase, used for cable"),
+    ("optical,,,", "optical,,2,", "row 9, column gpus: 2.0; allowed: blank for cable"),
+    ("0.4,USD,USD/Mtoken", "0.4,USD,USD/ktoken", "row 7, column unit: 'USD/ktoken'; allowed: USD/Mtoken for api-output"),
+    ("0.4,USD,USD/Mtoken,,", "0.4,USD,USD/Mtoken,0,", "row 7, column from_bytes: 0.0; allowed: blank for api-output")])
+def test_refused_offers(book, old, new, expected):
+    assert len(book(OFFERS)) == 8 and old in OFFERS
+    assert expected in refused(book, OFFERS.replace(old, new, 1))
+
+
+def test_a_reservation_is_held_against_its_own_offer_alone(book):
+    assert len(book(OFFERS.replace("east,reserved-3y,1.2", "east,reserved-3y,9"))) == 8
+
+
+@pytest.mark.parametrize("lower, fault", [("50e9", "they overlap"), ("200e9", "there is a gap")])
+def test_tiers_that_do_not_meet_are_said_to(book, lower, fault):
+    message = refused(book, GOOD.replace(",100e9,10e12", f",{lower},10e12"))
+    assert f"allowed: 1e+11, where the tier below ends; {fault}" in message
+
+
+def test_no_price_is_younger_than_its_book(tmp_path):
+    path = tmp_path / "2026-01-11.csv"
+    path.write_text(GOOD)
+    with pytest.raises(ValueError, match="row 2, column date: '2026-01-12'; allowed: at most 2026-01-11, the date of the book"):
+        price_book.prices(path)
+
+
+@pytest.mark.parametrize("content, expected", [
+    (b"", "my-prices.csv, row 1: the file is empty; allowed: item, provider"),
+    (b"\n \n", "my-prices.csv, row 1: the file is empty"),
+    (HEADER.encode(), "my-prices.csv, row 1: no rows below the header"),
+    (GOOD.encode().replace(b"Maker", b"M\xe4ker"), "my-prices.csv, row 4: byte 0xe4; allowed: UTF-8 text"),
+    (GOOD.encode("utf-16"), "my-prices.csv, row 1: byte 0xff; allowed: UTF-8 text"),
+    (b"\x89PNG\r\n\x1a\n", "my-prices.csv, row 1: byte 0x89; allowed: UTF-8 text"),
+])
+def test_refused_content(book, content, expected):
+    assert refused(book, content).startswith(expected)
+
+
+def test_missing_file_is_named(tmp_path):
+    with pytest.raises(ValueError, match="nowhere.csv: No such file or directory"):
+        price_book.prices(tmp_path / "nowhere.csv")
+
+
+def test_text_is_text(book):
+    provider = "<script>alert(1)</script>"
+    for text in (provider, "=1+1", "Müller & Söhne | *x* $1$", "N/A", "null", "007"):
+        assert book(GOOD.replace("rent,Cloud,one", f"rent,{text},one"))["provider"].iloc[0] == text
+
+
+def test_bom_crlf_spaces_and_blank_lines_change_nothing(book):
+    expected = book(GOOD).reset_index(drop=True)
+    pandas.testing.assert_frame_equal(book(GOOD, "utf-8-sig").reset_index(drop=True), expected)
+    pandas.testing.assert_frame_equal(book(GOOD.replace("\n", "\r\n")).reset_index(drop=True), expected)
+    pandas.testing.assert_frame_equal(book(GOOD.replace(",", " , ")).reset_index(drop=True), expected)
+    spaced = book(GOOD.replace("\nserver", "\n\n,,,,\nserver"))
+    assert list(spaced.index) == [2, 3, 6, 7, 8, 9]
+
+
+def test_columns_in_any_order(book):
+    frame = pandas.read_csv(io.StringIO(GOOD), dtype=str, keep_default_na=False)
+    pandas.testing.assert_frame_equal(book(frame[frame.columns[::-1]].to_csv(index=False)), book(GOOD))
+
+
+def validate(path):
+    return subprocess.run([sys.executable, "-m", "gpucalc.price_book", str(path)], cwd=DATA.parent,
+                          capture_output=True, text=True)
+
+
+def test_command_line(tmp_path):
+    good = validate(NEWEST)
+    assert (good.returncode, good.stderr) == (0, "")
+    assert good.stdout == f"{NEWEST.name}: {len(price_book.prices())} rows, newest {price_book.prices().attrs['date']}\n"
+    path = tmp_path / "my-prices.csv"
+    path.write_text(GOOD.replace(",2.10,", ",-3,"))
+    bad = validate(path)
+    assert (bad.returncode, bad.stdout) == (1, "")
+    assert bad.stderr == "my-prices.csv, row 2, column price: -3.0; allowed: a number above 0\n"

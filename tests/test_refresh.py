@@ -1,0 +1,213 @@
+"""Compute prices refreshed from a catalogue of gpuhunt's shape: what is taken, kept and dropped; nothing is half written."""
+import datetime
+import os
+import subprocess
+import sys
+import types
+from collections import namedtuple
+from types import SimpleNamespace
+
+import pytest
+
+from gpucalc import catalogue, price_book, refresh
+from gpucalc.price_book import PRICES
+
+TODAY = datetime.date(2026, 2, 3)
+HEADER = ",".join(PRICES.columns)
+OLD = f"""{HEADER}
+rent,AWS,p5.48xlarge,H100 SXM 80GB,8,us-east-1,on-demand,98.32,USD,USD/h,,,2026-01-12,price page,seen,
+rent,AWS,p5.48xlarge,H100 SXM 80GB,8,us-east-1,reserved-3y,64,USD,USD/h,,,2026-01-12,price page,seen,before the cut
+rent,AWS,p5.48xlarge,H100 SXM 80GB,8,us-east-1,reserved-1y,50,USD,USD/h,,,2026-01-12,price page,seen,
+rent,AWS,p5.48xlarge,H100 SXM 80GB,8,eu-west-2,spot,20,USD,USD/h,,,2026-01-12,price page,seen,
+rent,AWS,p3.2xlarge,V100 SXM 16GB,1,us-east-1,on-demand,3.06,USD,USD/h,,,2026,price page,seen,"old, but nowhere else"
+rent,Azure,ND96isr_H100_v5,H100 SXM 80GB,8,eastus,on-demand,98.32,USD,USD/h,,,2026,price page,seen,
+server,Maker,8x H100,H100 SXM 80GB,8,west,purchase,250000,USD,USD,,,2026,quote,seen,
+egress,AWS,internet,,,west,list,0.09,USD,USD/GB,0,,2026,price page,seen,
+"""
+Offer = namedtuple("Offer", "provider instance_name location price gpu_count gpu_name gpu_memory spot flags")
+
+
+def catalog(provider, version, *offers):
+    return {provider: SimpleNamespace(version=version, items=[Offer(provider, *offer, []) for offer in offers])}
+
+
+AWS = catalog(
+    "aws", "20260201-7",
+    ("p5.48xlarge", "us-east-1", 55.04, 8, "H100", 80.0, False),
+    ("p5.48xlarge", "us-west-2", 56.0, 8, "H100", 80.0, False),
+    ("p5.4xlarge", "us-east-1", 6.88, 1, "H100", 80.0, False),
+    ("p5.4xlarge", "us-east-2", 6.5, 1, "H100", 80.0, False),
+    ("t4g.small", "us-east-1", 0.0168, 0, None, None, False),
+    ("g9.small", "us-east-1", 0.5, 1, "X999", 12.0, False),
+    ("g6.xlarge", "us-east-1", 0.0, 1, "L4", 24.0, False))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "2026-01-12.csv").write_text(OLD)
+    return tmp_path
+
+
+def remade(folder, today, catalogs):
+    refresh.report(*refresh.refresh(folder, today, catalogs))
+
+
+def rows(path):
+    frame = price_book.prices(path).fillna({"note": ""})
+    return {(row["provider"], row["sku"], row["region"], row["term"]): row for row in frame.to_dict("records")}
+
+
+def test_compute_is_taken_and_all_else_kept_with_its_date(folder, capsys):
+    remade(folder, TODAY, AWS)
+    new = rows(folder / "2026-02-03.csv")
+    p5 = new["AWS", "p5.48xlarge", "us-east-1", "on-demand"]
+    assert (p5["price"], p5["date"], p5["source"], p5["confidence"]) == (
+        55.04, "2026-02-01", "gpuhunt, catalog aws 20260201-7", "seen")
+    old = rows(folder / "2026-01-12.csv")
+    for kept in (("AWS", "p3.2xlarge", "us-east-1", "on-demand"), ("Azure", "ND96isr_H100_v5", "eastus", "on-demand"),
+                 ("AWS", "p5.48xlarge", "us-east-1", "reserved-1y"), ("Maker", "8x H100", "west", "purchase"),
+                 ("AWS", "internet", "west", "list")):
+        assert str(new[kept]) == str(old[kept])
+    assert (folder / "2026-01-12.csv").read_text() == OLD
+    said = capsys.readouterr().out
+    assert "moved: AWS, p5.48xlarge, us-east-1, on-demand: 98.32 to 55.04 USD/h (-44%)" in said
+    assert "added: AWS, p5.4xlarge, us-east-2, on-demand: 6.5 USD/h" in said
+    assert "not loaded, prices kept: azure, cloudrift, gcp, lambdalabs" in said
+
+
+def test_what_is_gone_is_named_with_the_reason(folder, capsys):
+    remade(folder, TODAY, AWS)
+    new, said = rows(folder / "2026-02-03.csv"), capsys.readouterr().out
+    assert ("AWS", "p5.48xlarge", "us-east-1", "reserved-3y") not in new
+    assert "gone: AWS, p5.48xlarge, us-east-1, reserved-3y: 64 USD/h: above the on-demand price, now 55.04 USD/h" in said
+    assert ("AWS", "p5.48xlarge", "eu-west-2", "spot") not in new
+    assert "gone: AWS, p5.48xlarge, eu-west-2, spot: 20 USD/h: no longer in the catalog" in said
+    assert "against 2026-01-12.csv 1 moved, 5 same, 1 added, 2 gone" in said
+
+
+def test_cheapest_region_of_what_is_new(folder):
+    remade(folder, TODAY, AWS)
+    new = rows(folder / "2026-02-03.csv")
+    assert [key[2] for key in new if key[1] == "p5.4xlarge"] == ["us-east-2"]
+    assert [key[2] for key in new if key[1] == "p5.48xlarge" and key[3] == "on-demand"] == ["us-east-1"]
+
+
+def test_unknown_gpus_and_missing_prices_are_skipped_and_counted(folder, capsys):
+    remade(folder, TODAY, AWS)
+    assert {row["gpu"] for row in rows(folder / "2026-02-03.csv").values()} == {"", "H100 SXM 80GB", "V100 SXM 16GB"}
+    said = capsys.readouterr().out
+    assert "skipped: 2 offers" in said and "aws X999 12 GB (1)" in said and "aws L4 24 GB (1)" in said
+
+
+@pytest.mark.parametrize("provider, instance, name, memory, sku", [
+    ("aws", "p4d.24xlarge", "A100", 40, "A100 SXM 40GB"), ("aws", "p4de.24xlarge", "A100", 80, "A100 SXM 80GB"),
+    ("azure", "Standard_NC24ads_A100_v4", "A100", 80, "A100 PCIe 80GB"), ("gcp", "a3-highgpu-8g", "H100", 80, "H100 SXM 80GB"),
+    ("lambdalabs", "gpu_1x_h100_pcie", "H100", 80, "H100 PCIe 80GB"),
+    ("runpod", "NVIDIA H100 PCIe", "H100", 80, "H100 PCIe 80GB"),
+    ("azure", "Standard_NC6s_v3", "V100", 16, "V100 PCIe 16GB"), ("oci", "BM.GPU.A10.4", "A10", 24, "A10 24GB"),
+    ("azure", "Standard_NV6ads_A10_v5", "A10", 4, None), ("cloudrift", "h100.1", "H100", 80, None),
+    ("lambdalabs", "gpu_1x_a100", "A100", 40, None), ("gcp", "tpu", "v5p-8", 0, None), ("aws", "c5.large", None, None, None)])
+def test_gpu_is_mapped_by_a_table_and_never_guessed(provider, instance, name, memory, sku):
+    assert refresh.gpu_sku(Offer(provider, instance, "here", 1.0, 1, name, memory, False, [])) == sku
+
+
+def test_every_sku_of_the_tables_is_a_gpu_of_the_project():
+    named = {f"{name} {form} {memory}GB" for (name, memory), forms in refresh.FORMS.items() for form in forms}
+    assert named | set(refresh.SKUS.values()) <= set(catalogue.gpus().index)
+
+
+def test_no_instance_answers_to_two_forms():
+    for forms in refresh.FORMS.values():
+        starts = [(form, start) for form, each in forms.items() for start in each]
+        assert not [(one, other) for form, one in starts for another, other in starts
+                    if form != another and one.startswith(other)]
+
+
+def test_zones_of_a_region_are_one_row_at_the_upper_price(folder):
+    zones = catalog("gcp", "20260202", ("a3-highgpu-8g", "us-central1-a", 80.0, 8, "H100", 80.0, True),
+                    ("a3-highgpu-8g", "us-central1-c", 88.0, 8, "H100", 80.0, True))
+    remade(folder, TODAY, zones)
+    found = [row for key, row in rows(folder / "2026-02-03.csv").items() if key[0] == "GCP"]
+    assert [(row["region"], row["price"], row["term"]) for row in found] == [("us-central1", 88.0, "spot")]
+
+
+def test_an_instance_with_several_numbers_of_gpus_is_named_by_them(folder):
+    pods = catalog("runpod", "20260202", ("NVIDIA L4", "EU-1", 0.5, 1, "L4", 24.0, False),
+                   ("NVIDIA L4", "EU-1", 1.0, 2, "L4", 24.0, False))
+    remade(folder, TODAY, pods)
+    assert {key[1] for key in rows(folder / "2026-02-03.csv") if key[0] == "RunPod"} == {"1x NVIDIA L4", "2x NVIDIA L4"}
+
+
+def test_a_second_time_on_one_day_is_refused(folder):
+    remade(folder, TODAY, AWS)
+    first = (folder / "2026-02-03.csv").read_bytes()
+    with pytest.raises(ValueError, match="2026-02-03.csv is there already; remove it to make it again"):
+        remade(folder, TODAY, AWS)
+    assert (folder / "2026-02-03.csv").read_bytes() == first
+
+
+@pytest.mark.parametrize("break_at", ["replace", "prices"])
+def test_an_interrupted_write_leaves_nothing(folder, monkeypatch, break_at):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+    old = price_book.prices(folder / "2026-01-12.csv")
+    target = os if break_at == "replace" else refresh.price_book
+    if break_at == "prices":
+        answers = iter([old])
+        monkeypatch.setattr(target, "prices", lambda path: next(answers, None) if path.suffix == ".csv" else interrupted())
+    else:
+        monkeypatch.setattr(target, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        remade(folder, TODAY, AWS)
+    assert [path.name for path in folder.iterdir()] == ["2026-01-12.csv"]
+
+
+def test_rows_that_no_book_may_hold_stop_it(folder):
+    bad = catalog("aws", "20991231", ("p5.48xlarge", "us-east-1", 55.04, 8, "H100", 80.0, False))
+    with pytest.raises(ValueError, match="column date: '2099-12-31'; allowed: YYYY"):
+        remade(folder, TODAY, bad)
+    assert [path.name for path in folder.iterdir()] == ["2026-01-12.csv"]
+
+
+def said_of(capsys):
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1
+    return err
+
+
+def test_without_gpuhunt_it_says_so_and_changes_nothing(folder, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "gpuhunt", None)
+    assert refresh.main(folder) == 1
+    assert "gpuhunt is not installed" in said_of(capsys)
+    assert [path.name for path in folder.iterdir()] == ["2026-01-12.csv"]
+
+
+def stand_in(load):
+    """A module with the two names of gpuhunt that are used."""
+    module = types.ModuleType("gpuhunt")
+    module.GPUHuntError = type("GPUHuntError", (Exception,), {})
+    module.Catalog = lambda auto_reload: SimpleNamespace(load=lambda: load(module), catalog=AWS)
+    return module
+
+
+def test_offline_it_says_so_and_changes_nothing(folder, monkeypatch, capsys):
+    def fail(module):
+        raise module.GPUHuntError("Failed to load catalogs of all providers")
+    monkeypatch.setitem(sys.modules, "gpuhunt", stand_in(fail))
+    assert refresh.main(folder) == 1
+    assert "Failed to load catalogs of all providers" in said_of(capsys)
+    assert [path.name for path in folder.iterdir()] == ["2026-01-12.csv"]
+
+
+def test_with_a_catalog_it_makes_the_book_of_today(folder, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "gpuhunt", stand_in(lambda module: None))
+    assert refresh.main(folder) == 0
+    assert f"{datetime.date.today()}.csv: 7 prices" in capsys.readouterr().out
+
+
+def test_the_command_without_gpuhunt_is_one_line(folder, tmp_path):
+    (tmp_path / "none").mkdir()
+    (tmp_path / "none/gpuhunt.py").write_text("raise ImportError")
+    result = subprocess.run([sys.executable, "-m", "gpucalc.refresh", str(folder)], cwd=catalogue.DATA.parent, text=True,
+                            capture_output=True, env=os.environ | {"PYTHONPATH": str(tmp_path / "none")})
+    assert result.returncode == 1 and result.stderr.count("\n") == 1 and "Traceback" not in result.stderr

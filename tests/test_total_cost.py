@@ -1,0 +1,340 @@
+"""The bill against hand calculations: the arithmetic stands in each test, written out without the laws."""
+import math
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpucalc import catalogue, price_book, training_cost
+from gpucalc import total_cost as tc
+from gpucalc.bills import PARTS, bills, dearest_storage, egress_tiers, managed_price, rents, storage, tiered_usd
+from gpucalc.explanation import evaluate
+
+AWS_TIERS = [(0, 100e9, 0), (100e9, 10e12, 0.09), (10e12, 50e12, 0.085), (50e12, 150e12, 0.07), (150e12, math.inf, 0.05)]
+BOOKS = {path.stem: price_book.prices(path) for path in price_book.price_books()}
+H100 = "H100 SXM 80GB"
+every_book = pytest.mark.parametrize("book", BOOKS.values(), ids=BOOKS.keys())
+amount = st.floats(0, 400e12)
+money = st.floats(0.01, 100)
+
+
+def close(value):
+    return pytest.approx(value, rel=1e-12)
+
+
+def egress(sent, tiers=AWS_TIERS, months=1):
+    return sum(tc.egress_tier_usd(sent, *tier, months) for tier in tiers)
+
+
+def workload(**changed):
+    return {"gpu_hours": 100, "runs": 20, "corpus_bytes": 500e9, "stored_bytes": 1.2e12, "months": 1} | changed
+
+
+# Laws
+
+def test_egress_is_paid_tier_by_tier():
+    # 500 GB with the first 100 GB free: 400 * 0.09 = 36 USD, not 45.
+    assert egress(500e9) == close(36)
+    assert egress(100e9) == 0
+    # 20 pulls of 500 GB are 10 TB: 9900 * 0.09 = 891 USD, not 900; 12 TB: 891 + 2000 * 0.085 = 1061.
+    assert egress(20 * 500e9) == close(891)
+    assert egress(12e12) == close(1061)
+    # 200 TB: 891 + 40000 * 0.085 + 100000 * 0.07 + 50000 * 0.05 = 13791.
+    assert egress(200e12) == close(13_791)
+
+
+def test_tiers_start_again_every_month():
+    # 250 GB in each of two months: 2 * 150 * 0.09 = 27 USD; in five months of 100 GB nothing.
+    assert egress(500e9, months=2) == close(27)
+    assert egress(500e9, months=5) == 0
+    # 40 TB: 891 + 30000 * 0.085 = 3441 at once; 2 * (891 + 10000 * 0.085) = 3482 in two months.
+    assert egress(40e12) == close(3441)
+    assert egress(40e12, months=2) == close(3482)
+
+
+def test_a_billion_tokens_of_text_are_four_gigabytes():
+    # Llama 3 (arXiv 2407.21783, 3.2): 3.94 characters a token on English; so 3.94 GB, where the article has 500.
+    assert tc.text_bytes(1e9) == close(3.94e9)
+    assert 500e9 / tc.text_bytes(1e9) == pytest.approx(127, abs=0.1)
+    assert tc.text_bytes(2e9, 5) == close(1e10)
+
+
+def test_data_is_pulled_once_or_on_every_run():
+    assert tc.pulled_bytes(500e9, 20) == close(10e12)
+    assert tc.pulled_bytes(500e9, 20, cached=1) == 500e9
+
+
+def test_one_price_after_a_free_part():
+    # (10 TB - 3 * 100 GB) at 0.09: 873 USD; within the free part nothing.
+    assert tc.egress_usd(10e12, 0.09, 100e9, 3) == close(873)
+    assert tc.egress_usd(50e9, 0.09, 100e9) == 0
+    assert tc.egress_usd(500e9, 0.09) == close(45)
+
+
+def test_storage_and_the_copy():
+    # 1.2 TB at 0.023 USD/GB-month for two months: 1200 * 0.023 * 2 = 55.20; a copy of 500 GB at 0.20: 500 * 0.2 * 2 = 200.
+    assert tc.storage_usd(1.2e12, 0.023, 2) == close(55.2)
+    assert tc.copy_usd(500e9, 0.2, 2, cached=1) == close(200)
+    assert tc.copy_usd(500e9, 0.2, 2) == 0
+
+
+def test_the_mark_up_and_the_total():
+    assert tc.managed_usd(4000, 0.15) == close(600)
+    assert tc.total_usd(4000, 55.2, 200, 36, 600) == close(4891.2)
+
+
+def test_the_data_a_run_may_pull():
+    # 100 hours at 6.88 instead of 2.29 save 459 USD, which is 5,100 GB at 0.09.
+    assert tc.break_even_corpus_bytes(100, 6.88, 2.29, 0.09) == close(5.1e12)
+    assert tc.break_even_corpus_bytes(100, 2.29, 6.88, 0.09) == 0
+    assert tc.break_even_corpus_bytes(100, 6.88, 2.29, 0) == math.inf
+
+
+def test_the_run_from_which_moving_pays():
+    # 1,910 USD of egress and 400 of storage over 10 hours at 4 USD less: 2310 / 40 = 57.75 runs.
+    assert tc.break_even_runs(1910, 400, 10, 6.5, 2.5) == close(57.75)
+    assert tc.break_even_runs(1910, 400, 10, 2.5, 2.5) == math.inf
+    assert tc.break_even_runs(1910, 400, 10, 2.5, 6.5) == math.inf
+
+
+@given(st.floats(1, 1e4), money, money, st.floats(0.01, 0.2))
+def test_at_the_break_even_corpus_both_places_cost_the_same(hours, home, cheaper, price):
+    home, cheaper = max(home, cheaper) + 1, min(home, cheaper)
+    corpus = tc.break_even_corpus_bytes(hours, home, cheaper, price)
+    beside = training_cost.compute_usd(hours, home)
+    pulled = training_cost.compute_usd(hours, cheaper) + tc.egress_usd(tc.pulled_bytes(corpus), price)
+    assert pulled == pytest.approx(beside, rel=1e-9)
+
+
+@given(st.floats(1, 1e4), money, st.floats(0, 1e5), st.floats(0, 1e5))
+def test_at_the_break_even_run_both_places_cost_the_same(hours, cheaper, toll, copy):
+    home = cheaper + 1
+    runs = tc.break_even_runs(toll, copy, hours, home, cheaper)
+    assert runs * hours * home == pytest.approx(runs * hours * cheaper + toll + copy, rel=1e-6, abs=1e-6)
+
+
+@given(amount, amount)
+def test_more_egress_never_costs_less(a, b):
+    low, high = sorted((a, b))
+    assert egress(low) <= egress(high) + 1e-9
+    assert egress(high) <= high / 1e9 * 0.09 + 1e-9
+
+
+@given(amount)
+def test_tiers_of_one_price_add_up_to_it(sent):
+    tiers = [(0, 1e12, 0.05), (1e12, 7e12, 0.05), (7e12, math.inf, 0.05)]
+    assert egress(sent, tiers) == pytest.approx(sent / 1e9 * 0.05, rel=1e-9, abs=1e-9)
+
+
+@given(amount, st.integers(1, 12))
+def test_splitting_helps_a_free_first_tier_and_harms_a_discount(sent, months):
+    free_first = [(0, 100e9, 0), (100e9, math.inf, 0.09)]
+    discounts = [(0, 10e12, 0.09), (10e12, math.inf, 0.05)]
+    assert egress(sent, free_first, months) <= egress(sent, free_first) + 1e-6
+    assert egress(sent, discounts, months) >= egress(sent, discounts) - 1e-6
+
+
+@given(st.floats(0, 10e12), st.integers(1, 12))
+def test_one_price_is_the_first_two_tiers(sent, months):
+    assert tc.egress_usd(sent, 0.09, 100e9, months) <= egress(sent, months=months) + 1e-6
+    assert tc.egress_usd(sent, 0.09, 100e9) == pytest.approx(egress(sent), rel=1e-9, abs=1e-6)
+
+
+@pytest.mark.parametrize("law, arguments, argument", [
+    (tc.egress_tier_usd, (-1, 0, 1, 0), "egress_bytes"), (tc.egress_tier_usd, (1, 0, 1, 0, 0), "egress_months"),
+    (tc.managed_usd, (100, float("nan")), "premium"), (tc.storage_usd, (1e9, -0.1, 1), "usd_per_gb_month"),
+    (tc.copy_usd, (1e9, 0.1, 1, 2), "cached"), (tc.pulled_bytes, (1e9, 0), "runs"),
+    (tc.break_even_runs, (1, 1, 0, 2, 1), "gpu_hours"), (tc.break_even_corpus_bytes, (1, 0, 1, 1), "home_usd_per_hour")])
+def test_impossible_input_is_refused_by_name(law, arguments, argument):
+    with pytest.raises(ValueError, match=rf"^{law.__name__}: {argument} .*allowed: "):
+        law(*arguments)
+
+
+# The comparison of two providers: 70e9 parameters, 1e9 tokens, 3 epochs at the whole peak are 353.9 h
+
+def two_bills(counted, pulls, rate, price=0.09):
+    hours = 6 * 70e9 * 1e9 * 3 / 989e12 / 3600
+    egress_part = tc.egress_usd(tc.pulled_bytes(500e9, pulls), price)
+    bare = tc.total_usd(training_cost.compute_usd(hours, 2.80, counted), 28, 0, egress_part, 0)
+    computed = training_cost.compute_usd(hours, rate, counted)
+    return bare, tc.total_usd(computed, 28, 0, 0, tc.managed_usd(computed, 0.3))
+
+
+@pytest.mark.parametrize("counted, pulls, rate, bare, service", [
+    # 353.9 * 2.80 = 990.9; + 28 + 45 or 900. 990.9 * 1.3 + 28 = 1316.2: what the article prints.
+    (1, 1, 2.80, 1064, 1316), (1, 20, 2.80, 1919, 1316),
+    # Twenty runs of compute: 19,818 + 28 + 45 or 900; 19,818 * 1.3 + 28 = 25,791.
+    (20, 1, 2.80, 19_891, 25_791), (20, 20, 2.80, 20_746, 25_791),
+    # The mark-up on AWS's own 98.32 / 8 = 12.29: 353.9 * 12.29 * 1.3 + 28 = 5,682, and twenty times that.
+    (1, 1, 12.29, 1064, 5682), (1, 20, 12.29, 1919, 5682), (20, 1, 12.29, 19_891, 113_111), (20, 20, 12.29, 20_746, 113_111)])
+def test_the_service_wins_only_where_compute_counts_once_and_egress_twenty_times(counted, pulls, rate, bare, service):
+    assert two_bills(counted, pulls, rate) == (pytest.approx(bare, abs=0.6), pytest.approx(service, abs=0.6))
+    assert (bare > service) == ((counted, pulls, rate) == (1, 20, 2.80))
+
+
+def test_the_verdict_holds_with_the_real_tiers():
+    # Egress 891 without a cache, 36 with one: 20,737 and 19,882 against 25,791.
+    hours = evaluate(training_cost.gpu_hours, training_flops=1.26e21, peak_flops=989e12, mfu=1)
+    compute = training_cost.compute_usd(hours, 2.80, 20)
+    managed = tc.total_usd(compute, 28, 0, 0, tc.managed_usd(compute, 0.3))
+    fresh, cached = (tc.total_usd(compute, 28, 0, egress(tc.pulled_bytes(500e9, 20, kept)), 0) for kept in (0, 1))
+    assert (round(cached), round(fresh), round(managed)) == (19_882, 20_737, 25_791)
+
+
+def test_when_the_winner_would_flip():
+    # A run saves 353.9 * 0.84 = 297.27 USD of mark-up and pays 45 of egress: 6.6 pulls, or 297.27 / 0.09 = 3,303 GB.
+    corpus = tc.break_even_corpus_bytes(353.893, 3.64, 2.80, 0.09)
+    assert corpus == pytest.approx(353.893 * 0.84 / 0.09 * 1e9, rel=1e-9) == pytest.approx(3.303e12, rel=1e-3)
+    for runs in (1, 20):
+        below, above = (tc.egress_usd(tc.pulled_bytes(corpus * factor, runs), 0.09) for factor in (0.99, 1.01))
+        assert below < runs * 353.893 * 2.80 * 0.3 < above
+
+
+# Bills from a price book
+
+@every_book
+@pytest.mark.parametrize("cached", [0, 1])
+@pytest.mark.parametrize("changed", [{}, {"months": 7, "runs": 13, "corpus_bytes": 3.3e12}, {"gpu_hours": 0.37, "runs": 1},
+                                     {"minimum_gpu_hours": 1e5}, {"usd_per_gb": 0.031, "copy_usd_per_gb_month": 0.0123}])
+def test_the_parts_are_the_total_to_the_cent(book, cached, changed):
+    found = bills(book, rents(book, H100), "AWS", cached=cached, **workload(**changed))
+    assert len(found) >= 6
+    for row in found.to_dict("records"):
+        cents = [round(100 * row[part]) for part in PARTS]
+        assert all(100 * row[part] == pytest.approx(each, abs=1e-6) for part, each in zip(PARTS, cents))
+        assert round(100 * row["total_usd"]) == sum(cents)
+    assert found["total_usd"].is_monotonic_increasing
+
+
+@every_book
+def test_a_bill_by_hand(book):
+    found = bills(book, rents(book, H100, providers=["AWS", "Lambda"]), "AWS", **workload()).set_index(["provider", "service"])
+    lambda_rate = price_book.price(book, "rent", gpu=H100, provider="Lambda", term="on-demand", cheapest=True).usd_per_hour
+    aws_rate = price_book.price(book, "rent", gpu=H100, provider="AWS", term="on-demand", cheapest=True).usd_per_hour
+    pulled, home, managed = found.loc[("Lambda", "")], found.loc[("AWS", "")], found.loc[("AWS", "SageMaker")]
+    assert pulled[PARTS].to_list() == [round(2000 * lambda_rate, 2), 27.6, 0, 891, 0]
+    assert home[PARTS].to_list() == [round(2000 * aws_rate, 2), 27.6, 0, 0, 0]
+    # The mark-up is that of the machine, on AWS's own rate: 15 % on p5.48xlarge.
+    assert managed["managed_usd"] == pytest.approx(2000 * aws_rate * 0.15, abs=0.01)
+    kept = bills(book, rents(book, H100, providers=["Lambda"]), "AWS", cached=1, **workload()).iloc[0]
+    # 500 GB at Lambda's 0.20 for a month; one pull less the free tier.
+    assert kept[PARTS].to_list() == [round(2000 * lambda_rate, 2), 27.6, 100, 36, 0]
+
+
+@every_book
+def test_a_contract_is_paid_up_to_its_minimum(book):
+    least = bills(book, rents(book, H100), "AWS", **workload(minimum_gpu_hours=5000)).set_index("row")["compute_usd"]
+    used = bills(book, rents(book, H100), "AWS", **workload()).set_index("row")["compute_usd"]
+    assert (least / used)[least.index].to_numpy() == pytest.approx(2.5, rel=1e-5)
+
+
+@every_book
+def test_egress_is_the_tiers_of_the_one_place_that_the_data_leaves(book):
+    # 500 GB: AWS 400 * 0.09, Azure 400 * 0.087, GCP 500 * 0.12, Lambda nothing.
+    for name, expected in {"AWS": 36, "Azure": 34.8, "GCP": 60, "Lambda": 0}.items():
+        tiers = egress_tiers(book, name)
+        assert tiered_usd(tiers, 500e9) == pytest.approx(expected, rel=1e-9)
+        assert tiers["from_bytes"].to_list() == [0, *tiers["to_bytes"].to_list()[:-1]]
+        found = bills(book, rents(book, H100), name, cached=1, **workload())
+        assert set(found[found["provider"] != name]["egress_usd"]) == {round(expected, 2)}
+        assert (found[found["provider"] == name][["egress_usd", "copy_usd"]] == 0).all(axis=None)
+
+
+@every_book
+def test_pulls_spread_over_the_months_and_a_copy_is_pulled_in_one(book):
+    offers = rents(book, H100, providers=["CoreWeave"])
+    # 10 TB over 4 months: (10000 - 400) * 0.09 = 864; the copy all at once 36. Two and a half months are three bills.
+    assert bills(book, offers, "AWS", **workload(months=4))["egress_usd"][0] == close(864)
+    assert bills(book, offers, "AWS", cached=1, **workload(months=4))["egress_usd"][0] == close(36)
+    assert bills(book, offers, "AWS", **workload(months=2.5))["egress_usd"][0] == close(873)
+
+
+@every_book
+def test_a_copy_without_a_price_is_estimated_from_above(book):
+    kept = bills(book, rents(book, H100), "AWS", cached=1, **workload()).set_index("provider")
+    unpriced = kept[kept["copy_estimated"]]
+    assert "CoreWeave" in unpriced.index and not kept["copy_estimated"][["Lambda", "GCP", "Azure"]].any()
+    assert (unpriced["copy_usd"] == round(500 * dearest_storage(book)[1], 2)).all()
+    assert unpriced["copy_usd"].min() >= kept["copy_usd"].max()
+    priced = bills(book, rents(book, H100), "AWS", cached=1, **workload(copy_usd_per_gb_month=0.01))
+    assert not priced["copy_estimated"].any()
+    assert set(priced[priced["provider"] != "AWS"]["copy_usd"]) == {5.0}
+
+
+@every_book
+def test_the_mark_up_is_that_of_the_machine_else_the_one_for_all(book):
+    assert managed_price(book, "AWS", "p5.48xlarge")["price"] == 0.15
+    assert managed_price(book, "AWS", "p3.2xlarge")["price"] == 0.25
+    assert managed_price(book, "AWS", "p4de.24xlarge")["price"] == 0.30
+    assert managed_price(book, "Lambda", "gpu_8x_h100_sxm5") is None
+
+
+@every_book
+def test_mark_ups_agree_with_the_managed_rates_of_the_book(book):
+    managed = book[(book["item"] == "rent") & (book["term"] == "managed")]
+    compared = 0
+    for row in managed.itertuples():
+        machine = row.sku.split("ml.")[1]
+        plain = book[(book["item"] == "rent") & (book["term"] == "on-demand") & (book["sku"] == machine)]["price"]
+        if len(plain):
+            assert plain.min() * (1 + managed_price(book, row.provider, machine)["price"]) == pytest.approx(row.price, rel=1e-3)
+            compared += 1
+    assert compared >= 1
+
+
+@every_book
+def test_storage_is_that_of_the_first_service(book):
+    # AWS lists 0.023 for the first part and 0.021 beyond 500 TB.
+    assert storage(book)["price"]["AWS"] == 0.023
+    assert "CoreWeave" not in storage(book).index
+    assert dearest_storage(book) == ("Lambda", 0.2)
+
+
+@every_book
+@pytest.mark.parametrize("factor", [1, 1.001, 1.2, 2, 50])
+def test_a_dearer_hour_never_moves_up(book, factor):
+    offers = rents(book, H100)
+    rates = offers["usd_per_hour"]
+    raised = offers.assign(usd_per_hour=rates.where(offers["provider"] != "Lambda", rates * factor))
+    places = [bills(book, each, "AWS", **workload())["provider"].to_list().index("Lambda") for each in (offers, raised)]
+    assert places[0] <= places[1]
+
+
+def test_what_is_missing_is_refused_by_name():
+    book = BOOKS["2026-06-24"]
+    with pytest.raises(ValueError, match=r"2026-06-24\.csv: no storage price of 'Verda'; allowed: AWS.*usd_per_gb_month"):
+        bills(book, rents(book, H100), "Verda", **workload())
+    with pytest.raises(ValueError, match=r"no egress price of 'Wasabi'; allowed: .*usd_per_gb"):
+        bills(book, rents(book, H100), "Wasabi", **workload())
+    with pytest.raises(ValueError, match=r"any provider: no spot rent of GB200 NVL72 186GB; allowed: none"):
+        rents(book, "GB200 NVL72 186GB", "spot")
+    with pytest.raises(ValueError, match=r"Nobody: no on-demand rent of H100 SXM 80GB; allowed: AWS"):
+        rents(book, H100, providers=["Nobody"])
+    given_prices = bills(book, rents(book, H100), "own rack", **workload(usd_per_gb=0.01, usd_per_gb_month=0.02))
+    assert set(given_prices["egress_usd"]) == {100.0} and set(given_prices["storage_usd"]) == {24.0}
+
+
+# The fine print
+
+def test_fine_print_covers_every_kind_and_names_real_cards():
+    fine, cards = catalogue.fine_print(), catalogue.gpus()
+    assert set(fine["kind"]) == {"migration", "license", "ecc", "warranty", "availability"}
+    assert set(fine["applies_to"]) <= {"", *cards["kind"]}
+    assert set(fine[fine["kind"] == "migration"]["verdict"]) == {"moves freely", "at a price", "rewrite"}
+    assert fine["source"].str.len().min() > 0 and fine["fact"].str.endswith(".").all()
+
+
+def test_the_license_rules_out_consumer_cards_and_no_other():
+    fine, cards = catalogue.fine_print(), catalogue.gpus()
+    forbidden = set(fine[(fine["kind"] == "license") & (fine["verdict"] == "forbidden")]["applies_to"])
+    ruled_out = cards[cards["kind"].isin(forbidden)]
+    assert {"RTX 3090 24GB", "RTX 4090 24GB", "RTX 5090 32GB"} <= set(ruled_out.index)
+    assert not any(name.startswith(("H100", "A100", "L40", "RTX A6000")) for name in ruled_out.index)
+    assert (ruled_out["vendor"] == "NVIDIA").all()
+
+
+def test_tiers_of_two_services_are_never_mixed():
+    tier = {"item": "egress", "provider": "Two", "region": "all", "term": "list", "to_bytes": math.inf, "from_bytes": 0.0}
+    book = pd.DataFrame([tier | {"sku": "first", "price": 0.02}, tier | {"sku": "second", "price": 0.5}])
+    assert tiered_usd(egress_tiers(book, "Two"), 1e12) == close(20)

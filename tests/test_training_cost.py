@@ -1,0 +1,318 @@
+"""Cost of a run by hand, against published runs, and what must hold for any table of offers and any prices."""
+import functools
+import math
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpucalc import catalogue
+from gpucalc import training_cost as tc
+from gpucalc.explanation import evaluate
+from gpucalc.layouts import best_layouts
+from gpucalc.measured import compare
+from gpucalc.offers import at_mfu, front, judged, machine_counts, priced, ranked, recommended, runs
+
+A100_PEAK, H100_PEAK = 312e12, 989e12
+OLD, NEW = "2026-01-12.csv", "2026-06-24.csv"
+JOB = dict(model="Llama-3-8B", training_tokens=100e9, batch=512, sequence=8192)
+both_books = pytest.mark.parametrize("book", [OLD, NEW])
+
+
+def close(value):
+    return pytest.approx(value, rel=1e-12)
+
+
+@functools.cache
+def book_of(name):
+    return catalogue.prices(catalogue.DATA / "prices" / name)
+
+
+@functools.cache
+def runs_of(name, **more):
+    return runs(book_of(name), **JOB, **more)
+
+
+def one(frame, **wanted):
+    for column, value in wanted.items():
+        frame = frame[frame[column] == value]
+    return frame.iloc[0]
+
+
+# The laws
+
+def test_training_flops():
+    assert tc.training_flops(8_030_261_248, 100 * 10**9) == 6 * 8_030_261_248 * 100 * 10**9
+    assert tc.training_flops(70 * 10**9, 10**9, 3) == close(1.26e21)
+
+
+def test_354_gpu_hours_take_the_whole_peak():
+    # 1.26e21 / 989e12 = 1.274e6 s = 353.9 h; at 40 % MFU 884.7 h.
+    flops = tc.training_flops(70e9, 1e9, 3)
+    assert tc.gpu_hours(flops, H100_PEAK, 1) == pytest.approx(353.9, rel=1e-4)
+    assert tc.gpu_hours(flops, H100_PEAK, 0.4) == pytest.approx(884.7, rel=1e-4)
+
+
+def test_8b_on_100b_tokens_takes_eight_weeks_on_eight_a100():
+    # 6 * 8e9 * 1e11 / (8 * 0.4 * 312e12) = 4.808e6 s = 55.6 days; in 7 to 10 days it takes 3.18 to 2.23 times the peak.
+    flops = tc.training_flops(8e9, 1e11)
+    assert tc.training_days(tc.gpu_hours(flops, A100_PEAK, 0.4), 8) == pytest.approx(55.64, rel=1e-3)
+    assert tc.needed_mfu(flops, A100_PEAK, 8, 10) == close(4.8e21 / (312e12 * 8 * 864_000))
+    assert tc.needed_mfu(flops, A100_PEAK, 8, 10) == pytest.approx(2.226, rel=1e-3)
+    assert tc.needed_mfu(flops, A100_PEAK, 8, 7) == pytest.approx(3.179, rel=1e-3)
+
+
+def test_llama_2_70b_reached_43_percent():
+    # Llama 2 (arXiv 2307.09288, table 2): 1,720,320 A100-hours for 2e12 tokens.
+    # 6 * 68.98e9 * 2e12 / (1720320 * 3600 * 312e12) = 0.4284.
+    at_peak = evaluate(tc.gpu_hours, catalogue.model("Llama-2-70B"), catalogue.gpu("A100 SXM 80GB"),
+                       training_tokens=2 * 10**12, mfu=1)
+    assert at_peak / 1_720_320 == pytest.approx(6 * 68_976_648_192 * 2e12 / (1_720_320 * 3600 * A100_PEAK), rel=1e-12)
+    assert at_peak / 1_720_320 == pytest.approx(0.428, abs=0.001)
+
+
+def test_a_mixture_trains_its_active_parameters():
+    # Mixtral-8x7B: 2 of 8 experts, so 46.70e9 - 32 * 6 * 3 * 4096 * 14336 = 12.88e9 parameters a token.
+    active = 46_702_792_704 - 32 * 6 * 3 * 4096 * 14336
+    assert evaluate(tc.training_flops, catalogue.model("Mixtral-8x7B"), training_tokens=10**9) == 6 * active * 10**9
+
+
+def test_what_is_paid():
+    # 100 h of work, slowed by 1.2, and 8 GPUs for 900 s of a start: 120 + 2 = 122 h.
+    assert tc.paid_gpu_hours(100, 1.2, 8, 900) == close(122)
+    assert tc.compute_usd(122, 2.5) == close(305)
+    assert tc.compute_usd(122, 2.5, runs=20) == close(6100)
+    assert tc.compute_usd(122, 2.5, minimum_gpu_hours=1000) == close(2500)
+    assert tc.compute_usd(122, 2.5, runs=20, minimum_gpu_hours=1000) == close(6100)
+
+
+def test_a_reservation_is_paid_for_its_term():
+    # Eight A100 at 0.57 USD for three years: 8 * 26280 * 0.57 = 119,837 USD; two weeks of them would be 1,532.
+    term = tc.reserved_gpu_hours(8, 3)
+    assert term == 8 * 3 * 8760
+    assert tc.reserved_gpu_hours(8, 3, other_work=0.75) == close(term / 4)
+    assert tc.compute_usd(8 * 14 * 24, 0.57, minimum_gpu_hours=term) == pytest.approx(119_836.8)
+    assert tc.compute_usd(8 * 14 * 24, 0.57) == pytest.approx(1532.16)
+
+
+def test_deadline_gpus():
+    # 10,000 h in 28 days of 24 h: 14.88, so 15.
+    assert tc.deadline_gpus(10_000, 28) == 15
+    assert tc.deadline_gpus(672, 28) == 1
+
+
+def test_a_budget_buys_the_tokens_that_cost_it():
+    # 2e6 USD at 2 USD are 1e6 h of 989e12 * 0.4 FLOP/s: 1.424e24 FLOP, over 6 * 13e9: 1.826e13 tokens.
+    tokens = tc.affordable_tokens(2e6, 2, 13e9, H100_PEAK, 0.4)
+    assert tokens == close(1e6 * 3600 * 989e12 * 0.4 / 78e9)
+    assert tokens == pytest.approx(1.826e13, rel=1e-3)
+    assert tc.compute_usd(tc.gpu_hours(tc.training_flops(13e9, round(tokens)), H100_PEAK, 0.4), 2) == close(2e6)
+
+
+# Published runs
+
+def test_published_bills_are_hours_times_price():
+    # DeepSeek-V3 (arXiv 2412.19437, table 1): 2.788M hours at 2 USD are 5.576M USD.
+    assert tc.compute_usd(2.788e6, 2) == close(5.576e6)
+    bills = compare("training_cost").query("family == 'hours at a price'")
+    assert (bills["error"].abs() < 0.03).all() and len(bills) >= 3
+
+
+def test_published_hours_at_one_mfu():
+    hours = compare("training_cost").query("family == 'training run'")
+    assert len(hours) >= 16
+    assert hours["error"].abs().median() < 0.25
+    assert (hours["error"].abs() < 0.7).all()
+    reached = 0.4 * (1 + hours["error"])
+    assert reached.between(0.13, 0.52).all()
+
+
+# The table of offers
+
+def test_counts_of_machines():
+    assert machine_counts(8, 64) == [8, 16, 24, 32, 48, 64]
+    assert machine_counts(1, 8) == [1, 2, 3, 4, 6, 8]
+    assert machine_counts(512, 64) == []
+
+
+@both_books
+def test_every_rent_of_the_book_is_there_once(book):
+    rents = book_of(book)[book_of(book)["item"] == "rent"]
+    frame = judged(priced(runs_of(book)), 28)
+    assert sorted(ranked(frame)["row"]) == sorted(rents.index)
+    assert (frame["usd_per_hour"] == rents["usd_per_hour"].loc[frame["row"]].to_numpy()).all()
+    assert (frame["gpus"] == frame["machines"] * frame["machine_gpus"]).all()
+    assert (frame["gpus"][frame["reason"] == ""] <= 64).all()
+    assert not frame.duplicated(["row", "gpus"]).any()
+    fits = frame["reason"] == ""
+    assert fits.any() and (np.isfinite(frame["compute_usd"]) == fits).all() and (frame["layout"].notna() == fits).all()
+
+
+def test_a_row_by_hand():
+    # Eight H100 in one machine on demand: the fastest layout's GPU-seconds, 100e9 / (512 * 8192) steps, a start of 600 s.
+    row = one(priced(runs_of(OLD)), sku="p5.48xlarge", region="not stated", term="on-demand", gpus=8)
+    best = best_layouts("Llama-3-8B", "H100 SXM 80GB", 8, 512, 8192, count=1)
+    work = best["gpu_seconds"][0] * 100e9 / (512 * 8192) / 3600
+    assert row.gpu_hours == pytest.approx(work, rel=0.03)
+    assert row.reached_mfu == pytest.approx(best["reached_mfu"][0], rel=0.03)
+    assert row.training_days == close((row.gpu_hours / 8 + 1 / 6) / 24)
+    assert row.compute_usd == close((row.gpu_hours + 8 / 6) * 98.32 / 8)
+    assert row.training_bytes <= catalogue.gpu("H100 SXM 80GB").memory_bytes
+
+
+def test_spot_is_slowed_by_its_machines():
+    # Three machines, each taken every 24 h: every 8 h one of them. Daly's slowdown at his best interval, written out.
+    row = one(priced(runs_of(OLD)), sku="p5.48xlarge", region="not stated", term="spot", gpus=24)
+    mean, write, restart = 8 * 3600, 60, 600
+    part = write / (2 * mean)
+    interval = math.sqrt(2 * write * mean) * (1 + math.sqrt(part) / 3 + part / 9) - write
+    slowdown = mean * math.exp(restart / mean) * (math.exp((interval + write) / mean) - 1) / interval
+    assert row.machines == 3
+    assert row.interruption_slowdown == pytest.approx(slowdown, rel=1e-9)
+    assert row.compute_usd == close((row.gpu_hours * slowdown + 24 / 6) * 29.50 / 8)
+    same = one(priced(runs_of(OLD)), sku="p5.48xlarge", region="not stated", term="on-demand", gpus=24)
+    assert same.interruption_slowdown == 1 and same.training_days < row.training_days
+
+
+def test_a_reserved_run_pays_the_term_less_what_other_work_pays():
+    wanted = dict(sku="p5.48xlarge", term="reserved-3y", region="not stated", gpus=8)
+    alone, shared, free = (one(priced(runs_of(OLD), other_work=share), **wanted) for share in (0, 0.5, 1))
+    assert alone.compute_usd == close(3 * 8760 * 64)
+    assert shared.compute_usd == close(3 * 8760 * 64 / 2)
+    assert free.compute_usd == close((free.gpu_hours + 8 / 6) * 8)
+
+
+def test_small_machines_are_on_the_slow_network():
+    eight, single = (one(runs_of(NEW), gpu="H100 SXM 80GB", provider="Nebius", machine_gpus=size, gpus=16) for size in (8, 1))
+    assert single.gpu_hours > 1.1 * eight.gpu_hours
+    fast = runs(book_of(NEW), **JOB, gpu="H100 SXM 80GB", provider="Nebius", small_network="InfiniBand NDR")
+    assert eight.gpu_hours < one(fast, machine_gpus=1, gpus=16).gpu_hours < single.gpu_hours
+
+
+def test_one_mfu_gives_6nd_where_it_fits():
+    frame = runs_of(NEW, mfu=0.4)
+    fits = frame[frame["reason"] == ""]
+    peaks = fits["gpu"].map(catalogue.gpus()["peak_flops"])
+    assert np.allclose(fits["gpu_hours"], 6 * 8_030_261_248 * 1e11 / (peaks * 0.4) / 3600)
+    assert (fits["reached_mfu"] == 0.4).all() and np.isinf(frame["gpu_hours"][frame["reason"] != ""]).all()
+    assert (frame["reason"] == runs_of(NEW)["reason"]).all()
+    assert at_mfu(runs_of(NEW), "Llama-3-8B", 100e9, 0.4).equals(frame)
+
+
+def test_what_does_not_fit_is_a_row_with_its_reason():
+    big = runs(book_of(OLD), "Llama-3-70B", 1e9, 64, 8192, gpus=16)
+    reasons = set(big["reason"])
+    assert "speed unknown: no latency of NeuronLink 2 Trn1" in reasons
+    assert any(reason.endswith("on a GPU of 42.9 GB") for reason in reasons)
+    tpu = runs(book_of(NEW), **JOB, gpu="TPU v5p 95GB")
+    assert set(tpu["reason"]) == {"more than 64 GPUs in one machine"}
+    none = judged(priced(big[big["gpu"] == "A100 SXM 40GB"]), 1e6)
+    assert recommended(none) is None and front(none).empty and (none["verdict"] == none["reason"]).all()
+
+
+def test_a_model_may_be_a_config():
+    path = str(catalogue.DATA.parent / "tests/configs/Llama-3-8B.json")
+    frame = runs(book_of(OLD), path, 100e9, 512, 8192, provider="Lambda")
+    assert np.allclose(frame["gpu_hours"], runs_of(OLD, provider="Lambda")["gpu_hours"])
+
+
+@pytest.mark.parametrize("wanted, text", [
+    (dict(provider="nobody"), "no rent with provider 'nobody'; allowed: 'AWS'"),
+    (dict(gpu="H100"), "no rent with gpu 'H100'"), (dict(provider="Lambda", term="spot"), "no rent with term 'spot'")])
+def test_a_wish_that_no_rent_meets_is_refused(wanted, text):
+    with pytest.raises(ValueError, match=f"{OLD}: {text}"):
+        runs(book_of(OLD), **JOB, **wanted)
+
+
+def test_the_whole_table_is_quick():
+    start = time.process_time()
+    judged(priced(runs(book_of(NEW), **JOB, gpus=512)), 28)
+    assert time.process_time() - start < 1.5
+
+
+# What is recommended
+
+def test_an_option_that_misses_the_deadline_is_not_recommended():
+    # The article's matrix: eight A10G take 35 days, eight A100 14, four H100 10; its deadline is 28 days.
+    frame = runs_of(OLD)[:3].assign(
+        row=[0, 1, 2], reason="", gpus=[8, 8, 4], training_days=[35.0, 14.0, 10.0], compute_usd=[3024.0, 4838.0, 7680.0])
+    assert recommended(judged(frame, 28)).training_days == 14
+    assert recommended(judged(frame, 36)).training_days == 35
+    assert recommended(judged(frame, 12)).training_days == 10
+    assert recommended(judged(frame, 9)) is None
+    assert recommended(judged(frame, 28, budget_usd=4000)) is None
+    assert judged(frame, 28, 5000)["verdict"].tolist() == ["misses the deadline", "", "over the budget"]
+    assert ranked(judged(frame, 9))["training_days"].tolist() == [10, 14, 35]
+
+
+deadlines = st.floats(0.05, 500)
+factors = st.lists(st.floats(0.05, 20), min_size=8, max_size=8)
+
+
+def with_prices(book, changes):
+    """The runs at other prices: each rent's rate times one of the factors."""
+    frame = runs_of(book)
+    return priced(frame.assign(usd_per_hour=frame["usd_per_hour"] * np.array(changes)[frame["row"] % len(changes)]))
+
+
+@both_books
+@settings(max_examples=25, deadline=None)
+@given(days=deadlines, changes=factors, budget=st.one_of(st.none(), st.floats(100, 1e7)))
+def test_the_recommended_is_the_cheapest_in_time(book, days, changes, budget):
+    frame = judged(with_prices(book, changes), days, budget)
+    able = frame[(frame["training_days"] <= days) & (frame["compute_usd"] <= (budget or math.inf)) & (frame["reason"] == "")]
+    best = recommended(frame)
+    assert (best is None) == able.empty
+    if best is not None:
+        assert best.training_days <= days and best.reason == ""
+        assert best.compute_usd == able["compute_usd"].min()
+        edge = front(frame)
+        assert ((edge["compute_usd"] == best.compute_usd) & (edge["training_days"] == best.training_days)).any()
+
+
+@both_books
+@settings(max_examples=25, deadline=None)
+@given(days=deadlines, changes=factors, dearer=st.floats(1.001, 10))
+def test_a_dearer_twin_is_never_recommended(book, days, changes, dearer):
+    frame = with_prices(book, changes)
+    best = recommended(judged(frame, days))
+    if best is None:
+        return
+    prices = frame["usd_per_hour"].where(frame["row"] != best.row, frame["usd_per_hour"] * dearer)
+    raised = recommended(judged(priced(frame.assign(usd_per_hour=prices)), days))
+    assert raised.compute_usd >= best.compute_usd
+    twin = frame[frame["row"] == best.row].assign(row=-1, usd_per_hour=best.usd_per_hour * dearer)
+    both = judged(priced(pd.concat([twin, frame], ignore_index=True)), days)
+    assert recommended(both).row == best.row
+    order = ranked(both)["row"].tolist()
+    assert order.index(best.row) < order.index(-1)
+
+
+@both_books
+@settings(max_examples=25, deadline=None)
+@given(first=deadlines, second=deadlines)
+def test_more_time_never_costs_more(book, first, second):
+    short, long = (recommended(judged(priced(runs_of(book)), days)) for days in sorted((first, second)))
+    assert short is None or long.compute_usd <= short.compute_usd
+
+
+@both_books
+def test_no_option_beats_the_front(book):
+    frame = judged(priced(runs_of(book)), 28)
+    edge = front(frame)
+    for row in edge.itertuples():
+        better = (frame["compute_usd"] <= row.compute_usd) & (frame["training_days"] <= row.training_days)
+        better &= (frame["compute_usd"] < row.compute_usd) | (frame["training_days"] < row.training_days)
+        assert not better.any()
+    assert edge["compute_usd"].is_monotonic_increasing and edge["training_days"].is_monotonic_decreasing
+
+
+@settings(max_examples=25, deadline=None)
+@given(hours=st.tuples(st.floats(0.5, 1000), st.floats(0.5, 1000)))
+def test_rarer_interruptions_never_cost_more(hours):
+    often, seldom = (priced(runs_of(NEW), machine_interruption_seconds=3600 * each) for each in sorted(hours))
+    assert (often["compute_usd"] >= seldom["compute_usd"] * (1 - 1e-9)).all()
+    assert (often["interruption_slowdown"][often["term"] != "spot"] == 1).all()

@@ -1,0 +1,264 @@
+"""Two books compared: which prices are the same, what moved, and which conclusions flip; on small books and the project's."""
+import math
+
+import pandas
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from gpucalc import catalogue, what_changed as wc
+from gpucalc.price_book import PRICES, price_books, prices
+
+HEADER = ",".join(PRICES.columns)
+H100 = "H100 SXM 80GB"
+OLD = f"""{HEADER}
+rent,AWS,p5,{H100},8,not stated,on-demand,80,USD,USD/h,,,2025,list,seen,
+rent,AWS,p5,{H100},8,not stated,reserved-3y,44,USD,USD/h,,,2025,list,seen,
+rent,AWS,p5,{H100},8,not stated,spot,32,USD,USD/h,,,2025,list,seen,
+rent,AWS,SageMaker ml.p5,{H100},8,us-east-1,managed,80.1,USD,USD/h,,,2025,list,seen,
+rent,Other,eight,{H100},8,all,on-demand,72,USD,USD/h,,,2025,list,seen,
+rent,Other,a100,A100 SXM 80GB,8,all,on-demand,32,USD,USD/h,,,2025,list,seen,
+rent,Gone,x,{H100},1,all,on-demand,1,USD,USD/h,,,2025,list,seen,
+server,Maker,8x,{H100},8,west,purchase,250000,USD,USD,,,2025,list,seen,
+power,Grid,kWh,,,west,list,0.1,USD,USD/kWh,,,2025,list,seen,
+hosting,Hall,rack,,,west,list,1000,USD,USD/month,,,2025,list,seen,
+egress,AWS,out,,,west,list,0,USD,USD/GB,0,100e9,2025,list,seen,
+egress,AWS,out,,,west,list,0.09,USD,USD/GB,100e9,,2025,list,seen,
+api-input,Api,Llama-3-8B,,,west,list,1,USD,USD/Mtoken,,,2025,list,seen,
+api-output,Api,Llama-3-8B,,,west,list,2,USD,USD/Mtoken,,,2025,list,seen,
+"""
+NEW = (OLD.replace("p5,H100 SXM 80GB,8,not stated,on-demand,80", "p5,H100 SXM 80GB,8,us-east-1,on-demand,40")
+       .replace("not stated,reserved-3y,44", "us-east-1,reserved-3y,30").replace("not stated,spot,32", "eu-west-1,spot,16")
+       .replace(f"rent,Gone,x,{H100},1,all,on-demand,1,USD,USD/h,,,2025,list,seen,",
+                f"rent,AWS,p5,{H100},8,eu-west-1,on-demand,45,USD,USD/h,,,2025,list,seen,")
+       .replace("list,0.09,", "list,0.08,"))
+
+
+@pytest.fixture
+def book(tmp_path):
+    def read(text, name="book.csv"):
+        (tmp_path / name).write_text(text)
+        return prices(tmp_path / name)
+    return read
+
+
+@pytest.fixture
+def books(book):
+    return book(OLD, "old.csv"), book(NEW, "new.csv")
+
+
+def changes(frame):
+    return {(row["sku"], row["term"], row["region"], row["from_bytes"]): (row["before"], row["after"], row["change"])
+            for row in frame.to_dict("records")}
+
+
+def test_like_is_matched_with_like(books):
+    found = changes(wc.matched(*books))
+    assert found["p5", "on-demand", "not stated / us-east-1", 0] == (80, 40, "moved")
+    assert found["p5", "spot", "not stated / eu-west-1", 0] == (32, 16, "moved")
+    assert found["out", "list", "west", 100e9] == (0.09, 0.08, "moved")
+    assert found["out", "list", "west", 0] == (0, 0, "same")
+    assert found["p5", "on-demand", "eu-west-1", 0][1:] == (45, "added")
+    assert found["x", "on-demand", "all", 0][::2] == (1, "gone")
+    ratios = wc.matched(*books).set_index(["sku", "term"])["ratio"]
+    assert ratios["p5", "reserved-3y"] == pytest.approx(30 / 44) and math.isnan(ratios["x", "on-demand"])
+
+
+def test_matching_works_both_ways(books):
+    there, back = (wc.matched(*pair)["change"].value_counts() for pair in (books, books[::-1]))
+    assert (there["moved"], there["same"]) == (back["moved"], back["same"]) and there["added"] == back["gone"]
+    assert set(wc.matched(books[0], books[0])["change"]) == {"same"}
+
+
+def test_an_unstated_region_is_never_matched_to_one_of_several(book):
+    old = book(OLD, "old.csv")
+    new = book(NEW.replace("us-east-1,on-demand,40", "ap-south-1,on-demand,40"), "new.csv")
+    found = changes(wc.matched(old, new))
+    assert found["p5", "on-demand", "not stated", 0][2] == "gone"
+    assert {found["p5", "on-demand", region, 0][2] for region in ("ap-south-1", "eu-west-1")} == {"added"}
+
+
+def test_a_region_that_both_state_is_not_lent_to_an_unstated_one(book):
+    """The home region has its own price in the older book, so the unstated one has no partner."""
+    extra = f"rent,AWS,p5,{H100},8,us-east-1,on-demand,79,USD,USD/h,,,2025,list,seen,\n"
+    found = changes(wc.matched(book(OLD + extra, "old.csv"), book(NEW, "new.csv")))
+    assert found["p5", "on-demand", "us-east-1", 0] == (79, 40, "moved")
+    assert found["p5", "on-demand", "not stated / eu-west-1", 0] == (80, 45, "moved")
+
+
+def test_other_numbers_of_gpus_are_another_offer(book):
+    frame = wc.matched(book(OLD, "old.csv"), book(NEW.replace(f"eight,{H100},8", f"eight,{H100},4"), "new.csv"))
+    assert sorted(frame[frame["sku"] == "eight"]["change"]) == ["added", "gone"]
+
+
+def verdicts(books, **case):
+    return wc.compared(*books, wc.Case(models=(), **case)).set_index("question")
+
+
+def test_a_flip_names_the_price_that_moved_it(books):
+    frame = verdicts(books)
+    row = frame.loc["H100 SXM 80GB: who rents it cheapest?"]
+    assert (row.answer_before, row.answer_after, row.verdict) == ("Other", "AWS", "flips")
+    assert row.moved == "AWS 10.00 to 5.00" and row.figure_after == "5.00 USD a GPU-hour"
+    row = frame.loc["AWS p5 (H100 SXM 80GB): does reserved-3y pay at 60 %?"]
+    assert (row.answer_before, row.answer_after, row.verdict) == ("reserve", "on demand", "flips")
+    assert (row.value_before, row.value_after) == (44 / 80, 30 / 40)
+    assert row.moved == "on demand 10.00 to 5.00; reserved-3y 5.50 to 3.75"
+
+
+def test_candidates_that_one_book_lacks_decide_nothing(books):
+    """The older book's cheapest H100 is at a provider that the newer one doesn't price."""
+    row = verdicts(books).loc["H100 SXM 80GB: who rents it cheapest?"]
+    assert row.answer_before == "Other" and "Gone" not in row.moved
+    alone = {each.question: each for each in wc.conclusions(books[0], wc.Case(models=()))}
+    assert alone["H100 SXM 80GB: who rents it cheapest?"].answer == "Gone"
+
+
+@pytest.mark.parametrize("lost, question", [
+    (",reserved-3y,", "AWS p5 (H100 SXM 80GB): does reserved-3y pay at 60 %?"),
+    (",spot,", "AWS p5 (H100 SXM 80GB): does spot pay for 16 machines?"),
+    (",managed,", "AWS SageMaker ml.p5 (H100 SXM 80GB): is the service worth the staff of a server?"),
+    ("server,", "H100 SXM 80GB: rent or own at 60 % utilization?"),
+    ("power,", "H100 SXM 80GB: rent or own at 60 % utilization?"),
+    ("rent,AWS,p5", "H100 SXM 80GB: who rents it cheapest?")])
+def test_a_missing_price_is_shown_as_such(books, book, lost, question):
+    shorter = book("".join(line for line in NEW.splitlines(keepends=True) if lost not in line), "shorter.csv")
+    row = verdicts((books[0], shorter)).loc[question]
+    assert row.verdict == "missing" and row.moved == "no price in shorter.csv"
+    assert row.answer_before and pandas.isna(row.answer_after)
+    assert verdicts((shorter, books[0])).loc[question].moved == "no price in shorter.csv"
+
+
+def test_a_server_of_unknown_power_allows_no_conclusion(book):
+    text = OLD.replace(f"eight,{H100},8", "eight,Trainium 32GB,8").replace(f"8x,{H100},8", "8x,Trainium 32GB,8")
+    assert not [each for each in wc.conclusions(book(text), wc.Case(models=())) if each.topic == "rent or own"]
+
+
+def test_a_book_against_itself_flips_nothing(books):
+    for same in books:
+        frame = wc.compared(same, same, wc.Case(models=("Llama-3-8B",)))
+        assert set(frame["verdict"]) == {"stays"} and set(frame["moved"]) == {""}
+
+
+def test_flips_are_the_same_in_both_directions(books):
+    there, back = verdicts(books)["verdict"], verdicts(books[::-1])["verdict"]
+    assert there.to_dict() == back.to_dict()
+
+
+def test_the_decision_flips_between_the_two_edges_only(books):
+    edges = [wc.decision(each, H100, wc.Case(), provider="AWS")["break_even_utilization"] for each in books]
+    assert 0.1 < edges[0] < edges[1] < 1
+    for share, flips in ((0.9 * edges[0], False), (1.1 * edges[0], True), (0.9 * edges[1], True), (1.1 * edges[1], False)):
+        answers = {wc.decision(each, H100, wc.Case(utilization=share), provider="AWS")["answer"] for each in books}
+        assert (len(answers) == 2) == flips
+
+
+def test_prices_put_in_one_at_a_time(books, book):
+    dearer = book(NEW.replace("purchase,250000", "purchase,500000").replace("list,0.1,", "list,0.2,"), "dearer.csv")
+    frame = wc.one_at_a_time(books[0], dearer, H100, provider="AWS").set_index("price")
+    assert list(frame.index) == ["none", "rent", "server", "power", "all"]
+    assert frame.loc["rent", ["old", "new"]].to_list() == [10, 5] and frame.loc["server", "new"] == 500000
+    edge = frame["break_even_utilization"]
+    assert edge["none"] < edge["power"] < edge["server"] and edge["none"] < edge["rent"] < edge["all"]
+    assert edge["rent"] == wc.decision(books[1], H100, provider="AWS")["break_even_utilization"]
+    assert edge["all"] == wc.decision(dearer, H100, provider="AWS")["break_even_utilization"]
+    assert not frame["flips"]["none"] and frame["flips"]["all"] == (frame["answer"]["all"] != frame["answer"]["none"])
+
+
+def test_a_server_of_another_size_is_put_in_with_its_size(books, book):
+    smaller = (f"8x,{H100},8,west,purchase,250000", f"4x,{H100},4,west,purchase,150000")
+    frame = wc.one_at_a_time(books[0], book(NEW.replace(*smaller), "smaller.csv"), H100, provider="AWS").set_index("price")
+    alone = wc.decision(book(OLD.replace(*smaller), "alone.csv"), H100, provider="AWS")
+    assert frame.loc["server", "break_even_utilization"] == alone["break_even_utilization"]
+
+
+def test_what_the_reader_gives_overrules_both_books(books):
+    case = wc.Case(given={"server_usd": 1e6, "gpus_per_server": 8, "years": 3})
+    for each in books:
+        held = wc.decision(each, H100, case)["deal"]
+        assert held.ranges["likely"]["server_usd"] == 1e6 and held.ranges["likely"]["years"] == 3
+
+
+def test_spot_is_charged_for_its_interruptions(books):
+    """Mean time between interruptions of one machine in 16 of a day each: 5,400 s. Slowdown by Daly's complete model."""
+    mean, write, restart = 86400 / 16, 60, 600
+    part = math.sqrt(2 * write * mean) / (6 * mean)
+    work = math.sqrt(2 * write * mean) * (1 + part + part**2) - write
+    slowdown = mean * math.exp(restart / mean) * (math.exp((work + write) / mean) - 1) / work
+    row = verdicts(books).loc["AWS p5 (H100 SXM 80GB): does spot pay for 16 machines?"]
+    assert row.value_before == pytest.approx(32 / 80 * slowdown) and row.answer_before == "spot"
+    often = verdicts(books, machines=400).loc["AWS p5 (H100 SXM 80GB): does spot pay for 400 machines?"]
+    assert often.answer_before == "on demand"
+
+
+def test_managed_is_worth_it_below_the_cost_of_staff(books):
+    """0.10 USD an hour for the server, 8,760 hours at 60 %: 525.60 USD a year."""
+    row = verdicts(books).loc["AWS SageMaker ml.p5 (H100 SXM 80GB): is the service worth the staff of a server?"]
+    assert row.value_before == pytest.approx(0.1 * 8760 * 0.6) and row.value_after == pytest.approx(40.1 * 8760 * 0.6)
+    staff = catalogue.assumptions().loc["staff_usd_per_year", "likely"]
+    assert row.answer_before == ("managed" if 525.6 < staff else "plain") and row.answer_after == "plain"
+
+
+def test_best_value_divides_by_the_peak_and_the_bandwidth(books):
+    card = catalogue.gpu(H100)
+    found = {each.question: each for each in wc.conclusions(books[0], wc.Case(models=())) if each.topic == "value"}
+    assert found["Which GPU rents the cheapest PFLOP/s?"].value == pytest.approx(1 / (card.peak_flops / 1e15))
+    assert found["Which GPU rents the cheapest TB/s?"].value == pytest.approx(1 / (card.bandwidth / 1e12))
+
+
+def test_own_servers_against_an_api(books, book):
+    """20 million requests of 2,000 tokens in and 300 out at 1 and 2 USD a million: 52,000 USD a month."""
+    case = wc.Case(models=("Llama-3-8B",))
+    found = next(each for each in wc.conclusions(books[0], case) if each.topic == "serving")
+    assert found.figure.endswith("against 52,000 USD") and found.answer == "servers"
+    dear = book(OLD.replace("Llama-3-8B,,,west,list,1,", "Llama-3-8B,,,west,list,0.001,").replace("list,2,", "list,0.001,"))
+    assert next(each for each in wc.conclusions(dear, case) if each.topic == "serving").answer == "API"
+
+
+@settings(max_examples=25, deadline=None)
+@given(before=st.floats(5, 200), factor=st.floats(0.2, 5))
+def test_break_even_falls_as_rents_rise(tmp_path_factory, before, factor):
+    path, edges = tmp_path_factory.mktemp("rents") / "book.csv", []
+    for rent in (before, before * factor):
+        path.write_text(OLD.replace("on-demand,80,", f"on-demand,{rent},").replace(",reserved-3y,44,", ",reserved-3y,0.1,"))
+        edges.append(wc.decision(prices(path), H100, provider="AWS")["break_even_utilization"])
+    assert edges[0] >= edges[1] if factor >= 1 else edges[1] >= edges[0]
+
+
+# The project's books
+
+def test_the_books_compared_by_default():
+    old, new = wc.two_books()
+    assert [old.attrs["file"], new.attrs["file"]] == [path.name for path in price_books()[-2:]]
+
+
+def test_the_readers_book_is_compared_with_the_newest_other_one(tmp_path):
+    mine = tmp_path / "mine.csv"
+    mine.write_text(OLD)
+    old, new = wc.two_books(prices=mine)
+    assert (old.attrs["file"], new.attrs["file"]) == (price_books()[-1].name, "mine.csv")
+    mine.write_bytes(price_books()[-1].read_bytes())
+    assert wc.two_books(prices=mine)[0].attrs["file"] == price_books()[-2].name
+    chosen = wc.two_books(before=mine, after=price_books()[0])
+    assert [each.attrs["file"] for each in chosen] == ["mine.csv", price_books()[0].name]
+
+
+@pytest.fixture(scope="module")
+def project():
+    return [prices(catalogue.DATA / f"prices/{name}.csv") for name in ("2026-01-12", "2026-06-24")]
+
+
+def test_the_cut_of_p5(project):
+    row = wc.matched(*project).set_index(["sku", "term"]).loc[("p5.48xlarge", "on-demand")].query("change == 'moved'").iloc[0]
+    assert (row.before, row.after, row.region) == (98.32, 55.04, "not stated / us-east-1")
+    frame = wc.one_at_a_time(*project, H100, provider="AWS").set_index("price")
+    edge = frame["break_even_utilization"]
+    assert edge["rent"] / edge["none"] == pytest.approx(98.32 / 55.04, rel=0.02)
+
+
+def test_what_flips_between_the_projects_books(project):
+    frame = wc.compared(*project).set_index("question")
+    flips = frame[frame["verdict"] == "flips"]
+    assert {"A100 SXM 80GB: who rents it cheapest?", "Which GPU rents the cheapest TB/s?"} <= set(flips.index)
+    assert "AWS 5.12 to 3.43" in flips.loc["A100 SXM 80GB: who rents it cheapest?"].moved
+    assert set(frame["topic"]) == {"rent or own", "value", "provider", "reservation", "spot", "serving", "managed"}
+    assert len(frame[frame["verdict"] != "missing"]) >= 15
