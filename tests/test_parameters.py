@@ -79,9 +79,9 @@ def test_papermill_takes_a_price_and_a_utilization(tmp_path):
 
 
 @pytest.mark.parametrize("parameters, message", [
-    (("usd_per_hr", "2.10"), "parameter usd_per_hr: unknown; this notebook takes prices, model, gpu"),
-    (("training_tokens", "many"), "parameter: training_tokens (training tokens) is 'many'; allowed: a whole number of at least 1"),
-    (("utilization", "1.5"), "(share of all hours that are used) is 1.5; allowed: a number above 0 and at most 1"),
+    (("usd_per_hr", "2.10"), "parameter usd_per_hr: unknown; this notebook takes prices, gpu, provider"),
+    (("machines", "many"), "parameter: machines (machines that work together) is 'many'; allowed: a whole number of at least 1"),
+    (("utilization", "1.5"), "(share of the hours offered that are used) is 1.5; allowed: a number above 0 and at most 1"),
     (("provider", "Nobody"), "provider 'Nobody', term 'on-demand'; provider is one of 'AWS', "),
 ], ids=["unknown name", "wrong type", "impossible value", "not in the price book"])
 def test_papermill_stops_at_wrong_parameters(tmp_path, parameters, message):

@@ -10,13 +10,17 @@ import pytest
 import yaml
 
 from book.build import ROOT, build_book
+from gpucalc import break_even, catalogue, decide, owning, renting, serving_cost, total_cost, training_cost
 from gpucalc.explanation import evaluate, uses
 from gpucalc.law import LAWS
+from gpucalc.price_book import price, price_books, prices
+from gpucalc.show import percent, quantity, three_figures, usd
 from tests.browser import page_bytes, page_budget, visit
 
 TOC = yaml.safe_load((ROOT / "book/_toc.yml").read_text())
 TOPICS, WORKSHEETS = ([chapter["file"] for chapter in part["chapters"]] for part in TOC["parts"][:2])
 PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"])]
+PRICED = [name for name in TOPICS + WORKSHEETS if "\nprices = None" in (ROOT / f"notebooks/{name}.md").read_text()]
 for topic in TOPICS:
     importlib.import_module(f"gpucalc.{topic}")
 
@@ -196,8 +200,11 @@ def test_a_table_sorts_by_value_with_missing_ones_last(on_disk, name):
             assert numbers == sorted(numbers, reverse=backwards)
 
 
-def test_prices_show_their_age(on_disk):
-    assert re.search(r"\d+ days? ago", on_disk("index").locator("time.price-date").first.inner_text(timeout=2000))
+@pytest.mark.parametrize("name", ["index", *PRICED])
+def test_prices_show_their_age(on_disk, name):
+    age = on_disk(name).locator("time.price-date").first
+    days = int(re.search(r"\((\d+) days? ago", age.inner_text(timeout=2000))[1])
+    assert ("check before you rely on it" in age.inner_text()) == (days > 90)
 
 
 def test_search_needs_no_network(served, browser):
@@ -207,29 +214,78 @@ def test_search_needs_no_network(served, browser):
     page.context.close()
 
 
-def test_a_price_file_of_the_readers_own(browser, tmp_path, site):
-    """It is named on the front page, and markup in a cell of it is text."""
-    hostile = "<script>alert(1)</script>"
-    own = tmp_path / "own prices.csv"
-    add_offer(own, hostile)
-    edition = build_book(prices=own, output=ROOT / "_build/test-edition")
+HOSTILE = "<script>alert(1)</script>"
+OLDER = price_books()[0]
+
+
+@pytest.fixture(scope="module")
+def edition(browser, tmp_path_factory, site):
+    """The text of every page of the book made from the older price book with one more offer; no page may open a dialog."""
+    own = tmp_path_factory.mktemp("prices") / "own prices.csv"
+    add_offer(OLDER, own, HOSTILE)
+    folder = build_book(prices=own, output=ROOT / "_build/test-edition")
     page, dialogs, texts = browser.new_page(), [], {}
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     for name in PAGES:
-        page.goto(f"{edition.as_uri()}/{name}.html")
+        page.goto(f"{folder.as_uri()}/{name}.html")
         texts[name] = page.locator("article").inner_text()
     page.close()
-    assert "own prices.csv" in texts["index"] and "own prices.csv" in texts["break_even"]
-    assert any(hostile in text for text in texts.values()), "the provider's name is on no page"
     assert dialogs == []
+    return texts
 
 
-def add_offer(path, provider):
-    """Writes the newest price book with one more row: the H100's cheapest offer, from `provider`."""
-    with open(max((ROOT / "data/prices").glob("*.csv")), newline="", encoding="utf-8") as file:
+def add_offer(book, path, provider):
+    """Writes the price book with one more row: a dear offer of the H100 from `provider`."""
+    with open(book, newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     offer = next(row for row in rows if row["item"] == "rent" and row["gpu"] == "H100 SXM 80GB" and row["term"] == "on-demand")
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(offer))
         writer.writeheader()
-        writer.writerows([*rows, {**offer, "provider": provider, "price": "0.01"}])
+        writer.writerows([*rows, {**offer, "provider": provider, "price": "999"}])
+
+
+def test_a_price_file_of_the_readers_own_is_named_and_its_markup_is_text(edition):
+    assert all("own prices.csv" in edition[name] for name in ("index", *PRICED))
+    assert any(HOSTILE in text for text in edition.values()), "the provider's name is on no page"
+
+
+def figures(book):
+    """Ten figures of four pages that follow from the prices of a book, by the laws, as text."""
+    gpu, achieved = catalogue.gpu("H100 SXM 80GB"), catalogue.efficiency("achieved")
+    _, limits, fixed = decide.deal(book, gpu.name, catalogue.assumptions(), {})
+
+    def owned(law):
+        return decide.owned(law, gpu, **limits["likely"], **fixed)
+
+    rents = book[(book["item"] == "rent") & (book["gpu"] == gpu.name) & (book["term"] == "on-demand")]
+    rate, aws = (float(each["usd_per_hour"].min()) for each in (rents[rents["gpus"] >= 4], rents[rents["provider"] == "AWS"]))
+    replica = dict(batch=64, tensor_parallel=4, prompt=2000, output=300, utilization=0.5, weight_element_bytes=1,
+                   cache_element_bytes=1, peak_flops=gpu.fp8_flops, usd_per_hour=rate)
+    rows = catalogue.model("Llama-3-70B"), catalogue.link(gpu.link), gpu, achieved
+
+    def served(law):
+        return evaluate(law, *rows, **uses(law, *rows, **replica))
+
+    hours = evaluate(training_cost.gpu_hours, catalogue.model("Llama-3-70B"), gpu, training_tokens=1e9 * 3, mfu=0.4)
+    store = price(book, "storage", provider="AWS", sku="S3 Standard").price
+    beside = round(training_cost.compute_usd(hours, aws, runs=20), 2) + round(total_cost.storage_usd(1.2e12, store, 1), 2)
+    return {"break_even": [percent(owned(break_even.break_even_utilization)),
+                           f"{owned(owning.owned_usd_per_hour):.2f} USD/h", f"{owned(owning.capital_usd_per_hour):.2f} USD/h",
+                           f"{owned(renting.level_usd_per_hour):.2f} USD/h", f"{owned(break_even.break_even_rent):.2f} USD/h",
+                           quantity("break_even_months", owned(break_even.break_even_months))],
+            "serving_cost": [f"{three_figures(served(serving_cost.input_usd_per_million))} USD",
+                             f"{three_figures(served(serving_cost.output_usd_per_million))} USD"],
+            "total_cost": [usd(beside)],
+            "training_cost": [f"{rate:.2f} USD/h"]}
+
+
+def test_pages_follow_the_prices(edition, on_disk):
+    """Of either price book, each figure stands on its page, and those that its prices move not on the page of the other."""
+    older, newer = (figures(prices(book)) for book in (OLDER, price_books()[-1]))
+    assert sum(map(len, older.values())) == 10
+    for name in older:
+        page = on_disk(name).locator("article").inner_text()
+        assert [figure for figure in newer[name] if figure not in page] == []
+        assert [figure for figure in older[name] if figure not in edition[name]] == []
+    assert sum(older[name][place] != figure for name in older for place, figure in enumerate(newer[name])) >= 7
