@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import closing, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -162,7 +162,6 @@ def execute(notebook, root, target, **options):
 
     options |= {"kernel_name": "python3", "progress_bar": False, "extra_arguments": ["--log-level=CRITICAL"]}
     options["resources"] = {"metadata": {"path": str(root / "notebooks")}}
-    os.environ["STILL_PICTURES"] = "yes" if notebook.pictures else "no"
     try:
         with closing(ensure_event_loop()):
             done = papermill.execute_notebook(notebook.content, None, notebook.given, **options)
@@ -210,7 +209,8 @@ def execute_all(notebooks, root):
     print(f"Notebooks: {len(todo)} to run, {len(notebooks) - len(todo)} unchanged", flush=True)
     failures = []
     started = time.perf_counter()
-    with ThreadPoolExecutor(WORKERS) as pool, warm_kernels(todo) as options:
+    pictures = "yes" if all(each.pictures for each in todo) else "no"
+    with environment(STILL_PICTURES=pictures), ThreadPoolExecutor(WORKERS) as pool, warm_kernels(todo) as options:
         running = {pool.submit(execute, each, root, stored[each.topic], **options): each.topic for each in todo}
         try:
             for number, job in enumerate(as_completed(running), 1):
@@ -228,6 +228,18 @@ def execute_all(notebooks, root):
     for each in notebooks:
         prune(stored[each.topic], each.topic)
     return stored
+
+
+@contextmanager
+def environment(**variables):
+    """Sets variables for the processes that start in the block, and puts back what was there."""
+    before = dict(os.environ)
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def warm_kernels(todo):

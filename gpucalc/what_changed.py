@@ -58,14 +58,19 @@ class Conclusion(NamedTuple):
 
 
 def two_books(prices=None, before=None, after=None):
-    """The books to compare: `after` is the reader's or the newest, `before` the newest other one of the project."""
+    """The books to compare: the reader's or the newest, and the newest other one of the project, in the order of their dates.
+
+    A path given as `before` or `after` keeps that place.
+    """
     own = price_book.price_books()
     last = Path(after or prices or own[-1])
     new = price_book.prices(last)
     others = [path for path in own if path.read_bytes() != last.read_bytes()]
     if not before and not others:
         raise ValueError("data/prices holds no second price book; give the parameter before")
-    return price_book.prices(before or others[-1]), new
+    old = price_book.prices(before or others[-1])
+    swap = not before and not after and new.attrs["date"] < old.attrs["date"]
+    return (new, old) if swap else (old, new)
 
 
 def matched(before, after):

@@ -5,10 +5,14 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from hypothesis import settings
 from playwright.sync_api import sync_playwright
 
 from book.build import ROOT, build_book
 from tests.browser import launch
+
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from gpucalc.explanation import evaluate, explain
 RECIPES = {name: dict(row) for name, row in catalogue.recipes().select_dtypes("number").iterrows()}
 STATE = ("held_weight_bytes", "held_gradient_bytes", "held_master_bytes", "held_optimizer_bytes")
 MICRO_BATCHES = 16
-some = settings(max_examples=200, deadline=None)
+some = settings(max_examples=200)
 
 
 def close(value):
@@ -203,7 +203,7 @@ def test_recompute_keeps_less_and_batches_add_up(architecture, job, layout):
 
 # Numbers and columns
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.tuples(architectures(), jobs(), layouts()), min_size=2, max_size=6))
 def test_columns_agree_with_numbers_exactly(cases):
     rows = [model | recipe | size | layout for model, (recipe, size), layout in cases]

@@ -152,7 +152,6 @@ def test_drafted_tokens():
     assert sv.speculative_seconds(0.02, 0.002, 4, 3.3616) == pytest.approx(0.028 / 3.3616)
 
 
-@settings(deadline=None)
 @given(batches, lengths, st.integers(1, 2048), st.sampled_from([1, 2, 4, 8]), st.floats(1, 16))
 def test_a_faster_gpu_never_slows_a_server(batch, prompt, output, degree, faster):
     job = dict(prompt=prompt, output=output, batch=batch, tensor_parallel=degree)
@@ -162,7 +161,6 @@ def test_a_faster_gpu_never_slows_a_server(batch, prompt, output, degree, faster
     assert on(sv.output_tokens_per_second, efficiency=ACHIEVED, **job) <= slow
 
 
-@settings(deadline=None)
 @given(lengths, st.integers(1, 2048), st.sampled_from([1, 2, 4, 8]))
 def test_the_frontier_is_monotone(prompt, output, degree):
     sizes = Series([1, 2, 4, 8, 16, 32, 64, 128, 256])
@@ -172,7 +170,6 @@ def test_the_frontier_is_monotone(prompt, output, degree):
     assert (values["output_tokens_per_second"].diff().dropna() >= -1e-9).all()
 
 
-@settings(deadline=None)
 @given(batches, lengths, st.integers(1, 2048), st.sampled_from([1, 2, 4, 8]))
 def test_throughput_never_exceeds_the_roofline(batch, prompt, output, degree):
     job = dict(prompt=prompt, output=output, batch=batch, tensor_parallel=degree)
@@ -181,7 +178,6 @@ def test_throughput_never_exceeds_the_roofline(batch, prompt, output, degree):
     assert rate <= degree * A100.peak_flops / on(sv.prompt_flops, prompt=prompt) * output * (1 + 1e-12)
 
 
-@settings(deadline=None)
 @given(st.floats(0, 1), lengths)
 def test_more_in_the_cache_is_never_slower(share, prompt):
     cached, plain = on(sv.prompt_seconds, prompt=prompt, cached_share=share), on(sv.prompt_seconds, prompt=prompt)
@@ -255,7 +251,6 @@ def test_replicas_by_hand():
     assert required(1000) == 4
 
 
-@settings(deadline=None)
 @given(st.floats(0.1, 200), st.floats(0.1, 20), batches, st.floats(1.02, 5), st.sampled_from([0.01, 0.05, 0.5]))
 def test_the_fewest_replicas_meet_both_limits_and_one_less_does_not(rate, seconds, batch, slack, late):
     limit = seconds * slack
@@ -333,7 +328,7 @@ def test_degrees_divide_the_model():
     assert capacity.allowed_degrees(catalogue.model("Falcon-7B")) == [1]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.floats(1, 100), st.floats(1.1, 4))
 def test_more_load_or_less_time_never_takes_fewer_gpus(rate, factor):
     few = plan(requests_per_second=rate)

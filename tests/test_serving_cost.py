@@ -108,7 +108,7 @@ def costs(prompt=1000, output=200, batch=32, degree=4, rate=2.0, busy=0.5, cache
 
 
 @given(**REQUEST)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_tokens_in_and_out_cost_the_request_and_nothing_is_lost(prompt, output, batch, degree, rate, busy, cached):
     found = costs(prompt, output, batch, degree, rate, busy, cached)
     parts = prompt * found["input_usd_per_million"] + output * found["output_usd_per_million"]
@@ -121,7 +121,7 @@ def test_tokens_in_and_out_cost_the_request_and_nothing_is_lost(prompt, output, 
 
 
 @given(**REQUEST, factor=st.floats(1, 10))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_cost_goes_with_the_rent_and_against_the_utilization(prompt, output, batch, degree, rate, busy, cached, factor):
     cheap = costs(prompt, output, batch, degree, rate, busy, cached)
     dear = costs(prompt, output, batch, degree, rate * factor, busy, cached)
@@ -131,7 +131,7 @@ def test_cost_goes_with_the_rent_and_against_the_utilization(prompt, output, bat
 
 
 @given(first=st.floats(0, 1), second=st.floats(0, 1), prompt=REQUEST["prompt"], hit=st.floats(0, 1), price=st.floats(0, 10))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_larger_cached_share_never_costs_more(first, second, prompt, hit, price):
     low, high = sorted((first, second))
     read, cached = costs(prompt=prompt, cached=low), costs(prompt=prompt, cached=high)
@@ -143,7 +143,7 @@ def test_a_larger_cached_share_never_costs_more(first, second, prompt, hit, pric
 
 
 @given(batch=st.integers(1, 500), more=st.integers(1, 500))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_larger_batch_makes_tokens_out_cheaper_and_leaves_tokens_in(batch, more):
     small, large = costs(batch=batch), costs(batch=batch + more)
     assert large["output_usd_per_million"] < small["output_usd_per_million"]
@@ -152,7 +152,7 @@ def test_a_larger_batch_makes_tokens_out_cheaper_and_leaves_tokens_in(batch, mor
 
 @given(rate=st.floats(0.1, 20), seconds=st.floats(0.001, 10), price=st.floats(1e-5, 1), gpus=st.integers(1, 64),
        degree=st.integers(1, 8))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_at_the_break_even_both_bills_are_the_same(rate, seconds, price, gpus, degree):
     month = sc.serving_usd_per_month(rate, gpus)
     requests = sc.break_even_requests_per_month(month, price)

@@ -259,7 +259,7 @@ def with_prices(book, changes):
 
 
 @both_books
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(days=deadlines, changes=factors, budget=st.one_of(st.none(), st.floats(100, 1e7)))
 def test_the_recommended_is_the_cheapest_in_time(book, days, changes, budget):
     frame = judged(with_prices(book, changes), days, budget)
@@ -274,7 +274,7 @@ def test_the_recommended_is_the_cheapest_in_time(book, days, changes, budget):
 
 
 @both_books
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(days=deadlines, changes=factors, dearer=st.floats(1.001, 10))
 def test_a_dearer_twin_is_never_recommended(book, days, changes, dearer):
     frame = with_prices(book, changes)
@@ -292,7 +292,7 @@ def test_a_dearer_twin_is_never_recommended(book, days, changes, dearer):
 
 
 @both_books
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(first=deadlines, second=deadlines)
 def test_more_time_never_costs_more(book, first, second):
     short, long = (recommended(judged(priced(runs_of(book)), days)) for days in sorted((first, second)))
@@ -310,7 +310,7 @@ def test_no_option_beats_the_front(book):
     assert edge["compute_usd"].is_monotonic_increasing and edge["training_days"].is_monotonic_decreasing
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(hours=st.tuples(st.floats(0.5, 1000), st.floats(0.5, 1000)))
 def test_rarer_interruptions_never_cost_more(hours):
     often, seldom = (priced(runs_of(NEW), machine_interruption_seconds=3600 * each) for each in sorted(hours))
