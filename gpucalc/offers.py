@@ -23,23 +23,22 @@ def runs(book, model, training_tokens, batch, sequence, gpus=64, mfu=None, netwo
          small_network="Ethernet 25G", provider=None, gpu=None, region=None, term=None, **job):
     """The run on every rent of `book` and every number of GPUs up to `gpus`: a row each, `reason` says why one does not run.
 
-    `mfu` is a share of the peak for all, or None for the speed of the fastest layout; `job` is as in `layouts.layout_terms`.
-    Machines of 8 GPUs or more are joined by `network`, smaller ones by `small_network`.
+    A run is as fast as its fastest layout, and at most as 6ND at the share `mfu` of the peak, if one is given; `job` is as in
+    `layouts.layout_terms`. Machines of 8 GPUs or more are joined by `network`, smaller ones by `small_network`.
     """
     rents = _rents(book, provider=provider, gpu=gpu, region=region, term=term)
     kinds = rents[["gpu", "machine_gpus"]].drop_duplicates().itertuples(index=False)
     speeds = [_on_machines(model, gpu, int(size), gpus, training_tokens, batch, sequence,
                            network=network if size >= SERVER else small_network, **job) for gpu, size in kinds]
     frame = rents.merge(pd.concat(speeds), on=["gpu", "machine_gpus"])
-    return frame if mfu is None else at_mfu(frame, model, training_tokens, mfu)
+    return frame if mfu is None else planned(frame, model, training_tokens, mfu)
 
 
-def at_mfu(frame, model, training_tokens, mfu):
-    """The same runs, with the GPU-hours of 6ND at one share of the peak."""
-    fits = frame["reason"] == ""
+def planned(frame, model, training_tokens, mfu):
+    """The same runs, none faster than 6ND at the share `mfu` of the peak; a layout that is slower counts as it is."""
     peaks = frame["gpu"].map(catalogue.gpus()["peak_flops"])
-    hours = evaluate(gpu_hours, catalogue.model(model), peak_flops=peaks, training_tokens=training_tokens, mfu=mfu)
-    return frame.assign(gpu_hours=hours.where(fits, np.inf), reached_mfu=fits.map({True: mfu, False: np.nan}))
+    least = evaluate(gpu_hours, catalogue.model(model), peak_flops=peaks, training_tokens=training_tokens, mfu=mfu)
+    return frame.assign(gpu_hours=frame["gpu_hours"].clip(lower=least), reached_mfu=frame["reached_mfu"].clip(upper=mfu))
 
 
 def priced(frame, machine_interruption_seconds=86400, checkpoint_seconds=60, restart_seconds=600, other_work=0):

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpucalc import catalogue
+from gpucalc import catalogue, price_book
 from gpucalc import training_cost as tc
 from gpucalc.explanation import evaluate
 from gpucalc.layouts import best_layouts
 from gpucalc.measured import compare
-from gpucalc.offers import at_mfu, front, judged, machine_counts, priced, ranked, recommended, runs
+from gpucalc.offers import front, judged, machine_counts, planned, priced, ranked, recommended, runs
+from gpucalc.tables import DATA
 
 A100_PEAK, H100_PEAK = 312e12, 989e12
 OLD, NEW = "2026-01-12.csv", "2026-06-24.csv"
@@ -28,7 +29,7 @@ def close(value):
 
 @functools.cache
 def book_of(name):
-    return catalogue.prices(catalogue.DATA / "prices" / name)
+    return price_book.prices(DATA / "prices" / name)
 
 
 @functools.cache
@@ -192,14 +193,19 @@ def test_small_machines_are_on_the_slow_network():
     assert eight.gpu_hours < one(fast, machine_gpus=1, gpus=16).gpu_hours < single.gpu_hours
 
 
-def test_one_mfu_gives_6nd_where_it_fits():
-    frame = runs_of(NEW, mfu=0.4)
-    fits = frame[frame["reason"] == ""]
-    peaks = fits["gpu"].map(catalogue.gpus()["peak_flops"])
-    assert np.allclose(fits["gpu_hours"], 6 * 8_030_261_248 * 1e11 / (peaks * 0.4) / 3600)
-    assert (fits["reached_mfu"] == 0.4).all() and np.isinf(frame["gpu_hours"][frame["reason"] != ""]).all()
-    assert (frame["reason"] == runs_of(NEW)["reason"]).all()
-    assert at_mfu(runs_of(NEW), "Llama-3-8B", 100e9, 0.4).equals(frame)
+def test_a_planned_mfu_counts_the_slower_of_6nd_and_the_layout():
+    found, frame = runs_of(NEW), runs_of(NEW, mfu=0.4)
+    peaks = found["gpu"].map(catalogue.gpus()["peak_flops"])
+    plan = 6 * 8_030_261_248 * 1e11 / (peaks * 0.4) / 3600
+    fits, slow = found["reason"] == "", found["gpu_hours"] > plan
+    assert (fits & slow).any() and (fits & ~slow).any()
+    assert np.allclose(frame["gpu_hours"][~slow], plan[~slow])
+    assert (frame["gpu_hours"][slow] == found["gpu_hours"][slow]).all()
+    assert (frame["reached_mfu"][fits] == np.minimum(found["reached_mfu"][fits], 0.4)).all()
+    assert np.isinf(frame["gpu_hours"][~fits]).all() and frame["reached_mfu"][~fits].isna().all()
+    assert frame.drop(columns=["gpu_hours", "reached_mfu"]).equals(found.drop(columns=["gpu_hours", "reached_mfu"]))
+    assert planned(found, "Llama-3-8B", 100e9, 0.4).equals(frame)
+    assert (runs_of(NEW, mfu=1)["gpu_hours"] == found["gpu_hours"]).all()
 
 
 def test_what_does_not_fit_is_a_row_with_its_reason():
@@ -214,7 +220,7 @@ def test_what_does_not_fit_is_a_row_with_its_reason():
 
 
 def test_a_model_may_be_a_config():
-    path = str(catalogue.DATA.parent / "tests/configs/Llama-3-8B.json")
+    path = str(DATA.parent / "tests/configs/Llama-3-8B.json")
     frame = runs(book_of(OLD), path, 100e9, 512, 8192, provider="Lambda")
     assert np.allclose(frame["gpu_hours"], runs_of(OLD, provider="Lambda")["gpu_hours"])
 
@@ -297,6 +303,23 @@ def test_a_dearer_twin_is_never_recommended(book, days, changes, dearer):
 def test_more_time_never_costs_more(book, first, second):
     short, long = (recommended(judged(priced(runs_of(book)), days)) for days in sorted((first, second)))
     assert short is None or long.compute_usd <= short.compute_usd
+
+
+@both_books
+@pytest.mark.parametrize("days", [4, 14, 28, 56])
+def test_the_recommended_is_in_time_at_the_planned_mfu_and_by_the_search(book, days):
+    best = recommended(judged(priced(runs_of(book, mfu=0.4)), days))
+    found = one(priced(runs_of(book)), row=best.row, gpus=best.gpus)
+    peak = catalogue.gpu(best.gpu).peak_flops
+    work = 6 * 8_030_261_248 * 1e11 / (peak * 0.4) / 3600 * found.interruption_slowdown / best.gpus / 24
+    start = 600 / 3600 / 24
+    assert max(found.training_days, work + start) <= days
+    assert best.training_days == pytest.approx(max(found.training_days, work + start))
+
+
+def test_the_search_alone_recommends_what_misses_a_deadline_at_the_planned_mfu():
+    hasty = recommended(judged(priced(runs_of(NEW)), 28))
+    assert one(priced(runs_of(NEW, mfu=0.4)), row=hasty.row, gpus=hasty.gpus).training_days > 28
 
 
 @both_books
