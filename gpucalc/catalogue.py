@@ -1,10 +1,5 @@
-"""What data/ holds, by name: tables and their rows, and the price books."""
-from .price_book import ITEMS, PRICES, price, price_books, prices
-from .tables import DATA, TABLES, close, plain_row, table
-
-__all__ = ["DATA", "ITEMS", "PRICES", "ROWS", "TABLES", "assumptions", "efficiencies", "efficiency", "fine_print", "formats",
-           "gpu", "gpus", "link", "links", "measurements", "model", "models", "price", "price_books", "prices",
-           "recipe", "recipes", "weight_format"]
+"""What data/ holds, by name: tables and their rows. Price books are in `price_book`."""
+from .tables import TABLES, close, plain_row, table
 
 
 def gpus():

@@ -54,8 +54,11 @@ def explain(law, *rows, **inputs):
 
 
 def equation(law, **known):
-    """The law's equation in symbols, with the values in `known` (switches, absent features) already put in."""
-    return Markdown(_display(law.__name__, _latex(_expression(law.__name__, known), _SYMBOLS)))
+    """The law's equation in symbols, with the values in `known` (switches, absent features) already put in.
+
+    A quotient is shown as a fraction; that it is infinite where its denominator is not above 0 is left unsaid.
+    """
+    return Markdown(_display(law.__name__, _latex(_fractions(_expression(law.__name__, known)), _SYMBOLS)))
 
 
 def symbol_table(*laws):
@@ -176,6 +179,13 @@ def _expression(name, known):
     law = LAWS[name]
     symbols = {argument: sympy.Symbol(argument, real=True) for argument in law.arguments if argument not in known}
     return sympy.sympify(law(**symbols, **known))
+
+
+def _fractions(expression):
+    """The expression with each choice between a quotient and infinity replaced by the quotient."""
+    import sympy
+    return expression.replace(sympy.Piecewise, lambda *cases: cases[0][0] if cases[-1][0] is sympy.oo
+                              else sympy.Piecewise(*cases, evaluate=False))
 
 
 def _case(expression, arguments):

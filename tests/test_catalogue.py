@@ -5,6 +5,7 @@ from gpucalc import catalogue, price_book, tables
 from gpucalc.explanation import evaluate
 from gpucalc.law import LAWS
 from gpucalc.quantities import QUANTITIES
+from gpucalc.tables import DATA
 
 
 # The shipped data
@@ -24,8 +25,8 @@ def test_every_number_in_a_law_column_is_in_the_vocabulary():
 
 
 def test_readme_describes_every_column():
-    readme = (catalogue.DATA / "README.md").read_text()
-    for table in (*catalogue.TABLES.values(), price_book.PRICES):
+    readme = (DATA / "README.md").read_text()
+    for table in (*tables.TABLES.values(), price_book.PRICES):
         assert [column for column in table.columns if f"`{column}`" not in readme] == []
     for item, (unit, _, terms) in price_book.ITEMS.items():
         assert [word for word in (item, unit, *terms) if f"`{word}`" not in readme] == []
@@ -165,8 +166,8 @@ def test_numbers_do_not_overflow():
 
 
 def test_shipped_tables_are_checked(tmp_path, monkeypatch):
-    text = (catalogue.DATA / "gpus.csv").read_text()
-    (tmp_path / "links.csv").write_text((catalogue.DATA / "links.csv").read_text())
+    text = (DATA / "gpus.csv").read_text()
+    (tmp_path / "links.csv").write_text((DATA / "links.csv").read_text())
     monkeypatch.setattr(tables, "DATA", tmp_path)
     first, header = text.splitlines()[1], text.splitlines()[0]
     for bad, expected in (

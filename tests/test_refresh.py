@@ -11,6 +11,7 @@ import pytest
 
 from gpucalc import catalogue, price_book, refresh
 from gpucalc.price_book import PRICES
+from gpucalc.tables import DATA
 
 TODAY = datetime.date(2026, 2, 3)
 HEADER = ",".join(PRICES.columns)
@@ -208,6 +209,6 @@ def test_with_a_catalog_it_makes_the_book_of_today(folder, monkeypatch, capsys):
 def test_the_command_without_gpuhunt_is_one_line(folder, tmp_path):
     (tmp_path / "none").mkdir()
     (tmp_path / "none/gpuhunt.py").write_text("raise ImportError")
-    result = subprocess.run([sys.executable, "-m", "gpucalc.refresh", str(folder)], cwd=catalogue.DATA.parent, text=True,
+    result = subprocess.run([sys.executable, "-m", "gpucalc.refresh", str(folder)], cwd=DATA.parent, text=True,
                             capture_output=True, env=os.environ | {"PYTHONPATH": str(tmp_path / "none")})
     assert result.returncode == 1 and result.stderr.count("\n") == 1 and "Traceback" not in result.stderr

@@ -7,6 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from gpucalc import catalogue, what_changed as wc
 from gpucalc.price_book import PRICES, price_books, prices
+from gpucalc.tables import DATA
 
 HEADER = ",".join(PRICES.columns)
 H100 = "H100 SXM 80GB"
@@ -246,7 +247,7 @@ def test_the_readers_book_is_compared_with_the_newest_other_one(tmp_path):
 
 @pytest.fixture(scope="module")
 def project():
-    return [prices(catalogue.DATA / f"prices/{name}.csv") for name in ("2026-01-12", "2026-06-24")]
+    return [prices(DATA / f"prices/{name}.csv") for name in ("2026-01-12", "2026-06-24")]
 
 
 def test_the_cut_of_p5(project):
