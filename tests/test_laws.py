@@ -1,4 +1,5 @@
 """Every law in its five readings: number, column, slider, equation, unit. The known answers stand in test_<topic>.py."""
+import csv
 import itertools
 
 import numpy as np
@@ -10,7 +11,8 @@ import sympy
 import gpucalc
 from gpucalc import law as dispatch
 from gpucalc.law import LAWS
-from gpucalc.quantities import FLAG, FRACTION, LEVEL2, LEVEL3, QUANTITIES, RATE, SHARE, check
+from gpucalc.quantities import DOMAINS, FLAG, FRACTION, LEVEL2, LEVEL3, QUANTITIES, RATE, SHARE, check
+from gpucalc.tables import DATA
 
 CASES = 4
 CONSTANTS = {"SECONDS_PER_HOUR": "second/hour", "HOURS_PER_DAY": "hour/day", "HOURS_PER_MONTH": "hour/month",
@@ -92,6 +94,16 @@ def _with_unit(registry, name, value):
 def test_every_law_says_what_it_gives():
     for name, law in LAWS.items():
         assert law.__doc__ and law.__doc__.strip()[0].isupper(), name
+
+
+def test_every_quantity_stands_once_with_known_allowed_values():
+    with open(DATA / "quantities.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["quantity"] for row in rows] == list(QUANTITIES)
+    assert {row["allowed"] for row in rows} == set(DOMAINS)
+    assert all(row[column] for row in rows for column in ("group", "symbol", "meaning"))
+    for name, quantity in QUANTITIES.items():
+        check(name, quantity.example)
 
 
 def test_every_quantity_is_used_by_a_law_or_the_catalogue():
