@@ -24,9 +24,8 @@ notebook: .venv/ready
 
 # Installs the extra `prices` of pyproject.toml where it is missing; nothing else needs it.
 prices: .venv/ready
-	@$(IN_VENV) -c 'import gpuhunt' 2>/dev/null || $(IN_VENV) -c 'import tomllib; \
-	  print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["prices"])' \
-	  | xargs $(IN_VENV) -m pip install --quiet 2>/dev/null || true
+	@$(IN_VENV) -c 'import gpuhunt' 2>/dev/null || \
+	  $(IN_VENV) -m pip install --quiet -r requirements.txt -e '.[prices]' 2>/dev/null || true
 	@$(IN_VENV) -m gpucalc.refresh
 
 serve: book
