@@ -51,17 +51,22 @@ def rents(book, gpu, term="on-demand", providers=None):
     plain = found.drop_duplicates("provider").assign(service="", premium=0.0).rename_axis("row").reset_index()
     managed = []
     for row in plain.to_dict("records") if term == "on-demand" else []:
-        mark_up = managed_price(book, row["provider"], row["sku"])
+        mark_up = managed_price(book, row["provider"], row["sku"], gpu)
         if mark_up is not None:
             managed.append({**row, "service": mark_up["sku"].split()[0], "premium": mark_up["price"]})
     columns = ["row", "provider", "service", "sku", "region", "usd_per_hour", "premium", "source", "date", "confidence"]
     return pd.concat([plain, pd.DataFrame(managed)], ignore_index=True)[columns]
 
 
-def managed_price(book, provider, sku):
-    """The row of the provider's managed mark-up: that of the machine, else the one for all, whose sku is one word; or None."""
+def managed_price(book, provider, sku, gpu):
+    """The row of the provider's managed mark-up, or None.
+
+    That of the machine, else that of another machine with the GPU, else the one for all, whose sku is one word.
+    """
     rows = book[(book["item"] == "managed") & (book["provider"] == provider)]
-    found = pd.concat([rows[rows["sku"].str.endswith(sku)], rows[~rows["sku"].str.contains(" ")]])
+    machines = book[(book["item"] == "rent") & (book["provider"] == provider) & (book["gpu"] == gpu)]["sku"]
+    named = rows["sku"].str.split().str[-1].str.removeprefix("ml.")
+    found = pd.concat([rows[named == sku], rows[named.isin(machines)], rows[~rows["sku"].str.contains(" ")]])
     return found.iloc[0] if len(found) else None
 
 

@@ -28,7 +28,7 @@ def slider_chart(lines, x, values, sliders, alt, y_title, given=None, log_x=Fals
         fixed = {used.name: float(used.value) for used in line.inputs if isinstance(used.value, Real)}
         checks.append({"field": field, "law": law.__name__, "given": fixed})
         layers.append(altair.Chart().mark_line(strokeWidth=2.5).encode(
-            x=axis(altair.X, x, x, QUANTITIES[x].meaning, log_x),
+            x=axis(altair.X, x, x, _titled(x), log_x),
             y=axis(altair.Y, field, law.__name__, y_title, log_y),
             color=altair.datum(label, title=None)))
     data = altair.Data(values=[{x: value} for value in values])
@@ -61,6 +61,12 @@ def axis(channel, field, name, title, log=False):
     else:
         marks, scale = altair.Axis(labelExpr=label, grid=True, tickCount=6), altair.Scale()
     return channel(field, type="quantitative", title=title, scale=scale, axis=marks)
+
+
+def _titled(name):
+    """A quantity's meaning, with its unit unless the ticks carry it."""
+    unit = QUANTITIES[name].unit
+    return QUANTITIES[name].meaning + (f", {unit_symbol(unit)}" if unit and not takes_prefix(unit) else "")
 
 
 def expression(value):

@@ -25,9 +25,10 @@ def deal(book, gpu, assumptions, given, term="on-demand", provider=None, region=
 
     `given` holds values by name of quantity, in its unit; None and what is missing come from the book or the assumptions.
     Of several prices the cheapest is taken, for rents that of whole servers if there are any, for power the middle one: a
-    site is not chosen by that alone. Work on spot is charged with its slowdown. A reservation is paid used or not; its rent
-    stays if its term covers the years of use, else it is renewed as rents fall. Raises ValueError naming the parameter to
-    give where the book lacks a price; without switches and cables there is no network in the cost.
+    site is not chosen by that alone. A server is sold with its part of the network if its SKU says so; else switches and
+    cables come on top, unless the book has none. Work on spot is charged with its slowdown. A reservation is paid used or
+    not; its rent stays if its term covers the years of use, else it is renewed as rents fall. Raises ValueError naming the
+    parameter to give where the book lacks a price.
     """
     given = {name: value for name, value in given.items() if value is not None}
     server = _priced(book, given, "server", gpu=gpu, term="purchase")
@@ -38,7 +39,8 @@ def deal(book, gpu, assumptions, given, term="on-demand", provider=None, region=
     rows = {"rent": rent, "server": server} | {item: _priced(book, given, item) for item in ("power", "hosting")}
     rows |= {item: _priced(book, given, item, needed=False) for item in ("switch", "cable")}
     fixed = {"gpus_per_server": size, "network_usd": 0}
-    if given.get("network_ports") != 0 and rows["switch"] is not None and rows["cable"] is not None:
+    bundled = "network" in server.sku
+    if given.get("network_ports", not bundled) and rows["switch"] is not None and rows["cable"] is not None:
         fixed = {"gpus_per_server": size, "network_ports": given.get("network_ports", size),
                  "network_tiers": given.get("network_tiers", 2), "usd_per_port": rows["switch"].usd_per_port,
                  "cable_usd": rows["cable"].cable_usd}
@@ -127,9 +129,12 @@ def owned(law, *rows, years, depreciation_rate, **inputs):
 
 
 def band(values, inside=0.9):
-    """Low, middle and high: the share `inside` of the values lies between low and high, half of them below the middle."""
+    """Low, middle and high: the share `inside` of the values lies between low and high, half of them below the middle.
+
+    Each is one of the values, which may be infinite.
+    """
     import numpy
-    return numpy.quantile(values, [(1 - inside) / 2, 0.5, (1 + inside) / 2]).tolist()
+    return numpy.quantile(values, [(1 - inside) / 2, 0.5, (1 + inside) / 2], method="inverted_cdf").tolist()
 
 
 def probability(npv):

@@ -120,6 +120,8 @@ def quotient(a, b):
         case "sympy":
             import sympy
             return sympy.Piecewise((a / b, sympy.Gt(b, 0, evaluate=False)), (sympy.oo, True), evaluate=False)
+        case "array" if _kind(b) == "number":
+            return a / b if b > 0 else where(a == a, math.inf, math.inf)
         case "array":
             return where(b > 0, a / where(b > 0, b, 1), math.inf)
     return a / b if b > 0 else math.inf

@@ -61,6 +61,7 @@ def prices(path=None):
     on_demand = (frame["item"] == "rent") & (frame["term"] == "on-demand")
     _check_at_most(path.name, frame[frame["term"].str.startswith("reserved")], frame[on_demand], "on-demand")
     _check_at_most(path.name, frame[frame["item"] == "api-cached-input"], frame[frame["item"] == "api-input"], "api-input")
+    _check_sold_together(path.name, frame[frame["item"].str.startswith("api-")])
     frame["usd_per_hour"] = (frame["price"] / frame["gpus"]).where(frame["item"] == "rent")
     full_dates = [date for date in frame["date"] if len(date) == 10]
     frame.attrs = {"file": path.name, "date": max(full_dates or frame["date"])}
@@ -131,6 +132,14 @@ def _check_at_most(file, low, high, name):
         bound_row, bound = most.get(tuple(offer), (row, value))
         if value > bound:
             raise bad(file, row, "price", value, f"at most {bound:g}, the {name} price of the same offer in row {bound_row}")
+
+
+def _check_sold_together(file, api):
+    """An API that sells tokens of a model sells both input and output."""
+    for _, rows in api.groupby(_OFFER):
+        for item in ("api-input", "api-output"):
+            if item not in set(rows["item"]):
+                raise bad(file, rows.index[0], "item", rows["item"].iloc[0], f"with a row {item} of the same offer")
 
 
 def main(arguments):

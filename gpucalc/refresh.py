@@ -57,13 +57,26 @@ def load():
         import gpuhunt
     except ImportError:
         raise ValueError("gpuhunt is not installed (it is the extra `prices` of pyproject.toml)") from None
-    logging.getLogger("gpuhunt").setLevel(logging.CRITICAL)
+    unread = Warnings()
+    logging.getLogger("gpuhunt").addHandler(unread)
+    logging.getLogger("gpuhunt").propagate = False
     catalog = gpuhunt.Catalog(auto_reload=False)
     try:
         catalog.load()
     except gpuhunt.GPUHuntError as error:
         raise ValueError(f"gpuhunt found no catalog ({error}); is there a network?") from None
+    if unread.count:
+        print(f"gpuhunt left out {unread.count} rows of its catalogs that it could not read", file=sys.stderr)
     return catalog.catalog
+
+
+class Warnings(logging.Handler):
+    """Counts them: gpuhunt warns of each row that it can't read."""
+
+    count = 0
+
+    def emit(self, record):
+        self.count += record.levelno == logging.WARNING
 
 
 def refresh(folder, today, catalogs):
@@ -182,8 +195,9 @@ def report(before, after, dropped, skipped, missing):
         values = " to ".join(f"{row[book]:g}" for book in ("before", "after") if row[book] == row[book])
         by = f" ({row['ratio'] - 1:+.0%})" if row["change"] == "moved" and row["before"] > 0 else ""
         why = f": {reasons[_key(row)]}" if row["change"] == "gone" and _key(row) in reasons else ""
+        wild = " CHECK: more than a factor of two" if row["change"] == "moved" and not 0.5 <= row["ratio"] <= 2 else ""
         offer = ", ".join(row[column] for column in ("provider", "sku", "region", "term"))
-        print(f"  {row['change']}: {offer}: {values} {row['unit']}{by}{why}")
+        print(f"  {row['change']}: {offer}: {values} {row['unit']}{by}{why}{wild}")
     if skipped:
         most = ", ".join(f"{name} ({count})" for name, count in skipped.most_common(8))
         print(f"skipped: {skipped.total()} offers without a price or of a GPU that the table has no SKU for: {most}")

@@ -11,16 +11,12 @@ SERVERS = (*range(1, 9), 12, 16, 24, 32, 48, 64)
 
 
 def api_offers(book, model):
-    """Every API offer of a model, its prices under the laws' names; ValueError if one sells input or output alone.
+    """Every API offer of a model, its prices under the laws' names.
 
     Cached tokens cost what the others do where an offer has no price for them (`has_cached`).
     """
     rows = book[book["item"].isin(API_ITEMS) & (book["sku"] == model)]
     prices = rows.set_index([*OFFER, "item"])["price"].unstack("item").reindex(columns=list(API_ITEMS))
-    for offer, missing in prices[["api-input", "api-output"]].isna().iterrows():
-        if missing.any():
-            raise ValueError(f"{book.attrs['file']}: {', '.join(offer)}: no price for {' and '.join(missing.index[missing])}; "
-                             f"allowed: api-input and api-output together")
     offers = prices.rename(columns=API_ITEMS).assign(has_cached=prices["api-cached-input"].notna())
     offers["api_cached_usd_per_million"] = prices["api-cached-input"].fillna(prices["api-input"])
     about = rows[rows["item"] == "api-output"].set_index(OFFER)[["date", "source", "note"]]

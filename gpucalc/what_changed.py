@@ -263,12 +263,19 @@ def _cheapest(book):
 
 
 def _beside_on_demand(book, term):
-    """The cheapest rent on a term of each instance with the cheapest one on demand of the same instance."""
-    on_demand = _rents(book, "on-demand", ["provider", "sku", "gpu"])["usd_per_hour"]
-    for (provider, sku, gpu), row in _rents(book, term, ["provider", "sku", "gpu"]).iterrows():
-        plain = on_demand.get((provider, sku.split()[-1].removeprefix("ml.") if term == "managed" else sku, gpu))
-        if plain is not None:
-            yield f"{provider} {sku}", gpu, row["gpus"], {term: (row["usd_per_hour"], ""), "on demand": (plain, "")}
+    """The cheapest rent on a term of each instance that has one on demand in the same region, with that one.
+
+    Where a source doesn't state the region, it is the provider's home region.
+    """
+    offer = ["provider", "sku", "gpu", "region"]
+    book = book.assign(region=book["region"].mask(book["region"] == NOT_STATED, book["provider"].map(HOME).fillna(NOT_STATED)))
+    on_demand = _rents(book, "on-demand", offer)["usd_per_hour"]
+    rents = _rents(book, term, offer).reset_index()
+    machines = rents["sku"].str.split().str[-1].str.removeprefix("ml.") if term == "managed" else rents["sku"]
+    rents["on_demand"] = [on_demand.get(each) for each in zip(rents["provider"], machines, rents["gpu"], rents["region"])]
+    for row in rents.dropna(subset="on_demand").drop_duplicates(offer[:3]).itertuples():
+        yield (f"{row.provider} {row.sku}", row.gpu, row.gpus,
+               {term: (row.usd_per_hour, ""), "on demand": (row.on_demand, "")})
 
 
 def _reserving(book, case):
@@ -312,9 +319,10 @@ def _serving(book, case):
 
 @functools.cache
 def _plans(model, load, prompt, output, answer_limit, peak_factor):
-    """The servers that carry the load, whatever they cost: in 16 bits, on every GPU and degree."""
+    """The servers that carry the load, whatever they cost: weights and cache in FP8, on every GPU and degree."""
     architecture, cards = catalogue.model(model), capacity.linked_gpus("H100 SXM 80GB")
-    formats = dict(weight_element_bytes=2, cache_element_bytes=2)
+    cards["peak_flops"] = cards["fp8_flops"].fillna(cards["peak_flops"])
+    formats = dict(weight_element_bytes=1, cache_element_bytes=1)
     points = capacity.points(architecture, cards, catalogue.efficiency("achieved"), capacity.allowed_degrees(architecture),
                              dict(prompt=prompt, output=output),
                              dict(framework_bytes=1e9, batched_tokens=8192, max_sequences=256, **formats), **formats)

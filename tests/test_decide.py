@@ -137,8 +137,10 @@ def test_the_model_is_the_laws_one_draw_at_a_time(drawn):
 def test_band_and_probability():
     values = np.arange(-25, 75) + 0.5
     assert decide.probability(values) == 0.75
-    assert decide.band(values, 0.5) == pytest.approx([0.25, 25, 49.75], abs=0.01)
-    assert decide.band(values) == pytest.approx([-19.55, 25, 69.55], abs=0.01)
+    # A hundred values a step of 1 apart: the 25th, 50th and 75th; the 5th, 50th and 95th.
+    assert decide.band(values, 0.5) == [-0.5, 24.5, 49.5]
+    assert decide.band(values) == [-20.5, 24.5, 69.5]
+    assert decide.band([1, np.inf, np.inf]) == [1, np.inf, np.inf]
 
 
 @given(st.floats(1.05, 2))
@@ -237,8 +239,11 @@ def test_a_deal_takes_the_prices_of_its_book(book):
     power = book[book["item"] == "power"]["price"].sort_values(kind="stable")
     assert likely["usd_per_kwh"] == power.iloc[len(power) // 2]
     assert found.rows["power"].name == f"{book.attrs['file']}, row {power.index[len(power) // 2]}"
-    assert found.fixed["usd_per_port"] == book[book["item"] == "switch"]["price"].min()
-    assert found.fixed["network_ports"] == found.fixed["gpus_per_server"] == 8 and found.fixed["network_tiers"] == 2
+    assert "network" in found.rows["server"]["sku"] and found.fixed["network_usd"] == 0, "sold with its network"
+    apart = deal(book[~book["sku"].str.contains("network")])
+    assert apart.fixed["usd_per_port"] == book[book["item"] == "switch"]["price"].min()
+    assert apart.fixed["network_ports"] == apart.fixed["gpus_per_server"] == 8 and apart.fixed["network_tiers"] == 2
+    assert deal(book, given={"network_ports": 4}).fixed["network_ports"] == 4
 
 
 def test_a_value_given_takes_the_place_of_the_price(book):

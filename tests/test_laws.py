@@ -164,4 +164,6 @@ def test_check_opens_with_where():
 def test_infeasible_is_a_value():
     assert dispatch.quotient(3, 0) == dispatch.quotient(3, -1) == float("inf")
     assert list(dispatch.quotient(3, np.array([2, 0, -1]))) == [1.5, float("inf"), float("inf")]
+    assert list(dispatch.quotient(pd.Series([3, 4]), 0)) == [float("inf")] * 2
+    assert list(dispatch.quotient(pd.Series([3, 4]), 2)) == [1.5, 2]
     assert dispatch.ceil(float("inf")) == float("inf")

@@ -102,6 +102,13 @@ def test_no_egress_tier_is_the_cheapest(book):
         price_book.price(book(GOOD), "egress", cheapest=True)
 
 
+@pytest.mark.parametrize("alone, other", [("api-input", "api-output"), ("api-output", "api-input"), ("api-cached-input", "api-input")])
+def test_an_api_sells_input_and_output(book, alone, other):
+    row = f"{alone},Cloud,my-model,,,west,list,2,USD,USD/Mtoken,,,2026,price page,seen,\n"
+    with pytest.raises(ValueError, match=f"row 8, column item: '{alone}'; allowed: with a row {other} of the same offer"):
+        book(GOOD + row)
+
+
 def test_several_prices_are_listed(book):
     with pytest.raises(ValueError, match="my-prices.csv: 2 prices for item 'rent', gpu 'H100 SXM 80GB'; say which of "
                                          "row 2: Cloud, one H100, H100 SXM 80GB, west, on-demand; row 3: Cloud, eight H100"):

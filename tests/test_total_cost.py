@@ -264,10 +264,11 @@ def test_a_copy_without_a_price_is_estimated_from_above(book):
 
 @every_book
 def test_the_mark_up_is_that_of_the_machine_else_the_one_for_all(book):
-    assert managed_price(book, "AWS", "p5.48xlarge")["price"] == 0.15
-    assert managed_price(book, "AWS", "p3.2xlarge")["price"] == 0.25
-    assert managed_price(book, "AWS", "p4de.24xlarge")["price"] == 0.30
-    assert managed_price(book, "Lambda", "gpu_8x_h100_sxm5") is None
+    assert managed_price(book, "AWS", "p5.48xlarge", H100)["price"] == 0.15
+    assert managed_price(book, "AWS", "p5.4xlarge", H100)["price"] == 0.15, "that of the larger machine with the same GPU"
+    assert managed_price(book, "AWS", "p3.2xlarge", "V100 SXM 16GB")["price"] == 0.25
+    assert managed_price(book, "AWS", "p4de.24xlarge", "A100 SXM 80GB")["price"] == 0.30
+    assert managed_price(book, "Lambda", "gpu_8x_h100_sxm5", H100) is None
 
 
 @every_book
@@ -278,7 +279,7 @@ def test_mark_ups_agree_with_the_managed_rates_of_the_book(book):
         machine = row.sku.split("ml.")[1]
         plain = book[(book["item"] == "rent") & (book["term"] == "on-demand") & (book["sku"] == machine)]["price"]
         if len(plain):
-            assert plain.min() * (1 + managed_price(book, row.provider, machine)["price"]) == pytest.approx(row.price, rel=1e-3)
+            assert plain.min() * (1 + managed_price(book, row.provider, machine, row.gpu)["price"]) == pytest.approx(row.price, rel=1e-3)
             compared += 1
     assert compared >= 1
 

@@ -95,6 +95,13 @@ def verdicts(books, **case):
     return wc.compared(*books, wc.Case(models=(), **case)).set_index("question")
 
 
+def test_a_price_that_moves_within_an_answer_flips_nothing(books, book):
+    dearer = book(OLD.replace("8,all,on-demand,72,", "8,all,on-demand,76,"), "dearer.csv")
+    row = verdicts((books[0], dearer)).loc["H100 SXM 80GB: rent or own at 60 % utilization?"]
+    assert row.value_before != row.value_after and row.answer_before == row.answer_after
+    assert row.verdict == "stays" and "rent" in row.moved
+
+
 def test_a_flip_names_the_price_that_moved_it(books):
     frame = verdicts(books)
     row = frame.loc["H100 SXM 80GB: who rents it cheapest?"]
@@ -237,7 +244,7 @@ def test_the_readers_book_is_compared_with_the_newest_other_one(tmp_path):
     mine.write_text(OLD)
     old, new = wc.two_books(prices=mine)
     assert (old.attrs["file"], new.attrs["file"]) == ("mine.csv", price_books()[-1].name), "the older first"
-    mine.write_text(price_books()[-1].read_text() + OLD.splitlines()[-1].replace(",2025,", ",2026-11-01,") + "\n")
+    mine.write_text(price_books()[-1].read_text() + "power,Sun,kWh,,,all,list,0.05,USD,USD/kWh,,,2026-11-01,list,seen,\n")
     assert wc.two_books(prices=mine)[1].attrs["file"] == "mine.csv"
     mine.write_bytes(price_books()[-1].read_bytes())
     assert wc.two_books(prices=mine)[0].attrs["file"] == price_books()[-2].name
