@@ -27,6 +27,7 @@ ITEMS = {
     "managed": Item("share", "premium", ["list"]),
     "switch": Item("USD/port", "usd_per_port", ["purchase", "used"]),
     "cable": Item("USD", "cable_usd", ["purchase", "used"]),
+    "storage-gear": Item("USD/GB", "storage_gear_usd_per_gb", ["purchase", "used"]),
     "api-input": Item("USD/Mtoken", "api_input_usd_per_million", ["list"]),
     "api-cached-input": Item("USD/Mtoken", "api_cached_usd_per_million", ["list"]),
     "api-output": Item("USD/Mtoken", "api_output_usd_per_million", ["list"]),

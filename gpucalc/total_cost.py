@@ -1,5 +1,5 @@
 """The bill of a workload: compute, storage, a copy of the data, egress by tier and the premium of a managed service."""
-from .law import BYTES_PER_GB, law, maximum, minimum, quotient, where
+from .law import BYTES_PER_GB, MONTHS_PER_YEAR, law, maximum, minimum, quotient, where
 
 
 @law
@@ -27,6 +27,12 @@ def storage_usd(stored_bytes, usd_per_gb_month, months):
 def copy_usd(corpus_bytes, copy_usd_per_gb_month, months, cached=0):
     """The copy of the data beside the GPUs, if there is one (USD)."""
     return cached * corpus_bytes / BYTES_PER_GB * copy_usd_per_gb_month * months
+
+
+@law
+def owned_usd_per_gb_month(storage_gear_usd_per_gb, years, copies=2):
+    """What keeping data on bought storage costs at least (USD per GB and month): no rack, power, people or spare room in it."""
+    return storage_gear_usd_per_gb * copies / (years * MONTHS_PER_YEAR)
 
 
 @law

@@ -79,6 +79,12 @@ def test_storage_and_the_copy():
     assert tc.copy_usd(500e9, 0.2, 2) == 0
 
 
+def test_storage_of_ones_own():
+    # 480 TB for 0.036 USD/GB, two copies over five years: 0.072 / 60 = 0.0012 USD per GB and month.
+    assert tc.owned_usd_per_gb_month(0.036, 5) == close(0.0012)
+    assert tc.owned_usd_per_gb_month(0.036, 3, copies=3) == close(0.003)
+
+
 def test_the_mark_up_and_the_total():
     assert tc.managed_usd(4000, 0.15) == close(600)
     assert tc.total_usd(4000, 55.2, 200, 36, 600) == close(4891.2)
