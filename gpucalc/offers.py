@@ -10,7 +10,7 @@ from .explanation import evaluate
 from .law import SECONDS_PER_HOUR
 from .layouts import all_layouts, layout_name, pareto_front
 from .renting import group_interruption_seconds, interruption_slowdown
-from .show import number
+from .show import hourly, number
 from .training_cost import compute_usd, gpu_hours, paid_gpu_hours, reserved_gpu_hours, training_days
 
 SERVER = 8
@@ -72,6 +72,11 @@ def recommended(frame):
     """The cheapest judged run with nothing against it, of equals the soonest; None if there is none."""
     best = ranked(frame).iloc[0]
     return best if best.verdict == "" else None
+
+
+def offer(row):
+    """A run's machines, seller, term and rate in words."""
+    return f"{row.gpus:,} × {row.gpu} at {row.provider} ({row.term}, {hourly(row.usd_per_hour)} a GPU)"
 
 
 def front(frame):

@@ -76,6 +76,11 @@ def usd(value):
     return f"{value:,.2f} USD" if abs(value) < 1e4 else f"{value:,.0f} USD"
 
 
+def hourly(value):
+    """A rate in USD an hour, to the cent."""
+    return f"{value:,.2f} USD/h"
+
+
 def quantity(name, value):
     """A value of the vocabulary's quantity `name`, with its unit."""
     return number(value, QUANTITIES[name].unit)

@@ -1,4 +1,6 @@
 """What a price book says about tokens: the APIs that sell a model's, and the servers to rent that make them."""
+import pandas as pd
+
 from .law import floor
 from .serving import spare_places
 from .serving_cost import (break_even_requests_per_month, carried_requests_per_month, input_usd_per_million,
@@ -63,7 +65,7 @@ def break_even_plans(points, book, term, api_request_usd, answer_limit, late_sha
     in time. GPUs that no number of servers up to the last of SERVERS makes cheaper are left out.
     """
     possible = points[(points["batch"] <= points["places"]) & (points["request_seconds"] < answer_limit)]
-    found = possible.merge(servers(book, term), on="gpu").merge(_column("servers", SERVERS), how="cross")
+    found = possible.merge(servers(book, term), on="gpu").merge(pd.DataFrame({"servers": SERVERS}), how="cross")
     found = found[found["gpus_per_server"] >= found["tensor_parallel"]]
     replicas = found["servers"] * floor(found["gpus_per_server"] / found["tensor_parallel"])
     paid = serving_usd_per_month(found["usd_per_hour"], found["servers"] * found["gpus_per_server"])
@@ -74,8 +76,3 @@ def break_even_plans(points, book, term, api_request_usd, answer_limit, late_sha
     found = found[found["carried_requests_per_month"] >= found["break_even_requests_per_month"]]
     found = found.sort_values(["break_even_requests_per_month", "batch"], kind="stable")
     return found.drop_duplicates(["gpu", "tensor_parallel"]).reset_index(drop=True)
-
-
-def _column(name, values):
-    import pandas
-    return pandas.DataFrame({name: values})
