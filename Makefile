@@ -26,7 +26,7 @@ notebook: .venv/ready
 prices: .venv/ready
 	@$(IN_VENV) -c 'import gpuhunt' 2>/dev/null || \
 	  $(IN_VENV) -m pip install --quiet -r requirements.txt -e '.[prices]' 2>/dev/null || true
-	@$(IN_VENV) -m gpucalc.refresh
+	@$(IN_VENV) -m gpucalc.rows.refresh
 
 serve: book
 	@echo "http://localhost:$(PORT) (Ctrl-C stops it)"

@@ -146,7 +146,7 @@ def check_prices(root, prices):
     """Has the catalogue read the file, in a process of its own; it names the row and column that are wrong."""
     if not prices:
         return
-    command = [sys.executable, "-m", "gpucalc.price_book", str(prices)]
+    command = [sys.executable, "-m", "gpucalc.rows.price_book", str(prices)]
     check = subprocess.run(command, cwd=root, capture_output=True, text=True)
     if check.returncode:
         raise BuildError(check.stderr.strip())
@@ -265,7 +265,7 @@ def make_pages(root, stored, work):
     shutil.copytree(root / "book", source, ignore=shutil.ignore_patterns("*.py", "__pycache__", "static"))
     for topic, path in stored.items():
         shutil.copy(path, source / f"{topic}.ipynb")
-    links = re.compile(rf"\]\(({'|'.join(stored)})\.md\b")
+    links = re.compile(rf"\]\((?:\.\./notebooks/)?({'|'.join(stored)})\.md\b")
     for page in [*source.glob("*.ipynb"), *source.glob("*.md")]:
         page.write_text(links.sub(r"](\1.ipynb", page.read_text(encoding="utf-8")), encoding="utf-8")
     print("Pages: Jupyter Book is making them", flush=True)
@@ -339,8 +339,18 @@ def run_notebook(topic, parameters, root=ROOT, prices=None):
     notebook.check_parameters()
     target = root / f"_build/notebooks/{topic}.ipynb"
     target.parent.mkdir(parents=True, exist_ok=True)
-    execute(notebook, root, target)
+    with ThreadPoolExecutor(1) as pool:  # papermill wants a thread without an event loop
+        pool.submit(execute, notebook, root, target).result()
     return target
+
+
+def headline(path):
+    """The sentence that an executed notebook keeps as its answer; empty if it keeps none."""
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        for output in cell.get("outputs", []):
+            if output.get("metadata", {}).get("scrapbook", {}).get("name") == "headline":
+                return ast.literal_eval("".join(output["data"]["text/plain"]))
+    return ""
 
 
 def read_parameters(path):
@@ -379,7 +389,8 @@ def main():
             accept()
         elif given.notebook is not None:
             parameters = read_parameters(Path(given.params)) if given.params else {}
-            print(f"The executed notebook is {run_notebook(given.notebook, parameters, prices=prices)}")
+            made = run_notebook(given.notebook, parameters, prices=prices)
+            print(f"{headline(made)}\nThe executed notebook is {made}".lstrip())
         else:
             page = build_book(prices=prices, output=given.output) / "index.html"
             print(f"The book is {page}\n{page.as_uri()}")

@@ -1,4 +1,4 @@
-"""What the site adds to Jupyter Book: charts, MathML, quoted claims, and pages that load nothing from elsewhere."""
+"""What the site adds to Jupyter Book: charts, MathML, and pages that load nothing from elsewhere."""
 
 import json
 import re
@@ -74,11 +74,6 @@ def visit_block_math(translator, node):
     raise nodes.SkipNode
 
 
-def quote_role(name, rawtext, text, lineno, inliner, options=None, content=None):
-    """{quote}`80 GB is enough`: a figure someone else published, not one this book computed."""
-    return [nodes.raw("", f'<q class="claim">{escape(text)}</q>', format="html")], []
-
-
 def word_prompts(app, doctree):
     for cell in doctree.findall(nodes.container):
         if cell.get("hide_mode") in PROMPTS:
@@ -122,7 +117,6 @@ def setup(app):
     app.config.html_math_renderer = "mathml"
     app.config.html_favicon = str(STATIC / "favicon.svg")
     app.config.html_static_path.append(str(STATIC))
-    app.add_role("quote", quote_role)
     app.add_css_file("site.css")
     app.add_js_file("site.js", loading_method="defer")
     app.connect("doctree-read", word_prompts)

@@ -1,17 +1,22 @@
 """GPU arithmetic: which GPUs a model needs, how fast it runs and what it costs, as laws of plain arithmetic."""
-from . import (arithmetic_intensity, break_even, interconnect, kv_cache, model_size, owning, quantization, renting, serving,
-               serving_cost, sharding, total_cost, training_cost, training_memory, training_time)
-from .law import LAWS
-from .quantities import QUANTITIES
+from importlib import import_module
 
-__all__ = ["LAWS", "QUANTITIES", "arithmetic_intensity", "break_even", "interconnect", "kv_cache", "model_size", "owning",
-           "quantization", "renting", "serving", "serving_cost", "sharding", "total_cost", "training_cost", "training_memory",
-           "training_time", "evaluate", "explain"]
+from .core.law import LAWS
+from .core.quantities import QUANTITIES
+from .laws import (arithmetic_intensity, break_even, interconnect, kv_cache, model_size, owning, quantization, renting,
+                   serving, serving_cost, sharding, total_cost, training_cost, training_memory, training_time)
+
+__all__ = ["LAWS", "QUANTITIES", "Case", "arithmetic_intensity", "break_even", "interconnect", "kv_cache", "layouts",
+           "model_size", "owning", "quantization", "renting", "serving", "serving_cost", "sharding", "total_cost",
+           "training_cost", "training_memory", "training_time", "what_changed"]
 
 
 def __getattr__(name):
-    """Load what needs SymPy or pandas only when it is asked for."""
-    if name in ("evaluate", "explain"):
-        from . import explanation
-        return getattr(explanation, name)
+    """Load what needs pandas only when it is asked for. A case learns the catalogue's names, and how a page shows it."""
+    if name == "Case":
+        for module in ("rows.catalogue", "page.derivation"):
+            import_module(f"gpucalc.{module}")
+        return import_module("gpucalc.core.evaluate").Case
+    if name in ("layouts", "what_changed"):
+        return import_module(f"gpucalc.plan.{name}")
     raise AttributeError(f"module 'gpucalc' has no attribute {name!r}")

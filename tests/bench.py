@@ -16,13 +16,16 @@ import pandas
 from playwright.sync_api import sync_playwright
 
 from book.build import ROOT
-from gpucalc import break_even, catalogue, decide, evaluate, explain, training_memory
-from gpucalc.layouts import all_layouts
+from gpucalc import break_even, training_memory
+from gpucalc.rows import catalogue
+from gpucalc.plan import decide
+from gpucalc.core.evaluate import Case
+from gpucalc.plan.layouts import all_layouts
 from tests.browser import launch, page_budget, page_bytes, visit
 
 JOB = dict(micro_batch=1, micro_batches=1, recompute=1, flash_attention=1)
-LLAMA = dict(model="Llama-3.1-405B", gpu="H100 SXM 80GB", gpus=16384, batch=2048, sequence=8192)
-DEEPSEEK = dict(model="DeepSeek-V3", gpu="H800 SXM 80GB", gpus=[1024, 2048], batch=3072, sequence=4096)
+LLAMA = dict(model="Llama-3.1-405B", gpu="H100 SXM 80GB", gpus=16384, global_batch=2048, sequence=8192)
+DEEPSEEK = dict(model="DeepSeek-V3", gpu="H800 SXM 80GB", gpus=[1024, 2048], global_batch=3072, sequence=4096)
 PARTS = ("book", "notebooks", "gpucalc", "data", "_config.yml", "requirements.txt")
 
 
@@ -47,7 +50,7 @@ def account_milliseconds():
 
     def once():
         started = time.perf_counter()
-        explain(training_memory.training_bytes, model, recipe, sequence=8192, **JOB)
+        Case(model, recipe, sequence=8192, **JOB).explain(training_memory.training_bytes)
         return 1000 * (time.perf_counter() - started)
 
     return statistics.median(once() for _ in range(99))
@@ -61,7 +64,7 @@ def fit_seconds(combinations):
     sequences = pandas.DataFrame({"sequence": range(1024, 1024 * (2 + combinations // len(grid)), 1024)})
     grid = grid.merge(sequences, how="cross").head(combinations)
     started = time.perf_counter()
-    fits = evaluate(training_memory.training_bytes, grid, **JOB) <= grid["memory_bytes"]
+    fits = Case(grid, **JOB)(training_memory.training_bytes) <= grid["memory_bytes"]
     assert len(fits) == combinations
     return time.perf_counter() - started
 

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpucalc import arithmetic_intensity as ai
-from gpucalc import catalogue
-from gpucalc.explanation import evaluate
-from gpucalc.kv_cache import sequence_kv_bytes
-from gpucalc.measured import compare
-from gpucalc.operators import decode_operators, prefill_operators
+from gpucalc.rows import catalogue
+from gpucalc.core.evaluate import Case
+from gpucalc.laws.kv_cache import sequence_kv_bytes
+from gpucalc.page.measured import compare
+from gpucalc.plan.operators import decode_operators, prefill_operators
 
 H100, A100, RTX_4090 = map(catalogue.gpu, ["H100 SXM 80GB", "A100 SXM 80GB", "RTX 4090 24GB"])
 LLAMA_2_7B, LLAMA_3_8B, LLAMA_2_70B, MIXTRAL, DEEPSEEK = map(
@@ -31,11 +31,11 @@ def close(value):
 
 
 def step(model, gpu, batch, context, **given):
-    return evaluate(ai.decode_seconds, model, gpu, batch=batch, context=context, **given)
+    return Case(model, gpu, batch=batch, context=context, **given)(ai.decode_seconds)
 
 
 def rate(model, gpu, batch, context, **given):
-    return evaluate(ai.tokens_per_second, model, gpu, batch=batch, context=context, **given)
+    return Case(model, gpu, batch=batch, context=context, **given)(ai.tokens_per_second)
 
 
 # One matrix product
@@ -45,7 +45,8 @@ def test_a_product_of_32_tokens_with_an_8192_square_matrix():
     assert ai.matmul_flops(32, 8192, 8192) == 4_294_967_296
     assert ai.matmul_bytes(32, 8192, 8192) == 135_266_304
     assert ai.matmul_bytes(32, 8192, 8192, element_bytes=1) == 67_633_152
-    assert evaluate(ai.intensity, rows=32, inner=8192, columns=8192) == close(4_294_967_296 / 135_266_304) == 31.751937984496124
+    assert Case(rows=32, inner=8192,
+                columns=8192)(ai.intensity) == close(4_294_967_296 / 135_266_304) == 31.751937984496124
 
 
 def test_each_dimension_enters_once():
@@ -60,11 +61,11 @@ def test_training_intensity_counts_inputs_and_outputs():
     flops = 2 * 65_536 * 4096 * 16_384
     assert flops / (2 * 4096 * 16_384) == 65_536
     moved = 2 * (65_536 * 4096 + 4096 * 16_384 + 65_536 * 16_384)
-    assert evaluate(ai.intensity, **product) == close(flops / moved) == pytest.approx(3120.8, rel=1e-4)
+    assert Case(**product)(ai.intensity) == close(flops / moved) == pytest.approx(3120.8, rel=1e-4)
 
 
 def test_a_single_token_does_one_flop_per_byte():
-    assert evaluate(ai.intensity, rows=1, inner=4096, columns=16_384) == pytest.approx(1, rel=1e-3)
+    assert Case(rows=1, inner=4096, columns=16_384)(ai.intensity) == pytest.approx(1, rel=1e-3)
 
 
 @pytest.mark.parametrize(("peak", "bandwidth", "ridge"), [
@@ -99,19 +100,19 @@ def test_time_and_roofline_say_the_same(rows, inner, columns, peak, bandwidth):
 
 def test_the_embedding_is_looked_up_and_not_read():
     # Batch 1 at one cached token: Llama-3-8B reads 2 * 7,504,924,672 B of weights and 131,072 B of cache.
-    assert evaluate(ai.decode_bytes, LLAMA_3_8B, batch=1, context=1) == 2 * 7_504_924_672 + CACHE_8B
+    assert Case(LLAMA_3_8B, batch=1, context=1)(ai.decode_bytes) == 2 * 7_504_924_672 + CACHE_8B
     assert MULTIPLIED_8B == 7_504_924_672
     # A tied table is the output head: nothing is left out. Llama-3.2-1B has 2 * 16 * 8 * 64 * 2 = 32,768 B of cache a token.
     tied = catalogue.model("Llama-3.2-1B")
-    assert evaluate(ai.decode_bytes, tied, batch=1, context=1) == 2 * 1_235_814_400 + 32_768
+    assert Case(tied, batch=1, context=1)(ai.decode_bytes) == 2 * 1_235_814_400 + 32_768
 
 
 def test_decode_flops():
     # 2 per parameter; 4 * 32 heads * 128 per layer and cached token, in 32 layers.
     one = 2 * MULTIPLIED_8B + 32 * 4096 * 4 * 32 * 128
     assert ai.decode_pair_flops(32, 128) == 16_384
-    assert evaluate(ai.sequence_decode_flops, LLAMA_3_8B, context=4096) == one
-    assert evaluate(ai.decode_flops, LLAMA_3_8B, batch=16, context=4096) == 16 * one
+    assert Case(LLAMA_3_8B, context=4096)(ai.sequence_decode_flops) == one
+    assert Case(LLAMA_3_8B, batch=16, context=4096)(ai.decode_flops) == 16 * one
 
 
 def test_batch_1_decode_is_a_read_of_the_weights():
@@ -154,19 +155,20 @@ def test_a_step_reads_the_experts_its_batch_is_routed_to():
     looked_up = 32_000 * 4096
     one = 46_702_792_704 - 32 * 6 * 176_160_768 - looked_up
     two = 46_702_792_704 - 32 * 4.5 * 176_160_768 - looked_up
-    assert evaluate(ai.decode_bytes, MIXTRAL, batch=1, context=1) == close(2 * one + 131_072)
-    assert evaluate(ai.decode_bytes, MIXTRAL, batch=2, context=1) == close(2 * two + 2 * 131_072)
-    assert evaluate(ai.decode_flops, MIXTRAL, batch=2, context=1) == 2 * (2 * one + 32 * 16_384)
+    assert Case(MIXTRAL, batch=1, context=1)(ai.decode_bytes) == close(2 * one + 131_072)
+    assert Case(MIXTRAL, batch=2, context=1)(ai.decode_bytes) == close(2 * two + 2 * 131_072)
+    assert Case(MIXTRAL, batch=2, context=1)(ai.decode_flops) == 2 * (2 * one + 32 * 16_384)
 
 
 def test_latent_attention():
     # DeepSeek-V3 decodes in the latent space, 2 * 128 * (512 + 64 + 512); prefill has heads of 128 + 64 and 128 elements.
-    assert evaluate(ai.decode_pair_flops, DEEPSEEK) == 278_528
-    assert evaluate(ai.prefill_pair_flops, DEEPSEEK) == 81_920
+    assert Case(DEEPSEEK)(ai.decode_pair_flops) == 278_528
+    assert Case(DEEPSEEK)(ai.prefill_pair_flops) == 81_920
     # 671,026,419,200 less 248 of 256 experts of 3 * 7168 * 2048 in 58 layers, less 129280 * 7168; and 70,272 B of cache a token.
     active = 671_026_419_200 - 58 * 248 * 3 * 7168 * 2048 - 129_280 * 7168
-    assert evaluate(ai.decode_bytes, DEEPSEEK, batch=1, context=1000, weight_element_bytes=1) == close(active + 1000 * 70_272)
-    assert evaluate(ai.sequence_decode_flops, DEEPSEEK, context=1000) == 2 * active + 61 * 1000 * 278_528
+    assert Case(DEEPSEEK, batch=1, context=1000,
+                weight_element_bytes=1)(ai.decode_bytes) == close(active + 1000 * 70_272)
+    assert Case(DEEPSEEK, context=1000)(ai.sequence_decode_flops) == 2 * active + 61 * 1000 * 278_528
 
 
 @given(batches, st.integers(1, 8192))
@@ -182,15 +184,16 @@ def test_prefill_flops():
     # and half of 2048^2 pairs of 4 * 32 * 128 FLOP in 32 layers.
     body, head, pairs = MULTIPLIED_7B - 32_000 * 4096, 32_000 * 4096, 2048**2 * 32 * 16_384
     assert ai.prefill_pair_flops(32, 128) == 16_384
-    assert evaluate(ai.prefill_flops, LLAMA_2_7B, batch=1, prompt=2048) == close(2 * body * 2048 + 2 * head + pairs / 2)
-    assert evaluate(ai.prefill_flops, LLAMA_2_7B, batch=3, prompt=2048, causal=0) == close(3 * (2 * body * 2048 + 2 * head + pairs))
+    assert Case(LLAMA_2_7B, batch=1, prompt=2048)(ai.prefill_flops) == close(2 * body * 2048 + 2 * head + pairs / 2)
+    assert Case(LLAMA_2_7B, batch=3, prompt=2048,
+                causal=0)(ai.prefill_flops) == close(3 * (2 * body * 2048 + 2 * head + pairs))
 
 
 def test_a_long_prefill_is_compute_and_a_short_one_a_read():
-    flops = evaluate(ai.prefill_flops, LLAMA_2_7B, batch=1, prompt=2048)
-    long = evaluate(ai.prefill_seconds, LLAMA_2_7B, A100, batch=1, prompt=2048)
+    flops = Case(LLAMA_2_7B, batch=1, prompt=2048)(ai.prefill_flops)
+    long = Case(LLAMA_2_7B, A100, batch=1, prompt=2048)(ai.prefill_seconds)
     assert long == close(flops / 312e12) == pytest.approx(88.5e-3, rel=1e-2)
-    assert evaluate(ai.prefill_seconds, LLAMA_2_7B, A100, batch=1, prompt=1) == close(2 * 6_738_415_616 / 2.039e12)
+    assert Case(LLAMA_2_7B, A100, batch=1, prompt=1)(ai.prefill_seconds) == close(2 * 6_738_415_616 / 2.039e12)
     assert ai.prefill_seconds(6e12, 3e12, 1, 1e12, 1e12, 0.5, 0.5) == close(1 + 12)
     assert ai.prefill_seconds(1e12, 3e12, 1, 1e12, 1e12, 0.5, 0.5) == close(1 + 6)
 
@@ -198,7 +201,7 @@ def test_a_long_prefill_is_compute_and_a_short_one_a_read():
 def test_an_articles_two_milliseconds_are_forty_microseconds():
     # "7 milliseconds just to touch those weights" of a 7B model on an A100 are right; its "~2 milliseconds" of compute are
     # 14e9 / 312e12 = 0.045 ms.
-    flops = evaluate(ai.decode_flops, LLAMA_2_7B, batch=1, context=1)
+    flops = Case(LLAMA_2_7B, batch=1, context=1)(ai.decode_flops)
     assert flops / 312e12 == pytest.approx(0.0424e-3, rel=1e-2)
     assert 14e9 / 312e12 == pytest.approx(0.045e-3, rel=0.01)
     assert step(LLAMA_2_7B, A100, 1, 1) == pytest.approx(6.48e-3, rel=1e-3)
@@ -218,23 +221,24 @@ def test_critical_batch_with_the_cache():
     # Llama-3-8B at 16 tokens on the H100: per sequence (2 * 7.505e9 + 32 * 16 * 16384) / 989e12 - 16 * 131072 / 3.35e12 s.
     per_sequence = (2 * MULTIPLIED_8B + 32 * 16 * 16_384) / 989e12 - 16 * CACHE_8B / 3.35e12
     expected = 2 * MULTIPLIED_8B / 3.35e12 / per_sequence
-    assert evaluate(ai.context_critical_batch, LLAMA_3_8B, H100, context=16) == close(expected) == pytest.approx(307.7, rel=1e-3)
+    assert Case(LLAMA_3_8B, H100,
+                context=16)(ai.context_critical_batch) == close(expected) == pytest.approx(307.7, rel=1e-3)
 
 
 def test_with_long_contexts_decode_never_turns():
     # 4096 cached tokens are 0.537 GB, 160 us to read; computing the token takes 17 us.
-    assert evaluate(ai.context_critical_batch, LLAMA_3_8B, H100, context=4096) == math.inf
+    assert Case(LLAMA_3_8B, H100, context=4096)(ai.context_critical_batch) == math.inf
     cards = catalogue.gpus()
-    assert np.isinf(evaluate(ai.context_critical_batch, LLAMA_3_8B, cards, context=8192)["H100 SXM 80GB"])
+    assert np.isinf(Case(LLAMA_3_8B, cards, context=8192)(ai.context_critical_batch)["H100 SXM 80GB"])
 
 
 @given(st.integers(1, 300))
 def test_both_clocks_agree_at_the_critical_batch(context):
-    turn = evaluate(ai.context_critical_batch, LLAMA_3_8B, H100, context=context)
+    turn = Case(LLAMA_3_8B, H100, context=context)(ai.context_critical_batch)
     for batch, longer in ((math.floor(turn * 0.99), "reading"), (math.ceil(turn * 1.01), "computing")):
         if math.isfinite(turn):
-            flops = evaluate(ai.decode_flops, LLAMA_3_8B, batch=batch, context=context)
-            moved = evaluate(ai.decode_bytes, LLAMA_3_8B, batch=batch, context=context)
+            flops = Case(LLAMA_3_8B, batch=batch, context=context)(ai.decode_flops)
+            moved = Case(LLAMA_3_8B, batch=batch, context=context)(ai.decode_bytes)
             assert longer == ("computing" if flops / H100.peak_flops > moved / H100.bandwidth else "reading")
 
 
@@ -248,7 +252,8 @@ def test_narrow_weights_speed_up_decode_and_not_prefill():
     cache = 4096 * CACHE_8B
     gain = rate(LLAMA_3_8B, H100, 1, 4096, weight_element_bytes=0.5) / rate(LLAMA_3_8B, H100, 1, 4096)
     assert gain == close((2 * MULTIPLIED_8B + cache) / (0.5 * MULTIPLIED_8B + cache))
-    wide, narrow = (evaluate(ai.prefill_seconds, LLAMA_3_8B, H100, batch=1, prompt=2048, weight_element_bytes=width) for width in (2, 0.5))
+    wide, narrow = (Case(LLAMA_3_8B, H100, batch=1, prompt=2048,
+                         weight_element_bytes=width)(ai.prefill_seconds) for width in (2, 0.5))
     assert wide == narrow
 
 
@@ -257,10 +262,10 @@ def test_narrow_weights_speed_up_decode_and_not_prefill():
 def test_windows_end_what_decode_attends_to():
     # Gemma-2-9B: 21 of 42 layers attend to 4,096 tokens at most; a pair is 4 * 16 heads * 256.
     gemma = catalogue.model("Gemma-2-9B")
-    assert evaluate(ai.decode_pairs, gemma, context=10_000) == 21 * 10_000 + 21 * 4096
-    assert evaluate(ai.decode_pairs, gemma, context=1000) == 42 * 1000
+    assert Case(gemma, context=10_000)(ai.decode_pairs) == 21 * 10_000 + 21 * 4096
+    assert Case(gemma, context=1000)(ai.decode_pairs) == 42 * 1000
     weights = 9_241_705_984
-    assert evaluate(ai.sequence_decode_flops, gemma, context=10_000) == 2 * weights + 21 * 14_096 * 4 * 16 * 256
+    assert Case(gemma, context=10_000)(ai.sequence_decode_flops) == 2 * weights + 21 * 14_096 * 4 * 16 * 256
 
 
 def test_windows_leave_a_band_of_a_prompt():
@@ -278,21 +283,21 @@ def test_windows_leave_a_band_of_a_prompt():
 
 def test_kernels_are_counted_by_list():
     # Two norms, rotary positions, cache write, attention, activation, two sums; Gemma has four norms, Qwen3 one for queries and keys.
-    kernels = {name: evaluate(ai.kernels_per_layer, catalogue.model(name)) for name in ("Llama-3-8B", "Gemma-2-9B", "Qwen3-8B")}
+    kernels = {name: Case(catalogue.model(name))(ai.kernels_per_layer) for name in ("Llama-3-8B", "Gemma-2-9B", "Qwen3-8B")}
     assert kernels == {"Llama-3-8B": 8, "Gemma-2-9B": 10, "Qwen3-8B": 9}
-    assert evaluate(ai.launch_seconds, LLAMA_3_8B, kernel_seconds=2e-6) == close(32 * 8 * 2e-6)
-    assert evaluate(ai.launch_seconds, LLAMA_3_8B) == 0
+    assert Case(LLAMA_3_8B, kernel_seconds=2e-6)(ai.launch_seconds) == close(32 * 8 * 2e-6)
+    assert Case(LLAMA_3_8B)(ai.launch_seconds) == 0
 
 
 def test_achieved_is_slower_by_its_three_shares():
     # 15.01 GB + 0.537 GB at 0.92 of 3.35e12, and 32 * 8 kernels of 2 us.
     achieved = catalogue.efficiency("achieved")
-    seconds = evaluate(ai.decode_seconds, LLAMA_3_8B, H100, achieved, batch=1, context=4096)
+    seconds = Case(LLAMA_3_8B, H100, achieved, batch=1, context=4096)(ai.decode_seconds)
     assert seconds == close((2 * MULTIPLIED_8B + 4096 * CACHE_8B) / (0.92 * 3.35e12) + 256 * 2e-6)
-    assert evaluate(ai.decode_seconds, LLAMA_3_8B, H100, catalogue.efficiency("bound"), batch=1, context=4096) == step(
+    assert Case(LLAMA_3_8B, H100, catalogue.efficiency("bound"), batch=1, context=4096)(ai.decode_seconds) == step(
         LLAMA_3_8B, H100, 1, 4096)
-    first = evaluate(ai.prefill_seconds, LLAMA_3_8B, H100, achieved, batch=1, prompt=2048)
-    assert first == close(evaluate(ai.prefill_flops, LLAMA_3_8B, batch=1, prompt=2048) / (0.78 * 989e12) + 256 * 2e-6)
+    first = Case(LLAMA_3_8B, H100, achieved, batch=1, prompt=2048)(ai.prefill_seconds)
+    assert first == close(Case(LLAMA_3_8B, batch=1, prompt=2048)(ai.prefill_flops) / (0.78 * 989e12) + 256 * 2e-6)
 
 
 # Operators
@@ -311,12 +316,12 @@ def of(rows, operator):
 
 def test_an_operator_by_hand():
     # 16 tokens through 32 gated MLPs of 3 * 4096 * 14336; per token and layer h in, 2f out, 2f in, f out, f in, h out.
-    mlp = of(decode_operators(LLAMA_3_8B, 16, 4096), "MLP")
+    mlp = of(decode_operators(Case(LLAMA_3_8B, batch=16, context=4096)), "MLP")
     params = 32 * 3 * 4096 * 14_336
     assert mlp["operator_flops"] == 2 * 16 * params
     assert mlp["operator_bytes"] == 2 * params + 16 * 2 * 32 * (2 * 4096 + 6 * 14_336)
     # Attention: 16 * 4096 cached tokens; per token and layer rotary positions read and write 32 + 8 heads, queries in, outputs out.
-    scores = of(decode_operators(LLAMA_3_8B, 16, 4096), "scores and values")
+    scores = of(decode_operators(Case(LLAMA_3_8B, batch=16, context=4096)), "scores and values")
     assert scores["operator_flops"] == 16 * 4096 * 32 * 16_384
     assert scores["operator_bytes"] == 16 * 4096 * CACHE_8B + 16 * 2 * 32 * 128 * (2 * 40 + 2 * 32)
     assert ai.operator_seconds(6, 8, 3, 2, 4) == 3
@@ -326,12 +331,12 @@ def test_an_operator_by_hand():
 
 def test_experts_touched_by_hand():
     # Mixtral, two tokens: 8 * (1 - (6/8)^2) = 3.5 of 8 experts in a layer; each token multiplies 2.
-    experts = of(decode_operators(MIXTRAL, 2, 16), "routed experts")
+    experts = of(decode_operators(Case(MIXTRAL, batch=2, context=16)), "routed experts")
     assert experts["touched_params"] == close(32 * 3.5 * 176_160_768)
     assert experts["operator_flops"] == 2 * 2 * 32 * 2 * 176_160_768
     # DeepSeek-V3: 8, 57, 222 and 256 of 256 at 1, 8, 64 and 256 tokens.
     layer = 58 * 3 * 7168 * 2048
-    touched = [of(decode_operators(DEEPSEEK, tokens, 16), "routed experts")["touched_params"] / layer for tokens in (1, 8, 64, 256)]
+    touched = [of(decode_operators(Case(DEEPSEEK, batch=tokens, context=16)), "routed experts")["touched_params"] / layer for tokens in (1, 8, 64, 256)]
     assert [round(count) for count in touched] == [8, 57, 222, 256]
 
 
@@ -340,38 +345,40 @@ def test_operators_sum_to_the_laws(name):
     model = catalogue.model(name)
     for batch, length in LOADS:
         stored = dict(weight_element_bytes=1, cache_element_bytes=0.5)
-        rows = decode_operators(model, batch, length, activation_element_bytes=4, **stored)
-        assert total(rows, "operator_flops") == close(evaluate(ai.decode_flops, model, batch=batch, context=length))
+        rows = decode_operators(Case(model, batch=batch, context=length, activation_element_bytes=4, **stored))
+        assert total(rows, "operator_flops") == close(Case(model, batch=batch, context=length)(ai.decode_flops))
         # Bytes: those of the law, and the activations it leaves out.
         beside = total(rows, "activation_bytes")
-        assert total(rows, "operator_bytes") == close(evaluate(ai.decode_bytes, model, batch=batch, context=length, **stored) + beside)
+        read = Case(model, batch=batch, context=length, **stored)(ai.decode_bytes)
+        assert total(rows, "operator_bytes") == close(read + beside)
         for causal in (0, 1):
-            rows = prefill_operators(model, batch, length, causal)
-            assert total(rows, "operator_flops") == close(evaluate(ai.prefill_flops, model, batch=batch, prompt=length, causal=causal))
+            rows = prefill_operators(Case(model, batch=batch, prompt=length, causal=causal))
+            flops = Case(model, batch=batch, prompt=length, causal=causal)(ai.prefill_flops)
+            assert total(rows, "operator_flops") == close(flops)
         # A prefill reads its weights, those it looks up and experts it does not touch aside, and writes the cache.
-        read = evaluate(ai.decode_bytes, model, batch=batch * length, kv_bytes=0) + batch * evaluate(sequence_kv_bytes, model, context=length)
-        assert total(rows, "operator_bytes") - total(rows, "activation_bytes") == close(read)
+        read, written = Case(model, batch=batch * length, kv_bytes=0)(ai.decode_bytes), Case(model, context=length)(sequence_kv_bytes)
+        assert total(rows, "operator_bytes") - total(rows, "activation_bytes") == close(read + batch * written)
 
 
 @pytest.mark.parametrize("name", ["Llama-3-8B", "Gemma-2-9B", "Qwen3-8B", "GPT-3-175B"])
 def test_operators_have_the_kernels_of_the_list(name):
     # Four products a layer (queries with keys and values, output, up with gate, down); then the embedding, final norm and head.
     model = catalogue.model(name)
-    expected = model.layers * (evaluate(ai.kernels_per_layer, model) + 4) + 3
-    assert total(decode_operators(model, 1, 16), "kernels") == total(prefill_operators(model, 1, 16), "kernels") == expected
+    expected = model.layers * (Case(model)(ai.kernels_per_layer) + 4) + 3
+    assert total(decode_operators(Case(model, batch=1, context=16)), "kernels") == total(prefill_operators(Case(model, batch=1, prompt=16)), "kernels") == expected
 
 
 @given(batches, st.integers(1, 32_768), st.sampled_from(["Llama-3-8B", "Mixtral-8x7B", "DeepSeek-V3", "Gemma-2-9B"]))
 def test_one_operator_after_another_is_no_faster_than_all_at_once(batch, context, name):
     model = catalogue.model(name)
-    rows = decode_operators(model, batch, context)
+    rows = decode_operators(Case(model, batch=batch, context=context))
     apart = sum(ai.operator_seconds(row["operator_flops"], row["operator_bytes"], row["kernels"], **ON_H100) for row in rows)
     assert apart >= step(model, H100, batch, context) * (1 - 1e-12)
 
 
 def test_where_an_operator_turns():
     # MLP of Llama-3-8B: n = N e F / (2 N B - v e F), both clocks agree there; the H100's ridge is 295.
-    mlp = of(decode_operators(LLAMA_3_8B, 1, 16), "MLP")
+    mlp = of(decode_operators(Case(LLAMA_3_8B, batch=1, context=16)), "MLP")
     params, values = 32 * 3 * 4096 * 14_336, 32 * (2 * 4096 + 6 * 14_336)
     turn = ai.critical_tokens(params, params, values, **ON_H100)
     assert turn == close(params * 2 * 989e12 / (2 * params * 3.35e12 - values * 2 * 989e12)) == pytest.approx(350, rel=0.01)
@@ -383,10 +390,10 @@ def test_where_an_operator_turns():
 def test_where_attention_turns_in_a_prefill():
     # Llama-3-8B: p = 295.2 * (131072 + 2 v) / (32 * 16384 / 2), with v = 32 * 128 * (2 * 40 + 2 * 32).
     values = 32 * 128 * 144
-    turn = evaluate(ai.critical_prompt, LLAMA_3_8B, H100, moved_values=values)
+    turn = Case(LLAMA_3_8B, H100, moved_values=values)(ai.critical_prompt)
     assert turn == close(989 / 3.35 * (131_072 + 2 * values) / (32 * 8192)) == pytest.approx(1476, rel=0.001)
     for prompt, longer in ((1475, "traffic"), (1478, "compute")):
-        scores = of(prefill_operators(LLAMA_3_8B, 1, prompt), "scores and values")
+        scores = of(prefill_operators(Case(LLAMA_3_8B, batch=1, prompt=prompt)), "scores and values")
         assert longer == ("compute" if scores["operator_flops"] / 989e12 > scores["operator_bytes"] / 3.35e12 else "traffic")
 
 
@@ -402,19 +409,19 @@ def test_nothing_better_slows_a_step_or_a_prefill(name, card, batch, length, fac
     model, card = catalogue.model(name), catalogue.gpu(card)
     for law, load in ((ai.decode_seconds, dict(context=length)), (ai.prefill_seconds, dict(prompt=length))):
         given = dict(peak_flops=card.peak_flops, bandwidth=card.bandwidth, batch=batch, weight_element_bytes=width, kernel_seconds=1e-6) | load
-        seconds = evaluate(law, model, **given)
+        seconds = Case(model, **given)(law)
         for better in (dict(peak_flops=factor * card.peak_flops), dict(bandwidth=factor * card.bandwidth), dict(weight_element_bytes=width / factor),
                        dict(kernel_seconds=1e-6 / factor)):
-            assert evaluate(law, model, **given | better) <= seconds
+            assert Case(model, **given | better)(law) <= seconds
 
 
 @given(named, gpus, batches, st.integers(1, 32_768), shares, shares, st.floats(0, 1e-4))
 def test_a_step_is_as_long_as_each_part_and_never_beats_the_roofline(name, card, batch, context, compute, memory, kernel):
     model, card = catalogue.model(name), catalogue.gpu(card)
     load = dict(batch=batch, context=context)
-    flops, moved = evaluate(ai.decode_flops, model, **load), evaluate(ai.decode_bytes, model, **load)
+    flops, moved = Case(model, **load)(ai.decode_flops), Case(model, **load)(ai.decode_bytes)
     seconds = step(model, card, **load, compute_efficiency=compute, bandwidth_efficiency=memory, kernel_seconds=kernel)
-    kernels = evaluate(ai.launch_seconds, model, kernel_seconds=kernel)
+    kernels = Case(model, kernel_seconds=kernel)(ai.launch_seconds)
     assert seconds >= max(flops / (compute * card.peak_flops), moved / (memory * card.bandwidth), kernels) * (1 - 1e-12)
     assert flops / seconds <= ai.attainable_flops(flops / moved, card.peak_flops, card.bandwidth) * (1 + 1e-12)
 
@@ -487,9 +494,9 @@ def test_a_published_row_by_hand():
 def test_bad_input_is_refused_by_name(name, value, allowed):
     inputs = {**dict(batch=1, context=16, bandwidth=3.35e12), name: value}
     with pytest.raises(ValueError, match=rf"{name} .* is {value}; allowed: {allowed}"):
-        evaluate(ai.decode_seconds, LLAMA_3_8B, H100, **inputs)
+        Case(LLAMA_3_8B, H100, **inputs)(ai.decode_seconds)
 
 
 def test_a_missing_argument_is_named():
     with pytest.raises(ValueError, match="needs prompt"):
-        evaluate(ai.prefill_seconds, LLAMA_3_8B, H100, batch=1)
+        Case(LLAMA_3_8B, H100, batch=1)(ai.prefill_seconds)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from gpucalc import break_even as be
 from gpucalc import owning as ow
 from gpucalc import renting
-from gpucalc.explanation import evaluate, evaluate_all, uses
+from gpucalc.core.evaluate import Case
 from tests.test_owning import SERVER, close
 
 DEAL = SERVER | dict(usd_per_hour=4.5, rent_decline=0.1, utilization=0.6)
@@ -21,7 +21,7 @@ share = st.floats(0.05, 1)
     (12_000, 40.96 / 8, 0.089), (12_000, 12.29 / 8, 0.297), (25_000, 40.96 / 8, 0.186), (25_000, 12.29 / 8, 0.62)])
 def test_break_even_of_cards_alone_and_of_the_whole_server(usd_per_gpu, usd_per_hour, expected):
     # A100 80GB over 3 years: 12000 / 26280 = 0.4566 and 25000 / 26280 = 0.9513 USD an hour, over the rent.
-    found = evaluate(be.break_even_utilization, server_usd=usd_per_gpu, usd_per_hour=usd_per_hour, **CARDS_ALONE)
+    found = Case(server_usd=usd_per_gpu, usd_per_hour=usd_per_hour, **CARDS_ALONE)(be.break_even_utilization)
     assert found == close(usd_per_gpu / 26_280 / usd_per_hour)
     assert found == pytest.approx(expected, abs=0.001)
 
@@ -51,8 +51,8 @@ def test_break_even_months():
 def test_break_even_rent_counts_that_rents_fall():
     # An owned hour of 3.00 USD; rents that fall cost 1.6133 / 2 of today's over two years: 3.72 USD today.
     assert be.break_even_rent(3, 1.6133, 2) == close(6 / 1.6133)
-    rent = evaluate(be.break_even_rent, **{name: value for name, value in DEAL.items() if name != "usd_per_hour"})
-    assert evaluate(be.owning_npv, **DEAL | {"usd_per_hour": rent}) == pytest.approx(0, abs=1e-6)
+    rent = Case(**{name: value for name, value in DEAL.items() if name != "usd_per_hour"})(be.break_even_rent)
+    assert Case(**DEAL | {"usd_per_hour": rent})(be.owning_npv) == pytest.approx(0, abs=1e-6)
 
 
 def test_npv_at_no_discount_is_the_simple_sum():
@@ -67,7 +67,7 @@ def test_npv_at_no_discount_is_the_simple_sum():
             hours = 730 * 8 * 0.97 * work
             balance += hours * 0.6 * (4.5 - power) - hours * 0.4 * 0.3 * power
     balance += bought * 0.25
-    assert evaluate(be.owning_npv, **deal) == pytest.approx(balance, abs=0.005)
+    assert Case(**deal)(be.owning_npv) == pytest.approx(balance, abs=0.005)
 
 
 def test_npv_with_discount_and_falling_rents_is_the_sum_over_short_steps():
@@ -79,17 +79,17 @@ def test_npv_with_discount_and_falling_rents_is_the_sum_over_short_steps():
         money -= (1500 * 12 * 1.05 + 320_000 * 0.06 + 5000) * 4 / steps
         balance += money * 1.1 ** -(at + 0.25)
     balance += (320_000 + 28_800) * 1.05 * 0.25 * 1.1 ** -4.25
-    assert evaluate(be.owning_npv, **DEAL) == pytest.approx(balance, abs=20)
+    assert Case(**DEAL)(be.owning_npv) == pytest.approx(balance, abs=20)
 
 
 def test_the_break_evens_are_one_statement():
     """At each of them owning is worth nothing; beyond it on the good side, something."""
-    found = evaluate_all([be.break_even_utilization, be.break_even_rent, be.break_even_server_usd], **DEAL)
+    found = Case(**DEAL).terms(be.break_even_utilization, be.break_even_rent, be.break_even_server_usd)
     for name, better in (("utilization", 1.01), ("rent", 1.01), ("server_usd", 0.99)):
         value = found[f"break_even_{name}"]
         name = "usd_per_hour" if name == "rent" else name
-        assert evaluate(be.owning_npv, **DEAL | {name: value}) == pytest.approx(0, abs=1e-4)
-        assert evaluate(be.owning_npv, **DEAL | {name: value * better}) > 0
+        assert Case(**DEAL | {name: value})(be.owning_npv) == pytest.approx(0, abs=1e-4)
+        assert Case(**DEAL | {name: value * better})(be.owning_npv) > 0
 
 
 def test_break_even_server_price():
@@ -109,22 +109,21 @@ def test_at_the_break_even_both_cost_the_same(fixed, work, used):
 @given(st.floats(1e4, 1e6), st.integers(1, 16), st.floats(1, 8), st.floats(0.1, 1))
 def test_without_interest_the_server_is_paid_when_its_years_end(server, gpus, years, used):
     deal = CARDS_ALONE | dict(server_usd=server, gpus_per_server=gpus, years=years, hosting_usd_per_month=500, usd_per_kwh=0.2)
-    rent = evaluate(ow.owned_usd_per_hour, utilization=used, **deal)
-    rows = uses(be.break_even_months, utilization=used, usd_per_hour=rent, **deal)
-    assert evaluate(be.break_even_months, **rows) == pytest.approx(12 * years, rel=1e-6)
+    rent = Case(utilization=used, **deal)(ow.owned_usd_per_hour)
+    assert Case(utilization=used, usd_per_hour=rent, **deal)(be.break_even_months) == pytest.approx(12 * years, rel=1e-6)
 
 
 @given(st.floats(1e5, 1e6), st.floats(1.01, 3), st.floats(1.5, 9), st.floats(1.01, 3))
 def test_break_even_rises_with_the_price_and_falls_with_the_rent(server, dearer, rent, higher):
     def needed(**other):
-        return evaluate(be.break_even_utilization, **{name: value for name, value in DEAL.items() if name != "utilization"}
-                        | {"server_usd": server, "usd_per_hour": rent} | other)
+        return Case(**{name: value for name, value in DEAL.items() if name != "utilization"}
+                    | {"server_usd": server, "usd_per_hour": rent} | other)(be.break_even_utilization)
     assert needed(server_usd=server * dearer) > needed() > needed(usd_per_hour=rent * higher)
 
 
 @given(st.floats(1e5, 1e6), st.floats(1.001, 3), share)
 def test_the_dearer_server_is_never_chosen(server, dearer, used):
-    cheap, dear = (evaluate(be.owning_npv, **DEAL | {"server_usd": price, "utilization": used})
+    cheap, dear = (Case(**DEAL | {"server_usd": price, "utilization": used})(be.owning_npv)
                    for price in (server, server * dearer))
     assert cheap > dear
 
@@ -132,9 +131,9 @@ def test_the_dearer_server_is_never_chosen(server, dearer, used):
 @given(st.floats(0.5, 10), st.floats(1.001, 3))
 def test_the_dearer_rent_is_never_chosen(rent, dearer):
     deals = [DEAL | {"usd_per_hour": price} for price in (rent, rent * dearer)]
-    cheap, dear = (evaluate(renting.level_usd_per_hour, **uses(renting.level_usd_per_hour, **each)) for each in deals)
+    cheap, dear = (Case(**each)(renting.level_usd_per_hour) for each in deals)
     assert cheap < dear
-    assert evaluate(be.owning_npv, **deals[0]) < evaluate(be.owning_npv, **deals[1])
+    assert Case(**deals[0])(be.owning_npv) < Case(**deals[1])(be.owning_npv)
 
 
 @pytest.mark.parametrize("law, arguments, argument", [

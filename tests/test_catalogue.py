@@ -1,11 +1,11 @@
 """The shipped data are valid and consistent."""
 import pytest
 
-from gpucalc import catalogue, price_book, tables
-from gpucalc.explanation import evaluate
-from gpucalc.law import LAWS
-from gpucalc.quantities import QUANTITIES
-from gpucalc.tables import DATA
+from gpucalc.rows import catalogue, price_book, tables
+from gpucalc.core.evaluate import Case
+from gpucalc.core.law import LAWS
+from gpucalc.core.quantities import QUANTITIES
+from gpucalc.rows.tables import DATA
 
 
 # The shipped data
@@ -107,7 +107,7 @@ def test_driver_memory_is_near_the_marketed_one():
 @pytest.mark.parametrize("name", catalogue.models().index)
 def test_published_count_follows_from_the_architecture(name):
     row = catalogue.model(name)
-    counted = evaluate(LAWS["params"], row.drop("params"))
+    counted = Case({name: value for name, value in row.items() if name != "params"})(LAWS["params"])
     assert counted == row["params"] and type(counted) is int
 
 
@@ -134,7 +134,7 @@ def test_architectures_are_consistent():
     ("fp32-adamw", 16), ("mixed-adamw", 16), ("mixed-adamw-fp32-grads", 18), ("sgd-momentum", 12),
     ("bf16-adamw", 8), ("lion", 12), ("adamw-8bit", 8 + 2 * (1 + 4 / 256))])    # 256 values of a byte share 4 bytes, twice
 def test_recipe_bytes_per_parameter(recipe, expected):
-    assert evaluate(LAWS["bytes_per_param"], catalogue.recipe(recipe)) == expected
+    assert Case(catalogue.recipe(recipe))(LAWS["bytes_per_param"]) == expected
 
 
 def test_frozen_bytes_of_adapters():

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from gpucalc import catalogue, config, kv_cache, model_size
-from gpucalc.explanation import evaluate, explain
-from gpucalc.parameters import check_parameters
+from gpucalc.rows import catalogue, config
+from gpucalc import Case, kv_cache, model_size
+from gpucalc.page.parameters import page_case
 
 CONFIGS = Path(__file__).parent / "configs"
 ORIGIN = ["unit", "source", "date", "confidence", "note"]
@@ -54,6 +54,11 @@ def refused(read, *given, **fields):
     return str(error.value)
 
 
+def as_parameter(path):
+    """The case of a notebook whose model is the path."""
+    return page_case({"In": ["model = 'Llama-3-8B'"], "model": path})
+
+
 # What a config gives
 
 def test_each_config_is_tested_and_each_family_has_one():
@@ -65,26 +70,26 @@ def test_each_config_is_tested_and_each_family_has_one():
 def test_published_count(name, published):
     row = catalogue.model(str(path_of(name)))
     assert row["params"] == published and type(row["params"]) is int
-    assert evaluate(model_size.params, row.drop("params")) == published
+    assert Case({column: value for column, value in row.items() if column != "params"})(model_size.params) == published
 
 
 @pytest.mark.parametrize("name", sorted(set(PUBLISHED) & set(catalogue.models().index)))
 def test_same_columns_as_the_row_of_the_catalogue(name):
     row, known = catalogue.model(path_of(name)), catalogue.model(name)
-    assert list(row.index) == list(known.index) and row.dtype == known.dtype
+    assert list(row) == list(known) and (type(row), row.kind) == (type(known), known.kind)
     if name == "DeepSeek-V3":
         assert (row["max_context"], known["max_context"]) == (163840, 131072)  # the paper's, lower than the table of positions
         row["max_context"] = known["max_context"]
-    row, known = row.drop(ORIGIN), known.drop(ORIGIN)
-    assert row.to_dict() == known.to_dict()
-    assert [type(value) for value in row] == [type(value) for value in known]
+    row, known = ({column: value for column, value in each.items() if column not in ORIGIN} for each in (row, known))
+    assert row == known
+    assert [type(value) for value in row.values()] == [type(value) for value in known.values()]
 
 
 def test_name_and_origin(changed):
     assert catalogue.model(path_of("OPT-13B")).name == "facebook/opt-13b"
     row = catalogue.model(path_of("Llama-3-8B"))
     assert row.name == "Llama-3-8B"
-    assert row[ORIGIN].to_list() == ["count, tokens", "Hugging Face config configs/Llama-3-8B.json", "", "seen", ""]
+    assert [row[column] for column in ORIGIN] == ["count, tokens", "Hugging Face config configs/Llama-3-8B.json", "", "seen", ""]
     assert catalogue.model(path_of("DeepSeek-V3"))["note"] == "without the multi-token-prediction module"
     assert changed("Llama-3-8B", _name_or_path=" ").name == "config"
 
@@ -92,31 +97,30 @@ def test_name_and_origin(changed):
 @pytest.mark.parametrize("name, expected", [
     ("Llama-2-7B", 524_288), ("Llama-3-8B", 131_072), ("GPT-3-175B", 4_718_592), ("OPT-13B", 819_200), ("DeepSeek-V3", 70_272)])
 def test_cache_of_one_token(name, expected):
-    assert evaluate(kv_cache.kv_bytes_per_token, catalogue.model(path_of(name))) == expected
+    assert Case(catalogue.model(path_of(name)))(kv_cache.kv_bytes_per_token) == expected
 
 
 def test_a_row_explains_and_is_a_parameter():
     path = str(path_of("Qwen3-8B"))
-    check_parameters({"model": path}, "model")
-    shown = explain(kv_cache.kv_bytes, catalogue.model(path), context=8192, batch=32)
-    assert r"Qwen3\-8B\; Hugging Face config configs\/Qwen3\-8B\.json" in shown._repr_markdown_()
+    shown = as_parameter(path).but(context=8192, batch=32).explain(kv_cache.kv_bytes)
+    assert "| Qwen3-8B; Hugging Face config configs/Qwen3-8B.json |" in shown._repr_markdown_()
 
 
 def test_active_parameters_of_experts():
-    assert evaluate(model_size.active_params, catalogue.model(path_of("Mixtral-8x7B"))) == 12_879_925_248
+    assert Case(catalogue.model(path_of("Mixtral-8x7B")))(model_size.active_params) == 12_879_925_248
     # DeepSeek-V2 (arXiv 2405.04434): 21 billion of 236 are activated.
-    assert evaluate(model_size.active_params, catalogue.model(path_of("DeepSeek-V2"))) == pytest.approx(21e9, rel=0.02)
+    assert Case(catalogue.model(path_of("DeepSeek-V2")))(model_size.active_params) == pytest.approx(21e9, rel=0.02)
 
 
 def test_a_query_that_is_not_compressed():
     by_hand = 2048 * 16 * (128 + 64) + 2048 * (512 + 64) + 512 + 512 * 16 * (128 + 128) + 16 * 128 * 2048
-    assert evaluate(model_size.attention_params, catalogue.model(path_of("DeepSeek-V2-Lite"))) == by_hand
+    assert Case(catalogue.model(path_of("DeepSeek-V2-Lite")))(model_size.attention_params) == by_hand
 
 
 def test_bias_of_the_output_head():
     row = catalogue.model(path_of("Phi-2"))
     assert row["head_bias"] == 1
-    assert evaluate(model_size.embedding_params, row) == 2 * 51200 * 2560 + 51200
+    assert Case(row)(model_size.embedding_params) == 2 * 51200 * 2560 + 51200
 
 
 # Fields that change the row
@@ -174,7 +178,8 @@ def test_windows(changed, name, fields, expected):
     ("DeepSeek-V3", {"first_k_dense_replace": 0}, {"moe_layers": 61}),
 ])
 def test_a_field_sets_its_columns(changed, name, fields, expected):
-    assert changed(name, **fields)[list(expected)].to_dict() == expected
+    row = changed(name, **fields)
+    assert {column: row[column] for column in expected} == expected
 
 
 # Configs that are refused
@@ -272,6 +277,6 @@ def test_a_file_that_is_no_config_is_refused(tmp_path, content, expected):
 
 def test_a_missing_file_is_named(tmp_path):
     assert refused(catalogue.model, "nowhere/config.json") == "nowhere/config.json: No such file or directory"
-    assert refused(check_parameters, {"model": "nowhere/config.json"}, "model").startswith("parameter model: nowhere/config.json")
+    assert refused(as_parameter, "nowhere/config.json").startswith("parameter model: nowhere/config.json")
     (tmp_path / "folder.json").mkdir()
     assert refused(catalogue.model, tmp_path / "folder.json") == f"{tmp_path}/folder.json: Is a directory"

@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpucalc import break_even as be
-from gpucalc import catalogue, decide, owning, price_book, renting, tables
-from gpucalc.explanation import evaluate
+from gpucalc.rows import catalogue, price_book, tables
+from gpucalc.plan import decide
+from gpucalc import owning, renting
+from gpucalc.core.evaluate import Case
 
 CARD = catalogue.gpu("H100 SXM 80GB")
 FIXED = dict(gpus_per_server=8, network_ports=8, network_tiers=2, usd_per_port=600, cable_usd=900)
@@ -131,7 +133,7 @@ def test_the_model_is_the_laws_one_draw_at_a_time(drawn):
     for place in range(20):
         one = {name: float(column[place]) for name, column in drawn.items()}
         left = (1 - one.pop("depreciation_rate")) ** one["years"]
-        assert values[place] == pytest.approx(evaluate(be.owning_npv, CARD, residual=left, **one, **FIXED), rel=1e-9)
+        assert values[place] == pytest.approx(Case(CARD, residual=left, **one, **FIXED)(be.owning_npv), rel=1e-9)
 
 
 def test_band_and_probability():
@@ -230,7 +232,7 @@ def deal(book, gpu="H100 SXM 80GB", given=None, **wanted):
 def test_a_deal_takes_the_prices_of_its_book(book):
     found = deal(book)
     rents = book[(book["item"] == "rent") & (book["gpu"] == "H100 SXM 80GB") & (book["term"] == "on-demand")
-                 & (book["gpus"] == 8)]
+                 & (book["gpus_per_server"] == 8)]
     servers = book[(book["item"] == "server") & (book["gpu"] == "H100 SXM 80GB")]
     likely = found.ranges["likely"]
     assert likely["usd_per_hour"] == rents["usd_per_hour"].min()
@@ -238,9 +240,9 @@ def test_a_deal_takes_the_prices_of_its_book(book):
     assert likely["hosting_usd_per_month"] == book[book["item"] == "hosting"]["price"].min()
     power = book[book["item"] == "power"]["price"].sort_values(kind="stable")
     assert likely["usd_per_kwh"] == power.iloc[len(power) // 2]
-    assert found.rows["power"].name == f"{book.attrs['file']}, row {power.index[len(power) // 2]}"
-    assert "network" in found.rows["server"]["sku"] and found.fixed["network_usd"] == 0, "sold with its network"
-    apart = deal(book[~book["sku"].str.contains("network")])
+    assert found.rows["power"].name == power.index[len(power) // 2]
+    assert found.rows["server"].includes == "network" and found.fixed["network_usd"] == 0, "sold with its network"
+    apart = deal(book[book["includes"] != "network"])
     assert apart.fixed["usd_per_port"] == book[book["item"] == "switch"]["price"].min()
     assert apart.fixed["network_ports"] == apart.fixed["gpus_per_server"] == 8 and apart.fixed["network_tiers"] == 2
     assert deal(book, given={"network_ports": 4}).fixed["network_ports"] == 4
@@ -276,6 +278,28 @@ def test_a_missing_price_is_refused_with_the_parameter_to_give(book):
         deal(book, given={"server_usd": 1e5})
 
 
+@pytest.mark.parametrize("term, slowdown, given", [
+    ("on-demand", 1, {}), ("spot", 1.25, {}), ("reserved-3y", 1, {"years": 3}),
+    ("on-demand", 1, {"gpus_per_server": 4, "server_usd": 150e3, "years": 2, "usd_per_hour": 3.0})])
+def test_the_case_of_a_deal_is_the_model_with_its_sources(book, term, slowdown, given):
+    if term == "reserved-3y":
+        given = given | {"usd_per_hour": 2.0}
+    found = deal(book, given=given, term=term, interruption_slowdown=slowdown)
+    made = found.case(CARD).explain(be.break_even_utilization)
+    assert made.value == decide.owned(be.break_even_utilization, CARD, **found.ranges["likely"], **found.fixed)
+    source = {each.name: each.source for each in made.inputs}
+    assert source["server_usd"].startswith(found.rows["server"].name)
+    assert source["usd_per_hour"].startswith(found.rows["rent"].name)
+    assert source["usd_per_hour"].endswith("times its slowdown") == (slowdown > 1)
+    assert source["pue"] == "data/assumptions.csv or parameter"
+
+
+def test_power_is_the_middle_price_and_all_else_the_cheapest(book):
+    prices, middle = book[book["item"] == "power"]["price"], deal(book).rows["power"].price
+    assert (prices < middle).sum() <= len(prices) / 2 and (prices > middle).sum() <= len(prices) / 2
+    assert deal(book).rows["hosting"].price == book[book["item"] == "hosting"]["price"].min()
+
+
 def test_a_reservation_is_paid_used_or_not(book):
     found = deal(book, given=dict(usd_per_hour=2.0, utilization=0.5, years=3), term="reserved-3y")
     values = found.ranges["likely"].to_dict() | found.fixed
@@ -294,3 +318,40 @@ def test_a_reservation_that_ends_before_the_server_is_renewed_as_rents_fall(book
 def test_spot_is_charged_with_its_slowdown(book):
     found = deal(book, given=dict(usd_per_hour=2.0), term="spot", interruption_slowdown=1.25)
     assert found.ranges.loc["usd_per_hour", "likely"] == 2.5
+
+
+def ladder_case():
+    return decide.owning_case(CARD, LIKELY, FIXED)
+
+
+def test_the_ladder_starts_from_the_cards_and_ends_at_all_of_the_case():
+    case = ladder_case()
+    found = decide.ladder(case, 240_000)
+    assert list(found["counted"]) == ["the cards alone", *decide.STEPS]
+    first, last = found.iloc[0], found.iloc[-1]
+    assert first.owned == pytest.approx(240_000 / (8 * 8760 * LIKELY["years"]) / LIKELY["utilization"])
+    assert last.owned == case(owning.owned_usd_per_hour) and last.needed == case(be.break_even_utilization)
+    assert sorted(name for added in decide.STEPS.values() for name in added) == sorted(decide.NOTHING | {"server_usd": 0})
+
+
+def test_the_ladder_leaves_out_cards_without_a_price_and_a_network_that_is_not_bought():
+    case = ladder_case().but(network_usd=0)
+    found = decide.ladder(case, network=False)
+    assert list(found["counted"]) == [name for name in decide.STEPS if name != "network"]
+    assert found.iloc[-1].owned == case(owning.owned_usd_per_hour)
+
+
+def test_cards_cost_the_cheapest_new_one_each():
+    book = price_book.prices()
+    assert decide.cards_usd(book, "H100 SXM 80GB", 8) == 8 * 30_000
+    assert decide.cards_usd(book, "T4 16GB", 8) is None
+
+
+def test_the_map_of_a_deal_takes_another_rent():
+    deal = decide.deal(price_book.prices(), CARD.name, ASSUMED, {})
+    some = decide.draws(deal.ranges, 600)
+    here, dear = decide.decision_map(deal, some, CARD), decide.decision_map(deal, some, CARD, rent=12)
+    assert len(here) == len(dear) == 160 and (dear["wins"] >= here["wins"]).all() and dear["wins"].max() == 1
+    cell = here[(here["utilization"] == 0.9) & (here["years"] == 5)].iloc[0]
+    draws = {name: column[:500] for name, column in some.items()} | {"utilization": 0.9, "years": 5}
+    assert cell.wins == decide.probability(deal.case(CARD).but(**draws)(be.owning_npv))

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpucalc import catalogue
+from gpucalc.rows import catalogue
 from gpucalc import interconnect as ic
-from gpucalc.explanation import evaluate
-from gpucalc.measured import compare
+from gpucalc.core.evaluate import Case
+from gpucalc.page.measured import against_bound, compare
 
 NVLINK4, PCIE4 = 450e9, 32e9
 ranks = st.integers(2, 512)
@@ -115,7 +115,7 @@ def test_largest_degree_that_pays(peak, link, limit, degree):
 
 def test_the_limit_of_catalogue_cards():
     def degree(name, **inputs):
-        return int(evaluate(ic.tensor_parallel_limit, catalogue.gpu(name), hidden=8192, **inputs))
+        return int(Case(catalogue.gpu(name), hidden=8192, **inputs)(ic.tensor_parallel_limit))
 
     card = catalogue.gpu("RTX 4090 24GB")
     assert degree("RTX 4090 24GB", peak_flops=card.fp16_accumulate_flops) == 2
@@ -212,9 +212,10 @@ def test_starting_a_collective_is_paid_once_and_only_with_peers():
     # NCCL's table for NVLink: 6.6 us to start, 0.6 us a step: 15.0 us for eight GPUs, 7.8 us for two. PCIe: 20.6 us for eight.
     link = catalogue.link("NVLink 4")
     small = dict(message_bytes=0.001)
-    assert evaluate(ic.all_reduce_seconds, link, ranks=8, **small) == pytest.approx(15.0e-6, rel=1e-6)
-    assert evaluate(ic.all_reduce_seconds, link, ranks=2, **small) == pytest.approx(7.8e-6, rel=1e-6)
-    assert evaluate(ic.all_reduce_seconds, catalogue.link("PCIe 4 x16"), ranks=8, **small) == pytest.approx(20.6e-6, rel=1e-6)
+    assert Case(link, ranks=8, **small)(ic.all_reduce_seconds) == pytest.approx(15.0e-6, rel=1e-6)
+    assert Case(link, ranks=2, **small)(ic.all_reduce_seconds) == pytest.approx(7.8e-6, rel=1e-6)
+    assert Case(catalogue.link("PCIe 4 x16"), ranks=8,
+                **small)(ic.all_reduce_seconds) == pytest.approx(20.6e-6, rel=1e-6)
     for collective in (ic.all_reduce_seconds, ic.all_gather_seconds, ic.reduce_scatter_seconds, ic.all_to_all_seconds,
                        ic.broadcast_seconds, ic.tree_all_reduce_seconds):
         assert collective(1e9, 1, NVLINK4, 1e-6, 1, 6.6e-6) == 0
@@ -345,9 +346,9 @@ def test_times_of_a_step_are_its_bytes_over_the_link():
     from gpucalc import training_time
     layout = {"micro_batch": 1, "sequence": 4096, "tensor_parallel": 4, "context_parallel": 2}
     for name in ("tensor", "context"):
-        time = evaluate(getattr(training_time, f"{name}_seconds"), catalogue.model("Llama-3-70B"), link_bandwidth=1e9,
-                        network_bandwidth=1e9, **layout)
-        assert time * 1e9 == close(evaluate(getattr(ic, f"{name}_bytes"), catalogue.model("Llama-3-70B"), **layout), 1e-9)
+        time = Case(catalogue.model("Llama-3-70B"), link_bandwidth=1e9, network_bandwidth=1e9,
+                    **layout)(getattr(training_time, f"{name}_seconds"))
+        assert time * 1e9 == close(Case(catalogue.model("Llama-3-70B"), **layout)(getattr(ic, f"{name}_bytes")), 1e-9)
 
 
 @given(st.floats(1e-6, 1), st.floats(0, 1), st.floats(0, 1))
@@ -403,13 +404,17 @@ def test_published_figures():
 
 
 def test_nothing_beats_the_bound_but_sums_in_the_switch():
-    found = published(kind="measured", efficiency="bound")
-    speed = (found["value"] / found["predicted"]).where(found["unit"] != "second", found["predicted"] / found["value"])
-    assert set(speed.index[speed > 1]) == IN_THE_SWITCH
+    found = against_bound("interconnect")
+    found.index = found.index.str.removeprefix("interconnect-")
+    assert set(found.index[found["faster"] > 0]) == IN_THE_SWITCH
+    # A rate is faster where it is higher, a time where it is shorter.
+    rate, time = found.loc["h200x8-nvls"], found.loc["h100x2-small"]
+    assert rate["unit"] != "second" and rate["faster"] == close(rate["value"] / rate["bound"] - 1)
+    assert time["unit"] == "second" and time["faster"] == close(time["bound"] / time["value"] - 1)
     # For large messages the switch has a law of its own, and that is a bound again.
     for name in ("h200x8-nvls", "h100x8-nvls", "h800x8-nvls"):
         row = found.loc[name]
         link = catalogue.link("NVLink 4 H800" if "h800" in name else "NVLink 4")
-        allowed = ic.bus_bandwidth(2**33, 8, evaluate(ic.switch_all_reduce_seconds, link, ranks=8, message_bytes=2**33))
+        allowed = ic.bus_bandwidth(2**33, 8, Case(link, ranks=8, message_bytes=2**33)(ic.switch_all_reduce_seconds))
         assert row["value"] < allowed
         assert allowed / link.link_bandwidth == pytest.approx(14 / 9, rel=0.01)

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpucalc import catalogue
+from gpucalc.rows import catalogue
 from gpucalc import kv_cache as kv
-from gpucalc.explanation import evaluate, uses
-from gpucalc.measured import compare
-from gpucalc.quantization import format_element_bytes, stored_bits
+from gpucalc.core.evaluate import Case
+from gpucalc.page.measured import compare
+from gpucalc.laws.quantization import format_element_bytes, stored_bits
 
 H100 = catalogue.gpu("H100 SXM 80GB")
 LLAMA_3_8B, LLAMA_3_70B = catalogue.model("Llama-3-8B"), catalogue.model("Llama-3-70B")
@@ -18,7 +18,7 @@ degrees = st.sampled_from([1, 2, 4, 8, 16, 32, 64])
 
 
 def cache(name, context=1, batch=1, **given):
-    return evaluate(kv.kv_bytes, catalogue.model(name), context=context, batch=batch, **given)
+    return Case(catalogue.model(name), context=context, batch=batch, **given)(kv.kv_bytes)
 
 
 @pytest.mark.parametrize(("name", "layers", "kv_heads", "head_dim", "token"), [
@@ -27,7 +27,7 @@ def cache(name, context=1, batch=1, **given):
 def test_one_token_in_bf16(name, layers, kv_heads, head_dim, token):
     # Keys and values: 2 * layers * KV heads * head size * 2 B.
     assert 2 * layers * kv_heads * head_dim * 2 == token
-    assert evaluate(kv.kv_bytes_per_token, catalogue.model(name)) == token
+    assert Case(catalogue.model(name))(kv.kv_bytes_per_token) == token
 
 
 def test_query_heads_do_not_enter():
@@ -49,13 +49,13 @@ def test_a_latent_is_all_that_latent_attention_keeps():
     # DeepSeek-V3: 61 layers * (512 + 64) elements * 2 B; its 128 heads as in MHA would be 57 times as much.
     assert kv.latent_bytes_per_token(61, 512, 64) == 70_272
     assert kv.latent_bytes_per_token(61, 512, 64, 1) == 35_136
-    assert evaluate(kv.kv_bytes_per_token, catalogue.model("DeepSeek-V3")) == 70_272
+    assert Case(catalogue.model("DeepSeek-V3"))(kv.kv_bytes_per_token) == 70_272
     assert cache("DeepSeek-V3", 4096, 8) == 4096 * 8 * 70_272
     assert kv.kv_bytes_per_token(61, 128, 128) / 70_272 == pytest.approx(56.9, rel=1e-3)
 
 
 def test_a_column_of_models_holds_both_kinds():
-    column = evaluate(kv.kv_bytes_per_token, catalogue.models())
+    column = Case(catalogue.models())(kv.kv_bytes_per_token)
     assert (column["DeepSeek-V3"], column["Llama-3-8B"]) == (70_272, 131_072)
 
 
@@ -76,25 +76,25 @@ def test_without_windows_the_sequence_is_tokens_times_bytes():
 
 
 def test_weights():
-    assert evaluate(kv.weight_bytes, catalogue.model("Llama-2-7B")) == 13_476_831_232
-    assert evaluate(kv.weight_bytes, catalogue.model("Llama-2-7B"), weight_element_bytes=0.5) == 3_369_207_808
+    assert Case(catalogue.model("Llama-2-7B"))(kv.weight_bytes) == 13_476_831_232
+    assert Case(catalogue.model("Llama-2-7B"), weight_element_bytes=0.5)(kv.weight_bytes) == 3_369_207_808
 
 
 def test_sequences_beside_the_weights():
     # Four H100 report 81,559 MiB each; 90 % of them less 2 * 70,553,706,496 B leave 166.8 GB; a sequence of 8192 takes 2.68 GB.
     room = 4 * 81_559 * 2**20 * 0.9 - 2 * 70_553_706_496
-    assert evaluate(kv.cache_room_bytes, LLAMA_3_70B, H100, gpus=4) == pytest.approx(room, rel=1e-12)
-    assert evaluate(kv.cache_room_bytes, LLAMA_3_70B, H100, gpus=4, headroom=0) == 4 * 81_559 * 2**20 - 2 * 70_553_706_496
-    assert evaluate(kv.max_batch, LLAMA_3_70B, H100, gpus=4, context=8192) == int(room / (8192 * 327_680)) == 62
-    assert evaluate(kv.longest_context, LLAMA_3_70B, H100, gpus=4) == int(room / 327_680) == 508_934
-    assert evaluate(kv.longest_context, LLAMA_3_70B, H100, gpus=4, batch=10) == int(room / 3_276_800) == 50_893
+    assert Case(LLAMA_3_70B, H100, replica_gpus=4)(kv.cache_room_bytes) == pytest.approx(room, rel=1e-12)
+    assert Case(LLAMA_3_70B, H100, replica_gpus=4, headroom=0)(kv.cache_room_bytes) == 4 * 81_559 * 2**20 - 2 * 70_553_706_496
+    assert Case(LLAMA_3_70B, H100, replica_gpus=4, context=8192)(kv.max_batch) == int(room / (8192 * 327_680)) == 62
+    assert Case(LLAMA_3_70B, H100, replica_gpus=4)(kv.longest_context) == int(room / 327_680) == 508_934
+    assert Case(LLAMA_3_70B, H100, replica_gpus=4, batch=10)(kv.longest_context) == int(room / 3_276_800) == 50_893
 
 
 def test_weights_that_do_not_fit_leave_no_room():
     # 141 GB of weights on one card of 80 GB: a value, not an error.
-    assert evaluate(kv.cache_room_bytes, LLAMA_3_70B, H100) == 0
-    assert evaluate(kv.max_batch, LLAMA_3_70B, H100, context=8192) == 0
-    assert evaluate(kv.longest_context, LLAMA_3_70B, H100) == 0
+    assert Case(LLAMA_3_70B, H100)(kv.cache_room_bytes) == 0
+    assert Case(LLAMA_3_70B, H100, context=8192)(kv.max_batch) == 0
+    assert Case(LLAMA_3_70B, H100)(kv.longest_context) == 0
 
 
 @given(counts, counts, counts)
@@ -113,9 +113,9 @@ def test_one_more_sequence_does_not_fit(room, sequence):
 
 def test_layers_that_share_a_cache_hold_it_once():
     # Cross-layer attention over pairs: half of Llama-3-8B's 131,072 B. One cache for all 32 layers: 4,096 B.
-    assert evaluate(kv.kv_bytes_per_token, LLAMA_3_8B, layers_per_cache=2) == 65_536
-    assert evaluate(kv.kv_bytes_per_token, LLAMA_3_8B, layers_per_cache=32) == 2 * 8 * 128 * 2
-    assert evaluate(kv.kv_bytes_per_token, DEEPSEEK_V3, layers_per_cache=2) == 35_136
+    assert Case(LLAMA_3_8B, layers_per_cache=2)(kv.kv_bytes_per_token) == 65_536
+    assert Case(LLAMA_3_8B, layers_per_cache=32)(kv.kv_bytes_per_token) == 2 * 8 * 128 * 2
+    assert Case(DEEPSEEK_V3, layers_per_cache=2)(kv.kv_bytes_per_token) == 35_136
     # 20 layers in groups of three need 7 caches: 20 / 7 layers a cache.
     assert kv.kv_bytes_per_token(20, 4, 64, layers_per_cache=20 / 7) == pytest.approx(7 * 2 * 4 * 64 * 2, rel=1e-15)
 
@@ -125,7 +125,7 @@ def test_layers_that_share_a_cache_hold_it_once():
     ("FP8", 4096**2, 4096**2 + 4)])
 def test_cache_formats_count_their_scales(weight_format, block, stored):
     # Bytes of a block of values with its scales: 32 values of 8 bits and an FP16 scale are 34 B.
-    element = evaluate(format_element_bytes, catalogue.weight_format(weight_format))
+    element = Case(catalogue.weight_format(weight_format))(format_element_bytes)
     assert element == pytest.approx(stored / block, rel=1e-12)
     elements = 10 * 2 * 32 * 8 * 128
     assert cache("Llama-3-8B", 10, cache_element_bytes=element) == pytest.approx(elements * stored / block, rel=1e-12)
@@ -134,7 +134,7 @@ def test_cache_formats_count_their_scales(weight_format, block, stored):
 def test_kivi_in_two_bits():
     # KIVI (arXiv 2402.02750): 32 values of 2 bits with an FP16 scale and an FP16 zero point are 96 bits, 3 bits each.
     assert stored_bits(2, 32, 32) == 96 / 32
-    assert evaluate(kv.kv_bytes_per_token, LLAMA_3_8B, cache_element_bytes=format_element_bytes(3)) == 131_072 * 3 / 16
+    assert Case(LLAMA_3_8B, cache_element_bytes=format_element_bytes(3))(kv.kv_bytes_per_token) == 131_072 * 3 / 16
 
 
 def test_a_sequence_takes_whole_blocks():
@@ -142,27 +142,28 @@ def test_a_sequence_takes_whole_blocks():
     assert kv.blocks_per_sequence(1000) == 63
     assert kv.blocks_per_sequence(1008) == 63 and kv.blocks_per_sequence(1009) == 64
     assert kv.blocks_per_sequence(1000, 256) == 4
-    assert evaluate(kv.paged_kv_bytes, LLAMA_3_8B, context=1000) == 1008 * 131_072
-    assert evaluate(kv.paged_kv_bytes, LLAMA_3_8B, context=1000, block_tokens=1) == 1000 * 131_072
+    assert Case(LLAMA_3_8B, context=1000)(kv.paged_kv_bytes) == 1008 * 131_072
+    assert Case(LLAMA_3_8B, context=1000, block_tokens=1)(kv.paged_kv_bytes) == 1000 * 131_072
 
 
 def test_windows_take_whole_blocks_too():
     # Phi-3-mini: a window of 2,047 in all 32 layers is 128 blocks, 2,048 tokens of 2 * 32 * 32 * 96 * 2 B.
-    assert evaluate(kv.paged_kv_bytes, catalogue.model("Phi-3-mini"), context=4096) == 2048 * 393_216
+    assert Case(catalogue.model("Phi-3-mini"), context=4096)(kv.paged_kv_bytes) == 2048 * 393_216
     # Gemma-2-9B at 5,000 tokens: 313 blocks in 21 layers, 256 blocks in 21, 8,192 B a layer and token.
-    assert evaluate(kv.paged_kv_bytes, catalogue.model("Gemma-2-9B"), context=5000) == 8192 * 16 * (21 * 313 + 21 * 256)
+    assert Case(catalogue.model("Gemma-2-9B"), context=5000)(kv.paged_kv_bytes) == 8192 * 16 * (21 * 313 + 21 * 256)
 
 
 def test_a_shared_prefix_is_held_once():
     # 10 sequences of 3,000 tokens, the first 2,000 the same: 2,000 + 10 * 1,000 tokens instead of 30,000.
-    assert evaluate(kv.shared_kv_bytes, LLAMA_3_8B, context=3000, batch=10, prefix=2000) == 12_000 * 131_072
-    assert evaluate(kv.shared_kv_bytes, LLAMA_3_8B, context=3000, batch=10) == 30_000 * 131_072 == cache("Llama-3-8B", 3000, 10)
-    assert evaluate(kv.shared_kv_bytes, LLAMA_3_8B, context=3000, batch=10, prefix=3000) == 3000 * 131_072
+    assert Case(LLAMA_3_8B, context=3000, batch=10, prefix=2000)(kv.shared_kv_bytes) == 12_000 * 131_072
+    assert Case(LLAMA_3_8B, context=3000,
+                batch=10)(kv.shared_kv_bytes) == 30_000 * 131_072 == cache("Llama-3-8B", 3000, 10)
+    assert Case(LLAMA_3_8B, context=3000, batch=10, prefix=3000)(kv.shared_kv_bytes) == 3000 * 131_072
 
 
 def test_windows_forget_a_shared_prefix():
     # Gemma-2-9B, 8,192 tokens of which 2,192 are shared: the 21 windows of 4,096 hold own tokens alone.
-    two = evaluate(kv.shared_kv_bytes, catalogue.model("Gemma-2-9B"), context=8192, batch=2, prefix=2192)
+    two = Case(catalogue.model("Gemma-2-9B"), context=8192, batch=2, prefix=2192)(kv.shared_kv_bytes)
     assert two == 8192 * (21 * (2192 + 2 * 6000) + 21 * 2 * 4096)
 
 
@@ -171,14 +172,14 @@ def test_windows_forget_a_shared_prefix():
     (1, 3, 110_592)])
 def test_one_gpu_of_a_layout(tensor_parallel, pipeline_parallel, bytes_per_token):
     # Llama-3-70B: 4,096 B a layer and token on 8 KV heads, 512 B a head; three stages of 80 layers hold 27 at most.
-    assert evaluate(kv.gpu_kv_bytes_per_token, LLAMA_3_70B, tensor_parallel=tensor_parallel,
-                    pipeline_parallel=pipeline_parallel) == pytest.approx(bytes_per_token, rel=1e-12)
+    assert Case(LLAMA_3_70B, tensor_parallel=tensor_parallel,
+                pipeline_parallel=pipeline_parallel)(kv.gpu_kv_bytes_per_token) == pytest.approx(bytes_per_token, rel=1e-12)
 
 
 def test_every_tensor_parallel_gpu_holds_the_latent():
-    assert evaluate(kv.gpu_kv_bytes_per_token, DEEPSEEK_V3, tensor_parallel=8) == 70_272
+    assert Case(DEEPSEEK_V3, tensor_parallel=8)(kv.gpu_kv_bytes_per_token) == 70_272
     # 61 layers over 4 stages: 16 at most.
-    assert evaluate(kv.gpu_kv_bytes_per_token, DEEPSEEK_V3, tensor_parallel=8, pipeline_parallel=4) == pytest.approx(
+    assert Case(DEEPSEEK_V3, tensor_parallel=8, pipeline_parallel=4)(kv.gpu_kv_bytes_per_token) == pytest.approx(
         16 * 576 * 2, rel=1e-12)
 
 
@@ -186,10 +187,10 @@ def test_every_tensor_parallel_gpu_holds_the_latent():
        stages=st.integers(1, 16))
 def test_more_gpus_never_hold_more_each_nor_less_together(kv_heads, layers, latent, tensor, stages):
     row = dict(layers=layers, kv_heads=kv_heads, head_dim=128, kv_lora_rank=latent, rope_head_dim=64)
-    whole = evaluate(kv.kv_bytes_per_token, row)
+    whole = Case(row)(kv.kv_bytes_per_token)
 
     def on_one(tensor, stages):
-        return evaluate(kv.gpu_kv_bytes_per_token, row, tensor_parallel=tensor, pipeline_parallel=stages)
+        return Case(row, tensor_parallel=tensor, pipeline_parallel=stages)(kv.gpu_kv_bytes_per_token)
 
     one = on_one(tensor, stages)
     assert one * tensor * stages >= whole * (1 - 1e-12)
@@ -199,14 +200,14 @@ def test_more_gpus_never_hold_more_each_nor_less_together(kv_heads, layers, late
 def test_longest_context_with_windows():
     # Gemma-2-9B, 8,192 B a layer and token. 1 GB: below the window, 42 layers grow. 10 GB: 21 windows of 4,096, 21 layers grow.
     gemma = catalogue.model("Gemma-2-9B")
-    assert evaluate(kv.longest_context, gemma, cache_room_bytes=10**9) == 10**9 // (8192 * 42) == 2906
-    assert evaluate(kv.longest_context, gemma, cache_room_bytes=10**10) == (10**10 // 8192 - 21 * 4096) // 21 == 54_032
-    assert evaluate(kv.longest_context, gemma, cache_room_bytes=10**10, batch=4) == (10**10 // 4 // 8192 - 21 * 4096) // 21
+    assert Case(gemma, cache_room_bytes=10**9)(kv.longest_context) == 10**9 // (8192 * 42) == 2906
+    assert Case(gemma, cache_room_bytes=10**10)(kv.longest_context) == (10**10 // 8192 - 21 * 4096) // 21 == 54_032
+    assert Case(gemma, cache_room_bytes=10**10, batch=4)(kv.longest_context) == (10**10 // 4 // 8192 - 21 * 4096) // 21
     # Mistral-7B: 4,096 B a layer and token in 32 windows of 4,096 tokens; once they fit there is no end.
     mistral, full = catalogue.model("Mistral-7B"), 4096 * 131_072
-    assert evaluate(kv.longest_context, mistral, cache_room_bytes=full) == float("inf")
-    assert evaluate(kv.longest_context, mistral, cache_room_bytes=full - 1) == 4095
-    assert evaluate(kv.longest_context, mistral, cache_room_bytes=0) == 0
+    assert Case(mistral, cache_room_bytes=full)(kv.longest_context) == float("inf")
+    assert Case(mistral, cache_room_bytes=full - 1)(kv.longest_context) == 4095
+    assert Case(mistral, cache_room_bytes=0)(kv.longest_context) == 0
 
 
 @given(room=st.integers(0, 10**12), batch=st.integers(1, 300), window_layers=st.integers(0, 31), window=st.integers(0, 50_000))
@@ -231,20 +232,20 @@ def test_cache_grows_with_the_batch_and_at_most_with_the_context(context, batch,
 
 @given(context=counts, block=st.sampled_from([1, 8, 16, 64, 256]))
 def test_paging_wastes_less_than_a_block(context, block):
-    waste = evaluate(kv.paged_kv_bytes, LLAMA_3_8B, context=context, block_tokens=block) - context * 131_072
+    waste = Case(LLAMA_3_8B, context=context, block_tokens=block)(kv.paged_kv_bytes) - context * 131_072
     assert 0 <= waste < block * 131_072
 
 
 def test_columns_equal_numbers_exactly():
     models, given = catalogue.models(), dict(context=5000, batch=7, cache_element_bytes=34 / 32)
     layout = dict(tensor_parallel=4, pipeline_parallel=3, cache_element_bytes=18 / 32)
-    column, on_one = evaluate(kv.kv_bytes, models, **given), evaluate(kv.gpu_kv_bytes_per_token, models, **layout)
+    column, on_one = Case(models, **given)(kv.kv_bytes), Case(models, **layout)(kv.gpu_kv_bytes_per_token)
     for name in models.index:
         assert column[name] == cache(name, **given)
-        assert on_one[name] == evaluate(kv.gpu_kv_bytes_per_token, catalogue.model(name), **layout)
+        assert on_one[name] == Case(catalogue.model(name), **layout)(kv.gpu_kv_bytes_per_token)
     gemma, contexts = catalogue.model("Gemma-2-9B"), [1, 15, 16, 17, 4096, 5000]
-    many = evaluate(kv.paged_kv_bytes, gemma, context=np.array(contexts))
-    assert list(many) == [evaluate(kv.paged_kv_bytes, gemma, context=context) for context in contexts]
+    many = Case(gemma, context=np.array(contexts))(kv.paged_kv_bytes)
+    assert list(many) == [Case(gemma, context=context)(kv.paged_kv_bytes) for context in contexts]
 
 
 ENGINE = dict(batched_tokens=8192, max_sequences=256, framework_bytes=10**9)
@@ -255,8 +256,8 @@ def test_peak_of_the_trial_run():
     assert kv.forward_bytes(8192, 4096, 14_336, gated_mlp=1) == 16_384 * 55_296 == 905_969_664
     assert kv.forward_bytes(8192, 4096, 14_336, gated_mlp=1, tensor_parallel=2) == 16_384 * (12_288 + 21_504)
     # OPT-13B has no gate. In Mixtral-8x7B a token passes two experts of 14,336.
-    assert evaluate(kv.forward_bytes, catalogue.model("OPT-13B"), batched_tokens=10) == 20 * (3 * 5120 + 2 * 20_480)
-    assert evaluate(kv.forward_bytes, catalogue.model("Mixtral-8x7B"), batched_tokens=10) == 20 * (3 * 4096 + 3 * 28_672)
+    assert Case(catalogue.model("OPT-13B"), batched_tokens=10)(kv.forward_bytes) == 20 * (3 * 5120 + 2 * 20_480)
+    assert Case(catalogue.model("Mixtral-8x7B"), batched_tokens=10)(kv.forward_bytes) == 20 * (3 * 4096 + 3 * 28_672)
     # 256 sequences * 128,256 words * (2 + 4 * 4 + 8) B.
     assert kv.sampling_bytes(256, 128_256) == 256 * 128_256 * 26 == 853_671_936
     assert kv.profile_bytes(905_969_664, 853_671_936) == kv.profile_bytes(853_671_936, 905_969_664) == 905_969_664
@@ -265,33 +266,33 @@ def test_peak_of_the_trial_run():
 def test_the_account_of_an_engine():
     # Llama-3-8B on one H100 of 81,559 MiB: 90 % less 16.06 GB of weights, 0.906 GB of activations and 1 GB.
     room = 81_559 * 2**20 * 0.9 - 2 * 8_030_261_248 - 905_969_664 - 10**9
-    assert evaluate(kv.gpu_weight_bytes, LLAMA_3_8B) == 16_060_522_496
-    assert evaluate(kv.engine_room_bytes, LLAMA_3_8B, H100, **ENGINE) == pytest.approx(room, rel=1e-12)
+    assert Case(LLAMA_3_8B)(kv.gpu_weight_bytes) == 16_060_522_496
+    assert Case(LLAMA_3_8B, H100, **ENGINE)(kv.engine_room_bytes) == pytest.approx(room, rel=1e-12)
     blocks = int(room / (16 * 131_072))
-    assert evaluate(kv.cache_blocks, LLAMA_3_8B, H100, **ENGINE) == blocks == 28_134
-    assert evaluate(kv.cache_tokens, LLAMA_3_8B, H100, **ENGINE) == 16 * blocks == 450_144
-    assert evaluate(kv.concurrency, LLAMA_3_8B, H100, context=8192, **ENGINE) == blocks / 512
-    assert evaluate(kv.concurrency, LLAMA_3_8B, H100, context=8193, **ENGINE) == blocks / 513
+    assert Case(LLAMA_3_8B, H100, **ENGINE)(kv.cache_blocks) == blocks == 28_134
+    assert Case(LLAMA_3_8B, H100, **ENGINE)(kv.cache_tokens) == 16 * blocks == 450_144
+    assert Case(LLAMA_3_8B, H100, context=8192, **ENGINE)(kv.concurrency) == blocks / 512
+    assert Case(LLAMA_3_8B, H100, context=8193, **ENGINE)(kv.concurrency) == blocks / 513
 
 
 def test_the_account_on_four_gpus():
     # Llama-3-70B: on each of four, a quarter of everything but the norms: 161 vectors of 8,192, and a quarter of the cache.
     norms = 161 * 8192
     weights = 2 * ((70_553_706_496 - norms) / 4 + norms)
-    assert evaluate(kv.gpu_weight_bytes, LLAMA_3_70B, tensor_parallel=4) == weights
+    assert Case(LLAMA_3_70B, tensor_parallel=4)(kv.gpu_weight_bytes) == weights
     room = 81_559 * 2**20 * 0.9 - weights - max(16_384 * (3 * 8192 + 3 * 28_672 / 4), 853_671_936) - 10**9
-    blocks = evaluate(kv.cache_blocks, LLAMA_3_70B, H100, tensor_parallel=4, **ENGINE)
+    blocks = Case(LLAMA_3_70B, H100, tensor_parallel=4, **ENGINE)(kv.cache_blocks)
     assert blocks == int(room / (16 * 81_920))
 
 
 def test_an_engine_without_room_has_no_blocks():
-    assert evaluate(kv.engine_room_bytes, LLAMA_3_70B, H100, **ENGINE) == 0
-    assert evaluate(kv.concurrency, LLAMA_3_70B, H100, context=8192, **ENGINE) == 0
+    assert Case(LLAMA_3_70B, H100, **ENGINE)(kv.engine_room_bytes) == 0
+    assert Case(LLAMA_3_70B, H100, context=8192, **ENGINE)(kv.concurrency) == 0
 
 
 def test_what_an_engine_needs_is_not_guessed():
     with pytest.raises(ValueError, match="engine_room_bytes needs framework_bytes"):
-        evaluate(kv.engine_room_bytes, LLAMA_3_8B, H100, batched_tokens=8192, max_sequences=256)
+        Case(LLAMA_3_8B, H100, batched_tokens=8192, max_sequences=256)(kv.engine_room_bytes)
 
 
 def test_published_sizes():
@@ -316,7 +317,7 @@ def test_bad_input_is_refused_by_name(name, value, allowed):
 
 def test_headroom_is_a_share():
     with pytest.raises(ValueError, match=r"headroom .* is 10; allowed: a number from 0 to 1"):
-        evaluate(kv.cache_room_bytes, LLAMA_3_70B, H100, headroom=10)
+        Case(LLAMA_3_70B, H100, headroom=10)(kv.cache_room_bytes)
 
 
 @pytest.mark.parametrize(("law", "name", "value", "allowed"), [
@@ -329,7 +330,7 @@ def test_headroom_is_a_share():
 def test_bad_arguments_of_a_cache(law, name, value, allowed):
     load = dict(context=8192, batch=2, prefix=0, block_tokens=16, tensor_parallel=1, pipeline_parallel=1, layers_per_cache=1)
     with pytest.raises(ValueError, match=rf"{name} .* is {value}; allowed: {allowed}"):
-        evaluate(law, LLAMA_3_8B, **(uses(law, LLAMA_3_8B, **load) | {name: value}))
+        Case(LLAMA_3_8B, **load | {name: value})(law)
 
 
 @pytest.mark.parametrize(("name", "value"), [
@@ -337,4 +338,4 @@ def test_bad_arguments_of_a_cache(law, name, value, allowed):
     ("framework_bytes", -1)])
 def test_bad_arguments_of_an_engine(name, value):
     with pytest.raises(ValueError, match=rf"{name} .* is {value}; allowed: "):
-        evaluate(kv.engine_room_bytes, LLAMA_3_8B, H100, **(ENGINE | {name: value}))
+        Case(LLAMA_3_8B, H100, **(ENGINE | {name: value}))(kv.engine_room_bytes)

@@ -1,6 +1,9 @@
 """Every law in its five readings: number, column, slider, equation, unit. The known answers stand in test_<topic>.py."""
 import csv
+import inspect
 import itertools
+import pkgutil
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -8,17 +11,19 @@ import pint
 import pytest
 import sympy
 
-import gpucalc
-from gpucalc import law as dispatch
-from gpucalc.law import LAWS
-from gpucalc.quantities import DOMAINS, FLAG, FRACTION, LEVEL2, LEVEL3, QUANTITIES, RATE, SHARE, check
-from gpucalc.tables import DATA
+from gpucalc import laws
+from gpucalc.core import arithmetic
+from gpucalc.core.law import LAWS, law as as_law
+from gpucalc.core.figures import UNITS
+from gpucalc.core.quantities import DOMAINS, FLAG, FRACTION, LEVEL2, LEVEL3, QUANTITIES, RATE, SHARE, check
+from gpucalc.rows.tables import DATA
 
 CASES = 4
 CONSTANTS = {"SECONDS_PER_HOUR": "second/hour", "HOURS_PER_DAY": "hour/day", "HOURS_PER_MONTH": "hour/month",
              "HOURS_PER_YEAR": "hour/year", "MONTHS_PER_YEAR": "month/year",
              "YEAR": "year", "WATTS_PER_KILOWATT": "watt/kilowatt", "BYTES_PER_GB": "byte/gigabyte",
              "FP32_BYTES": "byte", "MASK_BYTES": "byte", "BIT_BYTES": "byte"}
+LAW_MODULES = [import_module(f"gpucalc.laws.{each.name}") for each in pkgutil.iter_modules(laws.__path__)]
 every_law = pytest.mark.parametrize("law", LAWS.values(), ids=LAWS.keys())
 
 
@@ -38,10 +43,9 @@ def cases(law):
 
 def units():
     registry = pint.UnitRegistry(None)
-    for line in ("byte = [information]", "second = [time]", "watt = [power]", "USD = [currency]", "FLOP = []", "token = []",
-                 "hour = 3600 * second", "day = 24 * hour", "month = 730 * hour", "year = 8760 * hour",
-                 "kilowatt = 1000 * watt", "gigabyte = 1e9 * byte"):
-        registry.define(line)
+    for unit, row in UNITS.items():
+        if row["definition"]:
+            registry.define(f"{unit} = {row['definition']}")
     return registry
 
 
@@ -76,9 +80,7 @@ def test_unit(law, monkeypatch):
     registry = units()
     arguments = cases(law)[0]
     expected = float(law(**arguments))
-    for module in (gpucalc.training_memory, gpucalc.kv_cache, gpucalc.interconnect, gpucalc.owning, gpucalc.renting,
-                   gpucalc.break_even, gpucalc.training_cost, gpucalc.serving_cost, gpucalc.total_cost, gpucalc.quantization,
-                   gpucalc.training_time, gpucalc.serving):
+    for module in LAW_MODULES:
         for name in set(CONSTANTS) & set(vars(module)):
             monkeypatch.setattr(module, name, registry.Quantity(getattr(module, name), CONSTANTS[name]))
     result = law(**{name: _with_unit(registry, name, value) for name, value in arguments.items()})
@@ -106,13 +108,13 @@ def test_every_quantity_stands_once_with_known_allowed_values():
         check(name, quantity.example)
 
 
-def test_every_quantity_is_used_by_a_law_or_the_catalogue():
-    from gpucalc import catalogue
-    columns = {name for frame in (catalogue.gpus(), catalogue.models(), catalogue.links(), catalogue.recipes(),
-                                                   catalogue.formats())
-               for name in frame.columns}
-    used = set(itertools.chain(LAWS, columns, *(law.arguments for law in LAWS.values())))
-    assert set(QUANTITIES) <= used
+def test_every_quantity_is_used_by_a_law_a_table_or_the_layout_search():
+    from gpucalc.plan.layouts import all_layouts
+    from gpucalc.rows import catalogue
+    tables = (catalogue.gpus(), catalogue.models(), catalogue.links(), catalogue.recipes(), catalogue.formats())
+    used = {*LAWS, *inspect.signature(all_layouts).parameters}
+    used |= set(itertools.chain(*tables, *(law.arguments for law in LAWS.values())))
+    assert set(QUANTITIES) - used == set()
 
 
 @pytest.mark.parametrize("value", [0, -3, 2.5, float("nan"), float("inf"), "8", None, True])
@@ -132,7 +134,7 @@ def test_a_bad_value_in_a_column_is_refused():
 
 def test_a_law_outside_the_vocabulary_is_refused():
     with pytest.raises(KeyError, match="weigth_bytes"):
-        dispatch.law(lambda weigth_bytes: weigth_bytes)
+        as_law(lambda weigth_bytes: weigth_bytes)
 
 
 def test_fixed_width_integers_do_not_overflow():
@@ -162,8 +164,8 @@ def test_check_opens_with_where():
 
 
 def test_infeasible_is_a_value():
-    assert dispatch.quotient(3, 0) == dispatch.quotient(3, -1) == float("inf")
-    assert list(dispatch.quotient(3, np.array([2, 0, -1]))) == [1.5, float("inf"), float("inf")]
-    assert list(dispatch.quotient(pd.Series([3, 4]), 0)) == [float("inf")] * 2
-    assert list(dispatch.quotient(pd.Series([3, 4]), 2)) == [1.5, 2]
-    assert dispatch.ceil(float("inf")) == float("inf")
+    assert arithmetic.quotient(3, 0) == arithmetic.quotient(3, -1) == float("inf")
+    assert list(arithmetic.quotient(3, np.array([2, 0, -1]))) == [1.5, float("inf"), float("inf")]
+    assert list(arithmetic.quotient(pd.Series([3, 4]), 0)) == [float("inf")] * 2
+    assert list(arithmetic.quotient(pd.Series([3, 4]), 2)) == [1.5, 2]
+    assert arithmetic.ceil(float("inf")) == float("inf")

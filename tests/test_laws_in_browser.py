@@ -5,8 +5,8 @@ import altair
 import pytest
 import vl_convert
 
-from gpucalc.charts import expression
-from gpucalc.law import LAWS
+from gpucalc.page.charts import expression
+from gpucalc.core.law import LAWS
 from tests.test_laws import cases
 
 EVALUATE = """async ([name, rule, rows]) => {

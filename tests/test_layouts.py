@@ -1,21 +1,25 @@
 """The search against the scalar laws, row by row; what must hold for any search; layouts that were published; bad input."""
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from gpucalc import catalogue
-from gpucalc.explanation import evaluate_all
-from gpucalc.layouts import (AXES, LAYOUT, all_layouts, best_layouts, layout_name, layout_terms, pareto_front, readable,
-                             step_parts)
-from gpucalc.sharding import check_layout
-from gpucalc.training_memory import training_bytes
-from gpucalc.training_time import reached_mfu, step_seconds
+from gpucalc.rows import catalogue
+from gpucalc.core.evaluate import Case
+from gpucalc.plan.account import fullest
+from gpucalc.plan.layouts import (AXES, LAYOUT, all_layouts, best_layouts, best_of, fastest_by_gpus, in_layout,
+                                  layout_case, layout_name, pareto_front, published_layout, readable, reasons, runs_of,
+                                  same_step, same_steps, step_parts)
+from gpucalc.laws.sharding import check_layout
+from gpucalc.laws.training_memory import training_bytes
+from gpucalc.laws.training_time import layout_gpus, layout_mfu, step_seconds, step_tokens
 
-LLAMA = dict(model="Llama-3.1-405B", gpu="H100 SXM 80GB", gpus=16384, batch=2048, sequence=8192, network="RoCE 400G")
-DEEPSEEK = dict(model="DeepSeek-V3", gpu="H800 SXM 80GB", gpus=[1536, 2048], batch=3072, sequence=4096)
-MIXTRAL = dict(model="Mixtral-8x7B", gpu="A100 SXM 80GB", gpus=[8, 24], batch=72, sequence=32768, recipe="mixed-adamw",
+LLAMA = dict(model="Llama-3.1-405B", gpu="H100 SXM 80GB", gpus=16384, global_batch=2048, sequence=8192, network="RoCE 400G")
+DEEPSEEK = dict(model="DeepSeek-V3", gpu="H800 SXM 80GB", gpus=[1536, 2048], global_batch=3072, sequence=4096)
+MIXTRAL = dict(model="Mixtral-8x7B", gpu="A100 SXM 80GB", gpus=[8, 24], global_batch=72, sequence=32768, recipe="mixed-adamw",
                efficiency="bound", flash_attention=0, network="InfiniBand HDR", gpus_per_node=4, dropout=1)
-QWEN = dict(model="Qwen2.5-7B", gpu="A100 SXM 80GB", batch=64, sequence=4096)
+QWEN = dict(model="Qwen2.5-7B", gpu="A100 SXM 80GB", global_batch=64, sequence=4096)
 JOBS = {job["model"]: job for job in (LLAMA, DEEPSEEK, MIXTRAL)}
 
 
@@ -23,24 +27,28 @@ def runs(frame):
     return frame[frame["reason"] == ""]
 
 
-def by_hand(row, model, gpu, gpus, batch, sequence, network="InfiniBand NDR", recipe="mixed-adamw-fp32-grads",
+def case_of(job, **more):
+    return layout_case(**{name: value for name, value in job.items() if name not in ("gpus", "global_batch")}, **more)
+
+
+def by_hand(row, model, gpu, gpus, global_batch, sequence, network="InfiniBand NDR", recipe="mixed-adamw-fp32-grads",
             efficiency="achieved", flash_attention=1, gpus_per_node=8, **job):
     """One layout's figures, each stage by itself, and the reason that rules it out, in plain numbers."""
     card, remote = catalogue.gpu(gpu), catalogue.link(network)
     degrees = {name: int(row[name]) for name in LAYOUT}
-    stages = [evaluate_all([reached_mfu, training_bytes], catalogue.model(model), card, catalogue.recipe(recipe),
-                           catalogue.efficiency(efficiency), sequence=sequence, flash_attention=flash_attention,
-                           latency=catalogue.link(card.link).latency, network_bandwidth=remote.link_bandwidth,
-                           network_latency=remote.latency, gpus_per_node=gpus_per_node, last_stage=last, **degrees, **job)
+    stages = [Case(catalogue.model(model), card, catalogue.recipe(recipe), catalogue.efficiency(efficiency),
+                   sequence=sequence, flash_attention=flash_attention, latency=catalogue.link(card.link).latency,
+                   network_bandwidth=remote.link_bandwidth, network_latency=remote.latency, gpus_per_node=gpus_per_node,
+                   last_stage=last, **degrees, **job).terms(layout_mfu, training_bytes)
               for last in (0, 1)]
     held, seconds = (max(stage[name] for stage in stages) for name in ("training_bytes", "step_seconds"))
-    figures = dict(training_bytes=held, step_seconds=seconds, reached_mfu=min(stage["reached_mfu"] for stage in stages),
+    figures = dict(training_bytes=held, step_seconds=seconds, layout_mfu=min(stage["layout_mfu"] for stage in stages),
                    gpu_seconds=int(row["gpus"]) * seconds)
-    return figures, reason(catalogue.model(model), degrees, int(row["gpus"]), batch, sequence, flash_attention, gpus_per_node,
+    return figures, reason(catalogue.model(model), degrees, int(row["gpus"]), global_batch, sequence, flash_attention, gpus_per_node,
                            held > card.memory_bytes)
 
 
-def reason(architecture, degrees, gpus, batch, sequence, flash_attention, gpus_per_node, is_full):
+def reason(architecture, degrees, gpus, global_batch, sequence, flash_attention, gpus_per_node, is_full):
     """The start of the first reason, or nothing."""
     t, p, v, c, e, d, zero, b, m, recompute, sp = degrees.values()
     if gpus % (t * p * c):
@@ -51,8 +59,8 @@ def reason(architecture, degrees, gpus, batch, sequence, flash_attention, gpus_p
     except ValueError as error:
         return str(error)
     straddles = gpus > gpus_per_node and gpus_per_node % t and t % gpus_per_node
-    return ("tensor_parallel" if straddles else "batch" if d * b * m != batch else "sequence_parallel" if sp and t == 1 else
-            "zero_stage" if zero and d * c == 1 else "recompute" if recompute == 1 and flash_attention else
+    return ("tensor_parallel" if straddles else "global_batch" if d * b * m != global_batch else
+            "sequence_parallel" if sp and t == 1 else "zero_stage" if zero and d * c == 1 else "recompute" if recompute == 1 and flash_attention else
             "micro_batches" if v > 1 and m % p else "training_bytes" if is_full else "")
 
 
@@ -83,9 +91,9 @@ def test_what_runs_uses_every_gpu_and_every_sequence_once(name):
     assert len(good) > 100
     degrees = ["tensor_parallel", "pipeline_parallel", "context_parallel", "data_parallel"]
     assert (good[degrees].prod(axis=1) == good["gpus"]).all()
-    assert (good[["data_parallel", "micro_batch", "micro_batches"]].prod(axis=1) == job["batch"]).all()
+    assert (good[["data_parallel", "micro_batch", "micro_batches"]].prod(axis=1) == job["global_batch"]).all()
     assert (good["training_bytes"] <= catalogue.gpu(job["gpu"]).memory_bytes).all()
-    assert ((good["reached_mfu"] > 0) & (good["reached_mfu"] < 1)).all()
+    assert ((good["layout_mfu"] > 0) & (good["layout_mfu"] < 1)).all()
     assert np.isfinite(good["step_seconds"]).all()
 
 
@@ -106,9 +114,8 @@ def test_the_best_is_the_least_of_what_runs(by):
     assert found[by].is_monotonic_increasing
     ties = good[good[by] == found[by][0]]
     assert found["step_seconds"][0] == ties["step_seconds"].min()
-    again = layout_terms([step_seconds], found[list(LAYOUT)], **{name: value for name, value in MIXTRAL.items()
-                                                                 if name not in ("gpus", "batch")}, last_stage=0)
-    assert (again["step_seconds"] <= found["step_seconds"]).all()
+    again = case_of(MIXTRAL, last_stage=0).but(**{name: found[name] for name in LAYOUT})(step_seconds)
+    assert (again <= found["step_seconds"]).all()
 
 
 def test_a_price_gives_the_cost_of_a_step():
@@ -134,10 +141,58 @@ def test_an_axis_can_be_held():
 @pytest.mark.parametrize("name", JOBS)
 def test_the_parts_of_a_step_sum_to_it(name, overlap):
     for row in best_layouts(**JOBS[name], overlap=overlap, count=4).to_dict("records"):
-        job = {part: value for part, value in JOBS[name].items() if part not in ("gpus", "batch")}
-        parts = step_parts(row, overlap=overlap, **job)
+        parts = step_parts(in_layout(case_of(JOBS[name], overlap=overlap), row))
         assert sum(parts.values()) == pytest.approx(row["step_seconds"], rel=1e-12)
         assert all(0 <= part <= row["step_seconds"] for part in parts.values())
+
+
+def test_the_fullest_gpu_holds_what_the_search_says():
+    for row in best_layouts(**LLAMA, count=4).to_dict("records"):
+        assert fullest(in_layout(case_of(LLAMA), row)).value == row["training_bytes"]
+
+
+def test_the_fastest_layout_on_each_number_of_gpus():
+    frame = all_layouts(**QWEN, gpus=[1, 8, 16])
+    found = fastest_by_gpus(frame)
+    assert found["gpus"].tolist() == [8, 16]
+    for row in found.to_dict("records"):
+        assert row["step_seconds"] == best_layouts(**QWEN, gpus=row["gpus"], count=1)["step_seconds"][0]
+
+
+def test_reasons_count_every_layout_once():
+    frame = all_layouts(**MIXTRAL)
+    counted = reasons(frame)
+    assert counted["layouts"].sum() == len(frame) and counted["share"].sum() == pytest.approx(1)
+    assert counted.set_index("reason")["layouts"]["runs"] == len(runs(frame)) == len(best_of(frame))
+    assert counted["layouts"].is_monotonic_decreasing and (counted["layouts"] > 0).all()
+
+
+def test_a_run_by_hand():
+    found = pd.DataFrame({"gpus": [8], "gpu_seconds": [80.0]})
+    run = runs_of(found, training_tokens=3.6e9, step_tokens=1e6, usd_per_hour=2).iloc[0]
+    assert (run["gpu_hours"], run["training_days"], run["compute_usd"]) == pytest.approx((80, 80 / 8 / 24, 160))
+    assert "compute_usd" not in runs_of(found, 3.6e9, 1e6)
+
+
+def test_the_same_step_in_another_layout():
+    one = dict.fromkeys(LAYOUT, 1) | dict(zero_stage=0, recompute=0, sequence_parallel=0)
+    case = case_of(QWEN).but(**one | dict(data_parallel=4, tensor_parallel=2, micro_batches=6))
+    other = same_step(case, data_parallel=8, tensor_parallel=1)
+    assert (other.inputs["micro_batches"], other(step_tokens), other(layout_gpus)) == (3, 6 * 4 * 4096, 8)
+    assert same_step(case, recompute=2).inputs["micro_batches"] == 6
+    assert same_step(case, data_parallel=16, tensor_parallel=1) is None  # other GPUs
+    assert same_step(case, data_parallel=0) is None
+    assert same_step(case, tensor_parallel=8, data_parallel=1) is None  # 28 heads
+    assert same_step(case, data_parallel=8, tensor_parallel=1, micro_batch=2) is None  # half a micro-batch left
+
+
+def test_layouts_of_the_same_step_are_named_once():
+    one = dict.fromkeys(LAYOUT, 1) | dict(zero_stage=0, recompute=0, sequence_parallel=0)
+    case = case_of(QWEN).but(**one | dict(data_parallel=8, micro_batches=2))
+    found = same_steps(case, {"as given": {}, "chunks": dict(virtual_stages=1), "recompute": dict(recompute=2),
+                              "tensor": dict(tensor_parallel=2, data_parallel=4), "other GPUs": dict(data_parallel=4)})
+    assert list(found) == ["as given", "recompute", "tensor"]
+    assert found["tensor"].inputs["micro_batches"] == 4
 
 
 def test_a_layout_has_a_short_name():
@@ -216,6 +271,18 @@ def test_the_published_layout_of_llama_3_405b_is_near_the_best_but_for_its_memor
     assert (frame["training_bytes"] > catalogue.gpu(LLAMA["gpu"]).memory_bytes).all()
 
 
+def test_a_published_layout_beside_the_best_of_its_time():
+    inputs = json.loads(catalogue.measurements().loc["step-sc21-3.6b", "inputs"])
+    then = dict(context_parallel=[1], zero_stage=[0], recompute=[2], sequence_parallel=[0])
+    row = published_layout(inputs, "InfiniBand HDR", then, flash_attention=0)
+    assert (row["gpus"], row["published"].replace("\u00a0", " ")) == (64, "TP 2, DP 32")
+    assert 0 <= row["slower"] < 0.2
+    only = published_layout(inputs, "InfiniBand HDR", then | dict(tensor_parallel=[2], pipeline_parallel=[1]), flash_attention=0)
+    assert only["found"] == row["published"] and only["slower"] == 0 and only["step_seconds"] == row["step_seconds"]
+    none = published_layout(inputs, "InfiniBand HDR", then | dict(tensor_parallel=[4]), flash_attention=0)
+    assert none["published"] is None and none["found"].startswith("TP") and none["slower"] != none["slower"]
+
+
 def test_tensor_parallel_stays_inside_the_node():
     assert (best_layouts(**LLAMA, count=5)["tensor_parallel"] <= 8).all()
     small_nodes, large_nodes = (best_layouts(**LLAMA, gpus_per_node=size, count=1)["step_seconds"][0] for size in (8, 64))
@@ -232,7 +299,7 @@ def test_tensor_parallel_stays_inside_the_node():
     (dict(efficiency="best"), r"efficiencies.csv has no efficiency 'best'"),
     (dict(gpus=0), r"gpus .* is 0; allowed: a whole number of at least 1"),
     (dict(gpus=[8, 1.5]), r"gpus .* is 1.5; allowed"),
-    (dict(batch=0), r"batch .* is 0; allowed"),
+    (dict(global_batch=0), r"global_batch .* is 0; allowed"),
     (dict(sequence=-1), r"sequence .* is -1; allowed"),
     (dict(usd_per_hour=0), r"usd_per_hour .* is 0; allowed: a number above 0"),
     (dict(axes=dict(tensor=[1])), r"axes: 'tensor'; allowed: tensor_parallel, "),
@@ -243,9 +310,9 @@ def test_tensor_parallel_stays_inside_the_node():
     (dict(axes=dict(micro_batch=["2"])), r"axes: micro_batch .* is '2'; allowed"),
     (dict(flash_attention=2), r"flash_attention .* is 2; allowed: 0 or 1"),
     (dict(by="speed"), r"by: 'speed'; allowed: step_seconds, gpu_seconds, gpus, training_bytes"),
-    (dict(gpu="Gaudi3 128GB"), r"latency .* is nan; allowed"),
-    (dict(colour="red"), r"does not use colour"),
-    (dict(batch=7), r"no layout runs; of [\d,]+: .*batch: a multiple of data_parallel x micro_batch"),
+    (dict(gpu="Gaudi3 128GB"), r"^Gaudi3 RoCE: latency .* is blank; give latency"),
+    (dict(colour="red"), r"^colour: unknown; allowed: "),
+    (dict(global_batch=7), r"no layout runs; of [\d,]+: .*global_batch: a multiple of data_parallel x micro_batch"),
     (dict(model="Llama-3.1-405B"), r"no layout runs; of [\d,]+: .*training_bytes: at most the memory of a GPU"),
 ])
 def test_bad_input_is_named(changed, message):

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpucalc import catalogue, model_size
+from gpucalc.rows import catalogue
+from gpucalc import model_size
 from gpucalc import sharding as sh
 from gpucalc import training_memory as tm
-from gpucalc.explanation import evaluate, explain
+from gpucalc.core.evaluate import Case
 
 RECIPES = {name: dict(row) for name, row in catalogue.recipes().select_dtypes("number").iterrows()}
 STATE = ("held_weight_bytes", "held_gradient_bytes", "held_master_bytes", "held_optimizer_bytes")
@@ -69,11 +70,11 @@ def layouts(draw):
 
 def account(architecture, job, **layout):
     recipe, size = job
-    return explain(tm.training_bytes, architecture, recipe, **size, **layout).terms
+    return Case(architecture, recipe, **size, **layout).terms(tm.training_bytes)
 
 
 def state(architecture, recipe, **layout):
-    return evaluate(tm.held_state_bytes, architecture, recipe, **layout)
+    return Case(architecture, recipe, **layout)(tm.held_state_bytes)
 
 
 def doubled(layout, name):
@@ -107,18 +108,18 @@ def test_terms_sum_to_the_total(architecture, job, layout):
 @given(architectures(), st.sampled_from(["mixed-adamw", "fp32-adamw", "lion", "adamw-8bit", "bf16-adamw"]))
 def test_nothing_is_counted_twice(architecture, name):
     # Without a layout each parameter has its bytes once.
-    recipe, params = RECIPES[name], evaluate(model_size.params, architecture)
-    assert state(architecture, recipe) == close(params * evaluate(tm.bytes_per_param, recipe))
+    recipe, params = RECIPES[name], Case(architecture)(model_size.params)
+    assert state(architecture, recipe) == close(params * Case(recipe)(tm.bytes_per_param))
 
 
 @some
 @given(architectures(), st.integers(1, 64))
 def test_counts_are_whole_numbers(architecture, lora_rank):
-    params = evaluate(model_size.params, architecture)
-    adapters = evaluate(tm.lora_params, architecture, lora_rank=lora_rank, adapt_query=1, adapt_key=1, adapt_value=1,
-                        adapt_output=1, adapt_mlp=1)
+    params = Case(architecture)(model_size.params)
+    adapters = Case(architecture, lora_rank=lora_rank, adapt_query=1, adapt_key=1, adapt_value=1, adapt_output=1,
+                    adapt_mlp=1)(tm.lora_params)
     assert type(params) is int and type(adapters) is int and adapters > 0
-    assert evaluate(sh.gpu_params, architecture) == params
+    assert Case(architecture)(sh.gpu_params) == params
 
 
 # Shares
@@ -155,7 +156,7 @@ def test_more_stages_never_need_more_state(architecture, job, layout, virtual_st
 @some
 @given(architectures(), doubling(0, 3))
 def test_the_first_stage_keeps_all_layers(architecture, pipeline_parallel):
-    kept, single = (evaluate(sh.in_flight_layers, architecture, micro_batches=count, pipeline_parallel=pipeline_parallel)
+    kept, single = (Case(architecture, micro_batches=count, pipeline_parallel=pipeline_parallel)(sh.in_flight_layers)
                     for count in (MICRO_BATCHES, 1))
     if architecture["layers"] % pipeline_parallel == 0:
         assert kept == architecture["layers"]
@@ -168,10 +169,10 @@ def test_the_first_stage_keeps_all_layers(architecture, pipeline_parallel):
 def test_all_gpus_together_hold_at_least_the_model(architecture, name, layout):
     """Of weights, gradients, master weights and optimizer state each; the stages in between have no embeddings."""
     recipe, stages = RECIPES[name], layout["pipeline_parallel"]
-    whole = explain(tm.held_state_bytes, architecture, recipe).terms
-    first, last = (explain(tm.held_state_bytes, architecture, recipe, **layout | dict(last_stage=end)).terms for end in (0, 1))
-    between = explain(tm.held_state_bytes, architecture, recipe, gpu_embedding_params=0,
-                      **{degree: count for degree, count in layout.items() if degree != "last_stage"}).terms
+    whole = Case(architecture, recipe).terms(tm.held_state_bytes)
+    case = Case(architecture, recipe, **layout)
+    first, last = (case.but(last_stage=end).terms(tm.held_state_bytes) for end in (0, 1))
+    between = case.but(gpu_embedding_params=0).terms(tm.held_state_bytes)
     for term in STATE:
         held = first[term] + (last[term] + (stages - 2) * between[term] if stages > 1 else 0)
         ranks = layout["tensor_parallel"] * layout["data_parallel"] * layout["context_parallel"]
@@ -208,9 +209,9 @@ def test_recompute_keeps_less_and_batches_add_up(architecture, job, layout):
 def test_columns_agree_with_numbers_exactly(cases):
     rows = [model | recipe | size | layout for model, (recipe, size), layout in cases]
     columns = pd.DataFrame(rows)
-    expected = [explain(tm.training_bytes, row).terms for row in columns.to_dict("records")]
+    expected = [Case(row).terms(tm.training_bytes) for row in columns.to_dict("records")]
     for given_as in (columns, {name: column.to_numpy() for name, column in columns.items()}):
-        terms = explain(tm.training_bytes, given_as).terms
+        terms = Case(given_as).terms(tm.training_bytes)
         assert set(terms) == set(expected[0])
         for name, values in terms.items():
             assert list(np.broadcast_to(values, len(rows))) == [row[name] for row in expected], name

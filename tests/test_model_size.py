@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpucalc import catalogue
+from gpucalc.rows import catalogue
 from gpucalc import model_size as size
-from gpucalc.explanation import evaluate
+from gpucalc.core.evaluate import Case
 
 LLAMA_2_7B = (
     32000 * 4096 * 2                    # input embedding and output head
@@ -69,7 +69,7 @@ COUNTS = {"Llama-2-7B": LLAMA_2_7B, "Llama-3-8B": LLAMA_3_8B, "Llama-3-70B": LLA
 
 @pytest.mark.parametrize("model, counted", COUNTS.items())
 def test_a_model_counted_by_hand(model, counted):
-    assert evaluate(size.params, catalogue.model(model)) == counted
+    assert Case(catalogue.model(model))(size.params) == counted
 
 
 @pytest.mark.parametrize("counted, published", [
@@ -81,7 +81,7 @@ def test_the_hand_count_is_the_integer_that_frameworks_report(counted, published
 
 def test_every_model_has_the_count_of_its_architecture():
     models = catalogue.models()
-    assert (evaluate(size.params, models) == models.params).all()
+    assert (Case(models)(size.params) == models.params).all()
 
 
 def test_parts_of_a_layer():
@@ -91,7 +91,7 @@ def test_parts_of_a_layer():
     assert size.lookup_params(50257, 12288, tied_embeddings=1, positions=2048) == 25_165_824
     assert size.attention_params(4096, 32, 8, 128) == 41_943_040
     assert size.attention_params(4096, 32, 8, 128, qkv_bias=1, output_bias=1) == 41_943_040 + 4096 + 2048 + 4096
-    assert evaluate(size.attention_params, catalogue.model("DeepSeek-V3")) == 187_107_328 == DEEPSEEK_ATTENTION
+    assert Case(catalogue.model("DeepSeek-V3"))(size.attention_params) == 187_107_328 == DEEPSEEK_ATTENTION
     assert size.mlp_params(4096, 14336) == 117_440_512
     assert size.mlp_params(4096, 14336, gated_mlp=1) == 176_160_768
     assert size.mlp_params(4096, 14336, mlp_bias=1) == 117_440_512 + 14336 + 4096
@@ -105,13 +105,13 @@ def test_parts_of_a_layer():
 def test_one_token_of_mixtral_passes_two_experts_of_eight():
     # Mistral AI says 12.9 billion active of 46.7: 6 experts of 32 layers are not used.
     unused = 32 * 6 * 3 * 4096 * 14336
-    assert evaluate(size.active_params, catalogue.model("Mixtral-8x7B")) == 46_702_792_704 - unused == 12_879_925_248
+    assert Case(catalogue.model("Mixtral-8x7B"))(size.active_params) == 46_702_792_704 - unused == 12_879_925_248
 
 
 def test_one_token_of_deepseek_v3_passes_37_billion():
     # arXiv 2412.19437: 37 billion activated; 248 of 256 routed experts are not used in 58 layers.
     unused = 58 * 248 * 3 * 7168 * 2048
-    active = evaluate(size.active_params, catalogue.model("DeepSeek-V3"))
+    active = Case(catalogue.model("DeepSeek-V3"))(size.active_params)
     assert active == DEEPSEEK_V3 - unused
     assert active == pytest.approx(37e9, rel=0.02)
 
@@ -120,22 +120,22 @@ def test_a_batch_reads_more_experts():
     mixtral = catalogue.model("Mixtral-8x7B")
     expert_layers = 32 * 3 * 4096 * 14336
     # An expert stays untouched with probability 3/4 for one token, 9/16 for two.
-    assert evaluate(size.read_params, mixtral, batch=1) == pytest.approx(MIXTRAL_8X7B - 6 * expert_layers, rel=1e-12)
-    assert evaluate(size.read_params, mixtral, batch=2) == pytest.approx(MIXTRAL_8X7B - 4.5 * expert_layers, rel=1e-12)
-    assert evaluate(size.read_params, mixtral, batch=512) == pytest.approx(MIXTRAL_8X7B, rel=1e-12)
+    assert Case(mixtral, batch=1)(size.read_params) == pytest.approx(MIXTRAL_8X7B - 6 * expert_layers, rel=1e-12)
+    assert Case(mixtral, batch=2)(size.read_params) == pytest.approx(MIXTRAL_8X7B - 4.5 * expert_layers, rel=1e-12)
+    assert Case(mixtral, batch=512)(size.read_params) == pytest.approx(MIXTRAL_8X7B, rel=1e-12)
 
 
 def test_a_dense_model_uses_all_of_itself():
     dense = catalogue.model("Llama-3-8B")
-    assert evaluate(size.active_params, dense) == evaluate(size.read_params, dense, batch=7) == LLAMA_3_8B
+    assert Case(dense)(size.active_params) == Case(dense, batch=7)(size.read_params) == LLAMA_3_8B
 
 
 @given(st.integers(1, 8), st.integers(1, 200))
 def test_reading_lies_between_active_and_all(experts_per_token, batch):
     row = catalogue.model("Mixtral-8x7B")
     row["experts_per_token"] = experts_per_token
-    read = evaluate(size.read_params, row, batch=batch)
-    assert evaluate(size.active_params, row) <= read * (1 + 1e-12)
+    read = Case(row, batch=batch)(size.read_params)
+    assert Case(row)(size.active_params) <= read * (1 + 1e-12)
     assert read <= MIXTRAL_8X7B
 
 
@@ -144,4 +144,4 @@ def test_an_impossible_architecture_is_refused_by_name(name, value):
     row = catalogue.model("Llama-3-8B")
     row[name] = value
     with pytest.raises(ValueError, match=f"{name} .*allowed"):
-        evaluate(size.params, row)
+        Case(row)(size.params)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpucalc import catalogue
+from gpucalc.rows import catalogue
 from gpucalc import owning as ow
-from gpucalc.explanation import evaluate, evaluate_all
+from gpucalc.core.evaluate import Case
 
 rate = st.floats(0, 0.5)
 years = st.floats(0.5, 8)
@@ -153,11 +153,11 @@ def test_the_whole_server_by_hand():
     running = (1500 * 12 * 1.05 + 320_000 * 0.06 + 5000) * paid
     power = 0.7 * 1.82 * 1.3 * 0.1
     expected = ((bought - sold + running) / hours + 0.3 * power) / 0.6 + 0.7 * power
-    assert evaluate(ow.owned_usd_per_hour, utilization=0.6, **SERVER) == close(expected)
+    assert Case(utilization=0.6, **SERVER)(ow.owned_usd_per_hour) == close(expected)
 
 
 def test_parts_add_up_to_the_total():
-    parts = evaluate_all([ow.owned_usd_per_hour, ow.power_usd_per_hour], utilization=0.6, **SERVER)
+    parts = Case(utilization=0.6, **SERVER).terms(ow.owned_usd_per_hour, ow.power_usd_per_hour)
     idle = parts["power_usd_per_hour"] * 0.3 * (1 / 0.6 - 1)
     total = (parts["capital_usd_per_hour"] + parts["running_usd_per_hour"]) / 0.6 + parts["power_usd_per_hour"] + idle
     assert total == close(parts["owned_usd_per_hour"])
@@ -167,15 +167,15 @@ def test_parts_add_up_to_the_total():
                         "support_share", "repair_share", "spare_share", "usd_per_kwh", "idle_power_share"]),
        st.floats(1.01, 3))
 def test_dearer_never_costs_less(name, factor):
-    dear = evaluate(ow.owned_usd_per_hour, utilization=0.5, **SERVER | {name: SERVER[name] * factor})
-    assert dear > evaluate(ow.owned_usd_per_hour, utilization=0.5, **SERVER)
+    dear = Case(utilization=0.5, **SERVER | {name: SERVER[name] * factor})(ow.owned_usd_per_hour)
+    assert dear > Case(utilization=0.5, **SERVER)(ow.owned_usd_per_hour)
 
 
 @given(st.sampled_from(["availability", "residual", "gpus_per_server"]), st.floats(0.3, 0.95))
 def test_what_is_used_more_or_sold_better_costs_less(name, factor):
     value = max(1, int(8 * factor)) if name == "gpus_per_server" else SERVER[name] * factor
-    dear = evaluate(ow.owned_usd_per_hour, utilization=0.5, **SERVER | {name: value})
-    assert dear > evaluate(ow.owned_usd_per_hour, utilization=0.5, **SERVER)
+    dear = Case(utilization=0.5, **SERVER | {name: value})(ow.owned_usd_per_hour)
+    assert dear > Case(utilization=0.5, **SERVER)(ow.owned_usd_per_hour)
 
 
 def test_a_busier_server_is_never_dearer_per_hour():
@@ -196,4 +196,4 @@ def test_impossible_input_is_refused_by_name(law, arguments, argument):
 
 
 def test_the_power_of_a_card_comes_from_its_row():
-    assert evaluate(ow.watts_per_gpu, catalogue.gpu("H100 SXM 80GB")) == close(700 * 1.82)
+    assert Case(catalogue.gpu("H100 SXM 80GB"))(ow.watts_per_gpu) == close(700 * 1.82)

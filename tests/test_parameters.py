@@ -2,20 +2,28 @@
 import subprocess
 import sys
 
-import nbformat
 import pytest
 
+from book import build
 from book.build import ROOT
-from gpucalc.parameters import check_parameters
+from gpucalc.core.evaluate import Case
+from gpucalc.laws.kv_cache import kv_bytes_per_token
+from gpucalc.page.parameters import page_case
 
 GIVEN = {"model": "Llama-3-8B", "gpu": "H100 SXM 80GB", "prices": None, "provider": "AWS", "term": "spot", "utilization": 0.6,
          "usd_per_hour": None, "gpus": 8, "committed": 0}
-NAMES, OPTIONAL = tuple(GIVEN), ("prices", "usd_per_hour")
 PRICE_MESSAGE = r"parameter: usd_per_hour \(price of one rented GPU-hour\) is {}; allowed: a number above 0 USD/hour"
 
 
+CELL = "\n".join(f"{name} = {value!r}   # a comment" for name, value in GIVEN.items())
+
+
 def checked(**changed):
-    check_parameters({**GIVEN, **changed}, *NAMES, optional=OPTIONAL)
+    """The case of a notebook with these parameters, some of them given from outside as papermill does."""
+    injected = "# Parameters\n" + "\n".join(f"{name} = {value!r}" for name, value in changed.items())
+    injected = injected.replace("nan", "float('nan')")
+    later = ["from gpucalc import Case", "case = 1", "layers = 2"]
+    return page_case({**GIVEN, **changed, "In": ["", CELL, *([injected] if changed else []), *later], "layers": 2})
 
 
 @pytest.mark.parametrize("changed", [
@@ -25,8 +33,45 @@ def test_what_is_allowed_passes(changed):
     checked(**changed)
 
 
-def test_what_a_notebook_imports_and_defines_is_no_parameter():
-    checked(check_parameters=check_parameters, sys=sys, _hidden=3, In=[""], Out={})
+def test_the_parameters_are_a_case():
+    case = checked()
+    assert isinstance(case, Case) and case.rows["model"].name == "Llama-3-8B" and case.inputs["gpus"] == 8
+    assert case(kv_bytes_per_token) == 131_072
+    assert "usd_per_hour" not in case.inputs and checked(usd_per_hour=2.1).inputs["usd_per_hour"] == 2.1
+
+
+def test_what_is_optional_may_be_none():
+    held = {"mfu": None, "gpus": 8, "In": ["", "mfu = 0.4\ngpus = 8"]}
+    assert page_case(held, optional=("mfu",)).inputs == {"gpus": 8}
+    with pytest.raises(ValueError, match="^parameter: mfu .* is None; allowed: "):
+        page_case(held)
+
+
+def test_a_quantity_may_have_a_word_before_it():
+    cell = "serving_tensor_parallel = 1"
+    assert page_case({"serving_tensor_parallel": 4, "In": ["", cell]}).inputs == {}
+    with pytest.raises(ValueError, match=r"^parameter serving_tensor_parallel: tensor_parallel .* is 2.5; allowed: a whole number"):
+        page_case({"serving_tensor_parallel": 2.5, "In": ["", cell]})
+
+
+def test_the_check_can_run_again_after_the_whole_page():
+    """Then there are more names, and cells that set nothing but literals: the first such cell holds the parameters."""
+    assert checked().inputs == checked().inputs
+
+
+def test_without_a_history_the_names_that_are_there_count():
+    case = page_case({**GIVEN, "In": [""], "Out": {}, "_hidden": 3, "page_case": page_case, "pytest": pytest})
+    assert case(kv_bytes_per_token) == 131_072 and case.inputs == checked().inputs
+
+
+def test_switches_lists_and_text_keep_their_kind():
+    cell = "options = [1, 2]\nstrict = True\nwhom = 'me'\nwhere = None"
+    good = {"options": [3], "strict": False, "whom": "you", "where": None}
+    assert page_case({**good, "In": ["", cell]}).inputs == {}
+    for name, value, message in (("options", "3", "parameter options: '3' is not a list"), ("strict", 1, "parameter strict: 1 is not a bool"),
+                                 ("whom", 3, "parameter whom: 3 is not text"), ("where", 3, "parameter where: 3 is not text")):
+        with pytest.raises(ValueError, match=message):
+            page_case({**good, name: value, "In": ["", cell]})
 
 
 @pytest.mark.parametrize("changed, message", [
@@ -56,7 +101,7 @@ def test_the_message_names_the_parameter_and_what_is_allowed(changed, message):
 
 def test_a_missing_parameter_is_named():
     with pytest.raises(ValueError, match="^parameter gpus: missing"):
-        check_parameters({name: value for name, value in GIVEN.items() if name != "gpus"}, *NAMES, optional=OPTIONAL)
+        page_case({**{name: value for name, value in GIVEN.items() if name != "gpus"}, "In": ["", CELL]})
 
 
 def papermill(target, *parameters):
@@ -65,16 +110,10 @@ def papermill(target, *parameters):
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
-def glued(path):
-    metadata = [(output.metadata.get("scrapbook"), output.data) for cell in nbformat.read(path, as_version=4).cells
-                for output in cell.get("outputs", []) if output.output_type == "display_data"]
-    return {scrap["name"]: data["application/papermill.record/text/plain"] for scrap, data in metadata if scrap}
-
-
 def test_papermill_takes_a_price_and_a_utilization(tmp_path):
     run = papermill(tmp_path / "out.ipynb", "-p", "usd_per_hour", "2.10", "-p", "utilization", "0.6")
     assert run.returncode == 0, run.stderr
-    headline = glued(tmp_path / "out.ipynb")["headline"]
+    headline = build.headline(tmp_path / "out.ipynb")
     assert "2.10 USD rented" in headline and "at 60 %" in headline
 
 
@@ -82,7 +121,7 @@ def test_papermill_takes_a_price_and_a_utilization(tmp_path):
     (("usd_per_hr", "2.10"), "parameter usd_per_hr: unknown; this notebook takes prices, gpu, provider"),
     (("machines", "many"), "parameter: machines (machines that work together) is 'many'; allowed: a whole number of at least 1"),
     (("utilization", "1.5"), "(share of the hours offered that are used) is 1.5; allowed: a number above 0 and at most 1"),
-    (("provider", "Nobody"), "provider 'Nobody', term 'on-demand'; provider is one of 'AWS', "),
+    (("provider", "Nobody"), "term 'on-demand', provider 'Nobody'; provider is one of 'AWS', "),
 ], ids=["unknown name", "wrong type", "impossible value", "not in the price book"])
 def test_papermill_stops_at_wrong_parameters(tmp_path, parameters, message):
     run = papermill(tmp_path / "out.ipynb", "-p", *parameters)

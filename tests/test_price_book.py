@@ -8,18 +8,20 @@ import sys
 import pandas
 import pytest
 
-from gpucalc import price_book
-from gpucalc.tables import DATA
+from gpucalc import renting
+from gpucalc.core.evaluate import Case, Row
+from gpucalc.rows import price_book
+from gpucalc.rows.tables import DATA
 
 NEWEST = price_book.price_books()[-1]
 HEADER = ",".join(price_book.PRICES.columns)
 GOOD = f"""{HEADER}
-rent,Cloud,one H100,H100 SXM 80GB,1,west,on-demand,2.10,USD,USD/h,,,2026-01-12,price page,seen,
-rent,Cloud,eight H100,H100 SXM 80GB,8,west,on-demand,16,USD,USD/h,,,2026-01,price page,seen,
-server,Maker,8x H100,H100 SXM 80GB,8,west,purchase,250000,USD,USD,,,2026,quote,seen,
-egress,Cloud,internet,,,west,list,0,USD,USD/GB,0,100e9,2026,price page,seen,free
-egress,Cloud,internet,,,west,list,0.09,USD,USD/GB,100e9,10e12,2026,price page,seen,
-egress,Cloud,internet,,,west,list,0.05,USD,USD/GB,10e12,,2026,price page,seen,
+rent,Cloud,one H100,H100 SXM 80GB,1,west,on-demand,2.10,USD,USD/h,,,,,,2026-01-12,price page,seen,
+rent,Cloud,eight H100,H100 SXM 80GB,8,west,on-demand,16,USD,USD/h,,,,,,2026-01,price page,seen,
+server,Maker,8x H100,H100 SXM 80GB,8,west,purchase,250000,USD,USD,,,,,,2026,quote,seen,
+egress,Cloud,internet,,,west,list,0,USD,USD/GB,,,,0,100e9,2026,price page,seen,free
+egress,Cloud,internet,,,west,list,0.09,USD,USD/GB,,,,100e9,10e12,2026,price page,seen,
+egress,Cloud,internet,,,west,list,0.05,USD,USD/GB,,,,10e12,,2026,price page,seen,
 """
 
 
@@ -90,7 +92,7 @@ def test_date_of_a_book_without_a_full_date(book):
 
 def test_one_price(book):
     row = price_book.price(book(GOOD), "rent", sku="eight H100")
-    assert row["usd_per_hour"] == 2.0 and row.name == "my-prices.csv, row 3"
+    assert row["usd_per_hour"] == 2.0 and row.name == "my-prices.csv: Cloud, eight H100, west, on-demand"
 
 
 def test_cheapest_is_per_gpu_where_rented(book):
@@ -98,20 +100,21 @@ def test_cheapest_is_per_gpu_where_rented(book):
 
 
 def test_no_egress_tier_is_the_cheapest(book):
-    with pytest.raises(ValueError, match="my-prices.csv: 3 prices for item 'egress'; say which of row 5: Cloud, internet"):
+    with pytest.raises(ValueError, match="my-prices.csv: 3 prices for item 'egress'; say which of egress, Cloud, internet, "
+                                         "west, list, from 0 B; egress"):
         price_book.price(book(GOOD), "egress", cheapest=True)
 
 
 @pytest.mark.parametrize("alone, other", [("api-input", "api-output"), ("api-output", "api-input"), ("api-cached-input", "api-input")])
 def test_an_api_sells_input_and_output(book, alone, other):
-    row = f"{alone},Cloud,my-model,,,west,list,2,USD,USD/Mtoken,,,2026,price page,seen,\n"
+    row = f"{alone},Cloud,my-model,,,west,list,2,USD,USD/Mtoken,,,,,,2026,price page,seen,\n"
     with pytest.raises(ValueError, match=f"row 8, column item: '{alone}'; allowed: with a row {other} of the same offer"):
         book(GOOD + row)
 
 
 def test_several_prices_are_listed(book):
     with pytest.raises(ValueError, match="my-prices.csv: 2 prices for item 'rent', gpu 'H100 SXM 80GB'; say which of "
-                                         "row 2: Cloud, one H100, H100 SXM 80GB, west, on-demand; row 3: Cloud, eight H100"):
+                                         "Cloud, one H100, west, on-demand; Cloud, eight H100, west, on-demand$"):
         price_book.price(book(GOOD), "rent", gpu="H100 SXM 80GB")
 
 
@@ -140,9 +143,9 @@ def test_price_that_is_not_there(book):
     ("one H100,H100 SXM 80GB", "one H100,", "row 2, column gpu: blank; allowed: filled for rent"),
     ("internet,,,west,list,0.09", "internet,H100 SXM 80GB,,west,list,0.09",
      "row 6, column gpu: 'H100 SXM 80GB'; allowed: blank for egress"),
-    (",1,west", ",0,west", "row 2, column gpus: 0.0; allowed: a whole number of at least 1"),
-    (",1,west", ",1.5,west", "row 2, column gpus: 1.5; allowed: a whole number of at least 1"),
-    (",1,west", ",,west", "row 2, column gpus: blank; allowed: filled for rent"),
+    (",1,west", ",0,west", "row 2, column gpus_per_server: 0.0; allowed: a whole number of at least 1"),
+    (",1,west", ",1.5,west", "row 2, column gpus_per_server: 1.5; allowed: a whole number of at least 1"),
+    (",1,west", ",,west", "row 2, column gpus_per_server: blank; allowed: filled for rent"),
     ("west,on-demand,2.10", "west,preemptible,2.10", "column term: 'preemptible'; allowed: on-demand, spot, reserved-1y"),
     ("west,on-demand,2.10", "west,purchase,2.10", "row 2, column term: 'purchase'; allowed: on-demand, spot, reserved-1y"),
     ("rent,Cloud,one", "lease,Cloud,one", "row 2, column item: 'lease'; allowed: rent, card, server"),
@@ -157,17 +160,18 @@ def test_price_that_is_not_there(book):
     ("2026-01-12", "20260112", "row 2, column date: '20260112'; allowed: YYYY"),
     ("2026-01-12", str(datetime.date.today() + datetime.timedelta(2)), "allowed: YYYY, YYYY-MM or YYYY-MM-DD, not in the"),
     ("eight H100,H100 SXM 80GB,8", "one H100,H100 SXM 80GB,8",
-     "row 3: same item, provider, sku, gpu, region, term, from_bytes as row 2"),
+     "row 3: same item, provider, sku, instance, region, term, from_bytes as row 2"),
     (",100e9,10e12", ",200e9,10e12", "row 6, column from_bytes: 200000000000.0; allowed: 1e+11, where the tier below ends"),
     (",100e9,10e12", ",50e9,10e12", "row 6, column from_bytes: 50000000000.0; allowed: 1e+11"),
     (",0,100e9", ",1,100e9", "row 5, column from_bytes: 1.0; allowed: 0, where the tier below ends"),
     (",10e12,,", ",10e12,20e12,", "row 7, column to_bytes: 20000000000000.0; allowed: blank in the last tier"),
     (",100e9,10e12", ",100e9,1e9", "row 6, column to_bytes: 1000000000.0; allowed: above 1e+11"),
-    ("USD/h,,,2026-01-12", "USD/h,,9,2026-01-12", "row 2, column to_bytes: 9.0; allowed: blank for rent"),
-    ("USD/h,,,2026-01-12", "USD/h,9,,2026-01-12", "row 2, column from_bytes: 9.0; allowed: blank for rent"),
-    ("price page,seen,\nrent", "price page\nrent", "row 2: 14 cells; allowed: 16, as in the header"),
+    ("USD/h,,,,,,2026-01-12", "USD/h,,,,,9,2026-01-12", "row 2, column to_bytes: 9.0; allowed: blank for rent"),
+    ("USD/h,,,,,,2026-01-12", "USD/h,,,,9,,2026-01-12", "row 2, column from_bytes: 9.0; allowed: blank for rent"),
+    ("price page,seen,\nrent", "price page\nrent", "row 2: 17 cells; allowed: 19, as in the header"),
     ("rent,Cloud,one", 'rent,"Cloud"s,one', "row 2: ',' expected after '\"'; allowed: comma-separated cells"),
-    ("rent,Cloud,one", 'rent,"Cl\noud",o,ne', "row 2: 17 cells; allowed: 16"),
+    ("rent,Cloud,one", 'rent,"Cl\noud",o,ne', "row 2: 20 cells; allowed: 19"),
+    ("gpus_per_server", "gpus", "row 1: missing column gpus_per_server; allowed: item, provider, sku"),
     ("price,currency", "currency", "row 1: missing column price; allowed: item, provider, sku"),
     ("price,currency", "price,colour,currency", "row 1, column colour: unknown or there twice; allowed: item, provider, sku"),
     ("price,currency", "price,price,currency", "row 1, column price: unknown or there twice"),
@@ -178,14 +182,14 @@ def test_refused_price_file(book, old, new, expected):
 
 
 OFFERS = f"""{HEADER}
-rent,Cloud,one H100,H100 SXM 80GB,1,west,on-demand,2,USD,USD/h,,,2026,price page,seen,
-rent,Cloud,one H100,H100 SXM 80GB,1,west,reserved-1y,1.5,USD,USD/h,,,2026,price page,seen,
-rent,Cloud,one H100,H100 SXM 80GB,1,east,reserved-3y,1.2,USD,USD/h,,,2026,price page,seen,
-api-input,Cloud,Llama-3-8B,,,west,list,0.2,USD,USD/Mtoken,,,2026,price page,seen,
-api-cached-input,Cloud,Llama-3-8B,,,west,list,0.1,USD,USD/Mtoken,,,2026,price page,seen,
-api-output,Cloud,Llama-3-8B,,,west,list,0.4,USD,USD/Mtoken,,,2026,price page,seen,
-switch,Shop,64 ports,,,west,purchase,300,USD,USD/port,,,2026,price page,seen,
-cable,Shop,optical,,,west,purchase,600,USD,USD,,,2026,price page,seen,
+rent,Cloud,one H100,H100 SXM 80GB,1,west,on-demand,2,USD,USD/h,,,,,,2026,price page,seen,
+rent,Cloud,one H100,H100 SXM 80GB,1,west,reserved-1y,1.5,USD,USD/h,1,,,,,2026,price page,seen,
+rent,Cloud,one H100,H100 SXM 80GB,1,east,reserved-3y,1.2,USD,USD/h,3,,,,,2026,price page,seen,
+api-input,Cloud,Llama-3-8B,,,west,list,0.2,USD,USD/Mtoken,,,,,,2026,price page,seen,
+api-cached-input,Cloud,Llama-3-8B,,,west,list,0.1,USD,USD/Mtoken,,,,,,2026,price page,seen,
+api-output,Cloud,Llama-3-8B,,,west,list,0.4,USD,USD/Mtoken,,,,,,2026,price page,seen,
+switch,Shop,64 ports,,,west,purchase,300,USD,USD/port,,,,,,2026,price page,seen,
+cable,Shop,optical,,,west,purchase,600,USD,USD,,,,,,2026,price page,seen,
 """
 
 
@@ -199,12 +203,52 @@ cable,Shop,optical,,,west,purchase,600,USD,USD,,,2026,price page,seen,
     ("64 ports,,,", "64 ports,H100 SXM 80GB,,", "row 8, column gpu: 'H100 SXM 80GB'; allowed: blank for switch"),
     ("300,USD,USD/port", "300,USD,USD", "row 8, column unit: 'USD'; allowed: USD/port for switch"),
     ("purchase,600", "list,600", "row 9, column term: 'list'; allowed: purchase, used for cable"),
-    ("optical,,,", "optical,,2,", "row 9, column gpus: 2.0; allowed: blank for cable"),
+    ("optical,,,", "optical,,2,", "row 9, column gpus_per_server: 2.0; allowed: blank for cable"),
     ("0.4,USD,USD/Mtoken", "0.4,USD,USD/ktoken", "row 7, column unit: 'USD/ktoken'; allowed: USD/Mtoken for api-output"),
-    ("0.4,USD,USD/Mtoken,,", "0.4,USD,USD/Mtoken,0,", "row 7, column from_bytes: 0.0; allowed: blank for api-output")])
+    ("USD/h,1,", "USD/h,3,", "row 3, column reserved_years: 3.0; allowed: 1 on the term reserved-1y"),
+    ("USD/h,1,", "USD/h,,", "row 3, column reserved_years: blank; allowed: 1 on the term reserved-1y"),
+    ("on-demand,2,USD,USD/h,,", "on-demand,2,USD,USD/h,1,",
+     "row 2, column reserved_years: 1.0; allowed: blank on the term on-demand"),
+    ("600,USD,USD,,", "600,USD,USD,1,", "row 9, column reserved_years: 1.0; allowed: blank for cable"),
+    ("USD/h,1,,,", "USD/h,1,network,,", "row 3, column includes: 'network'; allowed: blank for rent"),
+    ("USD/h,1,,,", "USD/h,1,cooling,,", "row 3, column includes: 'cooling'; allowed: network"),
+    ("USD/h,1,,,", "USD/h,1,,p5,", "row 3, column instance: 'p5'; allowed: blank on the term reserved-1y"),
+    ("600,USD,USD,,,,", "600,USD,USD,,,p5,", "row 9, column instance: 'p5'; allowed: blank for cable"),
+    ("0.4,USD,USD/Mtoken,,,,,", "0.4,USD,USD/Mtoken,,,,0,", "row 7, column from_bytes: 0.0; allowed: blank for api-output")])
 def test_refused_offers(book, old, new, expected):
     assert len(book(OFFERS)) == 8 and old in OFFERS
     assert expected in refused(book, OFFERS.replace(old, new, 1))
+
+
+def test_what_a_price_includes_and_is_for(book):
+    extra = ("server,Maker,8x with network,H100 SXM 80GB,8,west,purchase,300000,USD,USD,,network,,,,2026,quote,seen,\n"
+             "rent,Cloud,Service ml.h,H100 SXM 80GB,1,west,managed,3,USD,USD/h,,,one H100,,,2026,price page,seen,\n"
+             "managed,Cloud,Service,,,west,list,0.5,USD,share,,,one H100,,,2026,price page,seen,\n"
+             "managed,Cloud,Service,,,west,list,0.3,USD,share,,,,,,2026,price page,seen,\n")
+    found = book(OFFERS + extra)
+    server, mark_up = price_book.price(found, "server"), price_book.price(found, "managed", instance="one H100")
+    assert (server.includes, server.gpus_per_server, server.server_usd) == ("network", 8, 300_000)
+    assert mark_up.premium == 0.5 and mark_up.name == "my-prices.csv: managed, Cloud, Service, west, list, for one H100"
+    assert price_book.price(found, "managed", instance="").name == "my-prices.csv: managed, Cloud, Service, west, list"
+    assert price_book.price(found, "rent", term="managed").instance == "one H100"
+    assert price_book.price(found, "rent", term="reserved-3y").reserved_years == 3
+
+
+def test_a_price_is_a_row_for_a_case(book):
+    """It has the columns of its item alone, and the price under the name that the laws know."""
+    row = price_book.price(book(OFFERS), "switch")
+    assert type(row) is Row and row.kind == "switch" and row.usd_per_port == 300
+    assert not {"gpu", "gpus_per_server", "usd_per_hour", "reserved_years", "includes", "instance", "from_bytes"} & set(row)
+    rent = price_book.price(book(OFFERS), "rent", term="on-demand")
+    case = Case(rent, row, utilization=0.5)
+    assert case(renting.rented_usd_per_hour) == 2 and case.explain(renting.rented_usd_per_hour).inputs[0].source.startswith(
+        "my-prices.csv: Cloud, one H100, west, on-demand; price page")
+
+
+def test_no_two_offers_have_one_key(book):
+    twins = ("power,Grid,a,,,\"b, c\",list,0.1,USD,USD/kWh,,,,,,2026,list,seen,\n"
+             "power,Grid,\"a, b\",,,c,list,0.1,USD,USD/kWh,,,,,,2026,list,seen,\n")
+    assert "row 11: same row as row 10" in refused(book, OFFERS + twins)
 
 
 def test_a_reservation_is_held_against_its_own_offer_alone(book):
@@ -252,8 +296,9 @@ def test_bom_crlf_spaces_and_blank_lines_change_nothing(book):
     pandas.testing.assert_frame_equal(book(GOOD, "utf-8-sig").reset_index(drop=True), expected)
     pandas.testing.assert_frame_equal(book(GOOD.replace("\n", "\r\n")).reset_index(drop=True), expected)
     pandas.testing.assert_frame_equal(book(GOOD.replace(",", " , ")).reset_index(drop=True), expected)
-    spaced = book(GOOD.replace("\nserver", "\n\n,,,,\nserver"))
-    assert list(spaced.index) == [2, 3, 6, 7, 8, 9]
+    spaced = GOOD.replace("\nserver", "\n\n,,,,\nserver")
+    pandas.testing.assert_frame_equal(book(spaced).reset_index(drop=True), expected)
+    assert "row 6, column price: -1.0" in refused(book, spaced.replace("250000", "-1"))
 
 
 def test_columns_in_any_order(book):
@@ -262,7 +307,7 @@ def test_columns_in_any_order(book):
 
 
 def validate(path):
-    return subprocess.run([sys.executable, "-m", "gpucalc.price_book", str(path)], cwd=DATA.parent,
+    return subprocess.run([sys.executable, "-m", "gpucalc.rows.price_book", str(path)], cwd=DATA.parent,
                           capture_output=True, text=True)
 
 

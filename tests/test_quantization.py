@@ -3,11 +3,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpucalc import catalogue
+from gpucalc.rows import catalogue
 from gpucalc import kv_cache as kv
 from gpucalc import quantization as qn
-from gpucalc.explanation import evaluate
-from gpucalc.measured import compare
+from gpucalc.core.evaluate import Case
+from gpucalc.page.measured import compare
 
 LLAMA_3_8B, LLAMA_3_70B = catalogue.model("Llama-3-8B"), catalogue.model("Llama-3-70B")
 H100 = catalogue.gpu("H100 SXM 80GB")
@@ -21,8 +21,8 @@ blocks, scales = st.integers(1, 10_000), st.integers(0, 64)
     ("Q8_0", 8.5), ("Q6_K", 6.5625), ("Q5_K", 5.5), ("Q4_K", 4.5), ("Q4_0", 4.5), ("Q3_K", 3.4375), ("Q2_K", 2.625)])
 def test_bits_of_every_format(name, bits):
     row = catalogue.weight_format(name)
-    assert evaluate(qn.stored_bits, row) == bits
-    assert evaluate(qn.format_element_bytes, row) == row["weight_element_bytes"] == bits / 8
+    assert Case(row)(qn.stored_bits) == bits
+    assert Case(row)(qn.format_element_bytes) == row["weight_element_bytes"] == bits / 8
 
 
 def test_every_format_is_checked_here():
@@ -51,20 +51,20 @@ def test_each_level_of_scales_is_shared():
 
 def test_a_format_gives_the_weights_of_the_other_pages():
     # 8,030,261,248 parameters of 6.5625 bits.
-    assert evaluate(kv.weight_bytes, LLAMA_3_8B, catalogue.weight_format("Q6_K")) == 8_030_261_248 * 6.5625 / 8
-    assert evaluate(kv.weight_bytes, LLAMA_3_8B, catalogue.weight_format("BF16")) == 16_060_522_496
-    column = evaluate(kv.weight_bytes, LLAMA_3_8B, catalogue.formats())
+    assert Case(LLAMA_3_8B, catalogue.weight_format("Q6_K"))(kv.weight_bytes) == 8_030_261_248 * 6.5625 / 8
+    assert Case(LLAMA_3_8B, catalogue.weight_format("BF16"))(kv.weight_bytes) == 16_060_522_496
+    column = Case(LLAMA_3_8B, catalogue.formats())(kv.weight_bytes)
     assert column["FP32"] == 2 * column["BF16"] == 32_121_044_992
 
 
 def test_embeddings_and_head_stay_in_16_bits():
     # Two tables of 128,256 * 8,192 = 1,050,673,152 each stay; 70,553,706,496 - 2,101,346,304 are quantized.
     int4 = catalogue.weight_format("INT4-g128")
-    assert evaluate(qn.quantized_params, LLAMA_3_70B, int4) == 68_452_360_192
-    assert evaluate(qn.quantized_params, LLAMA_3_70B, catalogue.weight_format("Q4_K")) == 70_553_706_496
+    assert Case(LLAMA_3_70B, int4)(qn.quantized_params) == 68_452_360_192
+    assert Case(LLAMA_3_70B, catalogue.weight_format("Q4_K"))(qn.quantized_params) == 70_553_706_496
     in_format, rest = 68_452_360_192 * 4.15625 / 8, 2_101_346_304 * 2
-    assert evaluate(qn.quantized_weight_bytes, LLAMA_3_70B, int4) == in_format + rest == 39_765_832_864
-    assert evaluate(qn.quantized_weight_bytes, LLAMA_3_70B, int4, kept_element_bytes=1) == in_format + rest / 2
+    assert Case(LLAMA_3_70B, int4)(qn.quantized_weight_bytes) == in_format + rest == 39_765_832_864
+    assert Case(LLAMA_3_70B, int4, kept_element_bytes=1)(qn.quantized_weight_bytes) == in_format + rest / 2
 
 
 def test_all_is_quantized_unless_said():
@@ -76,13 +76,14 @@ def test_all_is_quantized_unless_said():
 def test_tied_embeddings_are_kept_once():
     # Llama-3.2-1B: 1,235,814,400 parameters, of which 128,256 * 2,048 = 262,668,288 are one shared table.
     small = catalogue.model("Llama-3.2-1B")
-    assert evaluate(qn.quantized_params, small, catalogue.weight_format("NF4")) == 1_235_814_400 - 262_668_288
-    assert evaluate(qn.quantized_weight_bytes, small, catalogue.weight_format("NF4")) == 973_146_112 * 0.5625 + 262_668_288 * 2
+    assert Case(small, catalogue.weight_format("NF4"))(qn.quantized_params) == 1_235_814_400 - 262_668_288
+    assert Case(small,
+                catalogue.weight_format("NF4"))(qn.quantized_weight_bytes) == 973_146_112 * 0.5625 + 262_668_288 * 2
 
 
 def test_weights_and_cache_on_one_gpu():
     # 39.8 GB of weights and 8 * 8,192 tokens of 327,680 B; in BF16 the weights alone take 141 GB of the 77 GB usable.
-    need = evaluate(qn.serving_bytes, LLAMA_3_70B, catalogue.weight_format("INT4-g128"), context=8192, batch=8)
+    need = Case(LLAMA_3_70B, catalogue.weight_format("INT4-g128"), context=8192, batch=8)(qn.serving_bytes)
     assert need == 39_765_832_864 + 8 * 8192 * 327_680 == 61_240_669_344
     assert need < 81_559 * 2**20 * 0.9 < 141_107_412_992
 
@@ -92,7 +93,7 @@ def test_bits_a_weight_may_take():
     assert qn.affordable_bits(40e9, 20e9, 100e9) == 16
     assert qn.affordable_bits(40e9, 100e9, 100e9) == qn.affordable_bits(40e9, 200e9, 100e9) == 0
     expected = (81_559 * 2**20 * 0.9 - 8 * 8192 * 327_680) * 8 / 70_553_706_496
-    assert evaluate(qn.affordable_bits, LLAMA_3_70B, H100, context=8192, batch=8) == pytest.approx(expected, rel=1e-12)
+    assert Case(LLAMA_3_70B, H100, context=8192, batch=8)(qn.affordable_bits) == pytest.approx(expected, rel=1e-12)
     assert 6.2 < expected < 6.3
 
 

@@ -9,21 +9,21 @@ from types import SimpleNamespace
 
 import pytest
 
-from gpucalc import catalogue, price_book, refresh
-from gpucalc.price_book import PRICES
-from gpucalc.tables import DATA
+from gpucalc.rows import catalogue, price_book, refresh
+from gpucalc.rows.price_book import PRICES
+from gpucalc.rows.tables import DATA
 
 TODAY = datetime.date(2026, 2, 3)
 HEADER = ",".join(PRICES.columns)
 OLD = f"""{HEADER}
-rent,AWS,p5.48xlarge,H100 SXM 80GB,8,us-east-1,on-demand,98.32,USD,USD/h,,,2026-01-12,price page,seen,
-rent,AWS,p5.48xlarge,H100 SXM 80GB,8,us-east-1,reserved-3y,64,USD,USD/h,,,2026-01-12,price page,seen,before the cut
-rent,AWS,p5.48xlarge,H100 SXM 80GB,8,us-east-1,reserved-1y,50,USD,USD/h,,,2026-01-12,price page,seen,
-rent,AWS,p5.48xlarge,H100 SXM 80GB,8,eu-west-2,spot,20,USD,USD/h,,,2026-01-12,price page,seen,
-rent,AWS,p3.2xlarge,V100 SXM 16GB,1,us-east-1,on-demand,3.06,USD,USD/h,,,2026,price page,seen,"old, but nowhere else"
-rent,Azure,ND96isr_H100_v5,H100 SXM 80GB,8,eastus,on-demand,98.32,USD,USD/h,,,2026,price page,seen,
-server,Maker,8x H100,H100 SXM 80GB,8,west,purchase,250000,USD,USD,,,2026,quote,seen,
-egress,AWS,internet,,,west,list,0.09,USD,USD/GB,0,,2026,price page,seen,
+rent,AWS,p5.48xlarge,H100 SXM 80GB,8,us-east-1,on-demand,98.32,USD,USD/h,,,,,,2026-01-12,price page,seen,
+rent,AWS,p5.48xlarge,H100 SXM 80GB,8,us-east-1,reserved-3y,64,USD,USD/h,3,,,,,2026-01-12,price page,seen,before the cut
+rent,AWS,p5.48xlarge,H100 SXM 80GB,8,us-east-1,reserved-1y,50,USD,USD/h,1,,,,,2026-01-12,price page,seen,
+rent,AWS,p5.48xlarge,H100 SXM 80GB,8,eu-west-2,spot,20,USD,USD/h,,,,,,2026-01-12,price page,seen,
+rent,AWS,p3.2xlarge,V100 SXM 16GB,1,us-east-1,on-demand,3.06,USD,USD/h,,,,,,2026,price page,seen,"old, but nowhere else"
+rent,Azure,ND96isr_H100_v5,H100 SXM 80GB,8,eastus,on-demand,98.32,USD,USD/h,,,,,,2026,price page,seen,
+server,Maker,8x H100,H100 SXM 80GB,8,west,purchase,250000,USD,USD,,,,,,2026,quote,seen,
+egress,AWS,internet,,,west,list,0.09,USD,USD/GB,,,,0,,2026,price page,seen,
 """
 Offer = namedtuple("Offer", "provider instance_name location price gpu_count gpu_name gpu_memory spot flags")
 
@@ -209,6 +209,6 @@ def test_with_a_catalog_it_makes_the_book_of_today(folder, monkeypatch, capsys):
 def test_the_command_without_gpuhunt_is_one_line(folder, tmp_path):
     (tmp_path / "none").mkdir()
     (tmp_path / "none/gpuhunt.py").write_text("raise ImportError")
-    result = subprocess.run([sys.executable, "-m", "gpucalc.refresh", str(folder)], cwd=DATA.parent, text=True,
+    result = subprocess.run([sys.executable, "-m", "gpucalc.rows.refresh", str(folder)], cwd=DATA.parent, text=True,
                             capture_output=True, env=os.environ | {"PYTHONPATH": str(tmp_path / "none")})
     assert result.returncode == 1 and result.stderr.count("\n") == 1 and "Traceback" not in result.stderr

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpucalc import renting
-from gpucalc.explanation import evaluate
+from gpucalc.core.evaluate import Case
 
 HOUR, MINUTE = 3600, 60
 DALY = [(24 * HOUR, 117), (6 * HOUR, 57), (15 * MINUTE, 9.1)]
@@ -21,7 +21,7 @@ def close(value, rel=1e-12):
 
 
 def daly(checkpoint, mean):
-    return evaluate(renting.checkpoint_interval, checkpoint_seconds=checkpoint, interruption_seconds=mean)
+    return Case(checkpoint_seconds=checkpoint, interruption_seconds=mean)(renting.checkpoint_interval)
 
 
 def test_only_a_commitment_is_paid_while_idle():
@@ -40,7 +40,7 @@ def test_a_commitment_pays_from_its_share_of_the_rate():
 def test_falling_rents_level():
     # A rent that falls by a fifth each year costs over two years the integral of 0.8^t: (1 - 0.64) / ln 1.25 = 1.6133 years.
     assert renting.rented_years(0, 2, rent_decline=0.2) == close(0.36 / math.log(1.25))
-    assert evaluate(renting.level_usd_per_hour, usd_per_hour=5, discount_rate=0, years=2, rent_decline=0.2) == close(
+    assert Case(usd_per_hour=5, discount_rate=0, years=2, rent_decline=0.2)(renting.level_usd_per_hour) == close(
         5 * 0.36 / math.log(1.25) / 2)
     # Half a year until delivery is half a year of falling, and so is the middle of a ramp.
     assert renting.rented_years(0, 2, 6, rent_decline=0.2) == close(0.8 ** 0.5 * 0.36 / math.log(1.25))
@@ -51,8 +51,8 @@ def test_falling_rents_level():
 
 def test_rents_that_stay_or_rise():
     same = dict(usd_per_hour=5, discount_rate=0.1, years=3, lead_months=4, ramp_months=2)
-    assert evaluate(renting.level_usd_per_hour, rent_decline=0, **same) == close(5)
-    assert evaluate(renting.level_usd_per_hour, rent_decline=-0.1, **same) > 5
+    assert Case(rent_decline=0, **same)(renting.level_usd_per_hour) == close(5)
+    assert Case(rent_decline=-0.1, **same)(renting.level_usd_per_hour) > 5
     # Rents that rise as fast as money loses: each year counts in full.
     assert renting.rented_years(0.1, 3, rent_decline=-0.1) == close(3, 1e-9)
     assert renting.level_usd_per_hour(5, 1, 0) == math.inf

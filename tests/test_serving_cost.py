@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
-from gpucalc import capacity, catalogue, price_book, serving as sv, serving_cost as sc, token_offers
-from gpucalc.explanation import evaluate, evaluate_all
-from gpucalc.measured import compare
+from gpucalc.plan import capacity, queue, token_offers
+from gpucalc.rows import catalogue, price_book
+from gpucalc import serving as sv, serving_cost as sc
+from gpucalc.core.evaluate import Case
+from gpucalc.page.measured import compare
 
 MODEL, GPU = catalogue.model("Llama-3-70B"), catalogue.gpu("H100 SXM 80GB")
 LINK, ACHIEVED = catalogue.link("NVLink 4"), catalogue.efficiency("achieved")
 FP8 = dict(weight_element_bytes=1, cache_element_bytes=1)
-ENGINE = dict(framework_bytes=1e9, batched_tokens=8192, max_sequences=256, **FP8)
 BOOKS = price_book.price_books()
 every_book = pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
 
@@ -90,7 +91,7 @@ def test_cost_per_token_follows_the_decode_law():
     # Llama-3-8B at batch 1 and a context of one token on one H100. A step reads 8.03e9 parameters less the 128256 x 4096
     # of the input embedding, in 2 bytes, and 131,072 bytes of cache, at 3.35e12 B/s; an hour costs 2 USD.
     seconds = (2 * (8_030_261_248 - 128_256 * 4096) + 131_072) / 3.35e12
-    cost = evaluate(sc.usd_per_million_tokens, catalogue.model("Llama-3-8B"), GPU, usd_per_hour=2, batch=1, context=1, gpus=1)
+    cost = Case(catalogue.model("Llama-3-8B"), GPU, usd_per_hour=2, batch=1, context=1, replica_gpus=1)(sc.usd_per_million_tokens)
     assert cost == close(1e6 * seconds * 2 / 3600)
 
 
@@ -102,8 +103,8 @@ REQUEST = dict(prompt=st.integers(1, 20_000), output=st.integers(1, 4000), batch
 
 def costs(prompt=1000, output=200, batch=32, degree=4, rate=2.0, busy=0.5, cached=0.0):
     laws = [sc.request_usd, sv.output_tokens_per_second, sc.replica_seconds]
-    values = evaluate_all(laws, MODEL, GPU, LINK, ACHIEVED, prompt=prompt, output=output, batch=batch, tensor_parallel=degree,
-                          usd_per_hour=rate, utilization=busy, cached_share=cached, **FP8)
+    values = Case(MODEL, GPU, LINK, ACHIEVED, prompt=prompt, output=output, batch=batch, tensor_parallel=degree,
+                  context=sv.mean_context, usd_per_hour=rate, replica_utilization=busy, cached_share=cached, **FP8).terms(*laws)
     return values | dict(prompt=prompt, output=output)
 
 
@@ -171,8 +172,8 @@ REQUESTS, PROMPT, OUTPUT, LIMIT = 20e6, 2000, 300, 20
 @cache
 def points(cached=0.0):
     cards = capacity.linked_gpus("H100 SXM 80GB")
-    request = dict(prompt=PROMPT, output=OUTPUT, cached_share=cached)
-    return capacity.points(MODEL, cards, ACHIEVED, [1, 2, 4, 8], request, ENGINE, **FP8)
+    case = Case(MODEL, ACHIEVED, prompt=PROMPT, output=OUTPUT, cached_share=cached, **queue.ENGINE, **FP8)
+    return capacity.search(case, cards, [1, 2, 4, 8])
 
 
 def paid(book, requests=REQUESTS, peak=2, limit=LIMIT, cached=0.0):
@@ -200,8 +201,8 @@ def test_a_dearer_server_is_never_chosen_and_a_dearer_book_never_cheaper(path):
     book = price_book.prices(path)
     for row in paid(book).head(6).itertuples():
         same = book[(book["item"] == "rent") & (book.gpu == row.gpu) & (book.term == "on-demand")]
-        same = same[same.gpus >= row.tensor_parallel]
-        bills = sc.serving_usd_per_month(same.usd_per_hour, sc.rented_gpus(row.replicas, row.tensor_parallel, same.gpus))
+        same = same[same.gpus_per_server >= row.tensor_parallel]
+        bills = sc.serving_usd_per_month(same.usd_per_hour, sc.rented_gpus(row.replicas, row.tensor_parallel, same.gpus_per_server))
         assert row.serving_usd_per_month == close(bills.min())
     dearer = book.assign(usd_per_hour=book.usd_per_hour * np.where(book.gpu == "H100 SXM 80GB", 1.5, 1))
     assert paid(dearer).serving_usd_per_month[0] >= paid(book).serving_usd_per_month[0]
@@ -277,7 +278,7 @@ def test_api_offers():
 def test_a_server_that_is_not_in_the_book_is_refused_by_name():
     book = price_book.prices()
     assert token_offers.server(book, "H100 SXM 80GB", 8, "on-demand").gpus_per_server >= 8
-    with pytest.raises(ValueError, match=r"csv: no on-demand rent of RTX 4090 24GB in servers of 8 or more; .*usd_per_hour"):
+    with pytest.raises(ValueError, match=r"csv: no price for .*gpu 'RTX 4090 24GB', term 'on-demand', at_least 8; gpus_per_server is one of 1; .*usd_per_hour$"):
         token_offers.server(book, "RTX 4090 24GB", 8, "on-demand")
 
 

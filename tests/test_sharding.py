@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from gpucalc import catalogue
+from gpucalc.rows import catalogue
 from gpucalc import sharding as sh
-from gpucalc.explanation import evaluate
+from gpucalc.core.evaluate import Case
 
 CONFIGS = Path(__file__).parent / "configs"
 LLAMA_70B = catalogue.model("Llama-3-70B")
@@ -16,7 +16,7 @@ EXPERT = 3 * 7168 * 2048                            # gate, up and down of one e
 
 def parts(architecture, **layout):
     """Embeddings, layers and routed experts on one GPU."""
-    return [evaluate(law, architecture, **{name: value for name, value in layout.items() if name in used})
+    return [Case(architecture, **{name: value for name, value in layout.items() if name in used})(law)
             for law, used in ((sh.gpu_embedding_params, ("tensor_parallel", "pipeline_parallel", "last_stage")),
                               (sh.gpu_layer_params, ("tensor_parallel", "pipeline_parallel", "virtual_stages")),
                               (sh.gpu_expert_params, ("tensor_parallel", "pipeline_parallel", "expert_parallel")))]
@@ -28,7 +28,7 @@ def parts(architecture, **layout):
                          ids=lambda name: Path(name).name)
 def test_one_gpu_alone_holds_the_whole_model(name):
     model = catalogue.model(name)
-    held = evaluate(sh.gpu_params, model)
+    held = Case(model)(sh.gpu_params)
     assert held == model["params"] and held == int(held)
 
 
@@ -36,13 +36,13 @@ def test_tensor_parallel_of_llama_3_70b():
     # 8 query heads of 128 and 1 key and value head; a width of 28672 / 8 = 3584; 128256 / 8 = 16032 rows of both tables.
     attention = 2 * 8192 * 1024 + 2 * 8192 * 128
     mlp = 3 * 8192 * 3584
-    assert evaluate(sh.gpu_kv_heads, LLAMA_70B, tensor_parallel=8) == 1
-    assert evaluate(sh.gpu_attention_params, LLAMA_70B, tensor_parallel=8) == attention == 18_874_368
-    assert evaluate(sh.gpu_mlp_params, LLAMA_70B, tensor_parallel=8) == mlp == 88_080_384
+    assert Case(LLAMA_70B, tensor_parallel=8)(sh.gpu_kv_heads) == 1
+    assert Case(LLAMA_70B, tensor_parallel=8)(sh.gpu_attention_params) == attention == 18_874_368
+    assert Case(LLAMA_70B, tensor_parallel=8)(sh.gpu_mlp_params) == mlp == 88_080_384
     layers = 80 * (attention + mlp + 2 * 8192)      # the two norms are whole
     embeddings = 2 * 16032 * 8192 + 8192            # so is the final norm
     assert parts(LLAMA_70B, tensor_parallel=8) == [embeddings, layers, 0]
-    assert evaluate(sh.gpu_params, LLAMA_70B, tensor_parallel=8) == layers + embeddings == 8_820_367_360
+    assert Case(LLAMA_70B, tensor_parallel=8)(sh.gpu_params) == layers + embeddings == 8_820_367_360
     assert 8 * (layers + embeddings) == 70_553_706_496 + 7 * 161 * 8192
 
 
@@ -50,35 +50,36 @@ def test_key_and_value_heads_are_copied_above_their_number():
     # 16 GPUs, 8 key and value heads: 4 query heads of 128 and one key and value head on each.
     assert sh.gpu_kv_heads(kv_heads=8, tensor_parallel=4) == 2
     assert sh.gpu_kv_heads(kv_heads=8, tensor_parallel=16) == 1
-    assert evaluate(sh.gpu_attention_params, LLAMA_70B, tensor_parallel=16) == 2 * 8192 * 512 + 2 * 8192 * 128
+    assert Case(LLAMA_70B, tensor_parallel=16)(sh.gpu_attention_params) == 2 * 8192 * 512 + 2 * 8192 * 128
     # Falcon-7B has one for all of its 71 query heads of 64.
-    assert evaluate(sh.gpu_attention_params, catalogue.model("Falcon-7B"), tensor_parallel=71) == 2 * 4544 * 64 + 2 * 4544 * 64
+    assert Case(catalogue.model("Falcon-7B"),
+                tensor_parallel=71)(sh.gpu_attention_params) == 2 * 4544 * 64 + 2 * 4544 * 64
 
 
 def test_biases_and_positions():
     # OPT-13B on 8: 5 of 40 heads of 128 and their biases; output biases, norms of two vectors and 2050 positions are whole.
     attention = 4 * 5120 * 640 + 3 * 640 + 5120
     mlp = 2 * 5120 * 2560 + 2560 + 5120
-    assert evaluate(sh.gpu_attention_params, OPT, tensor_parallel=8) == attention
-    assert evaluate(sh.gpu_mlp_params, OPT, tensor_parallel=8) == mlp
+    assert Case(OPT, tensor_parallel=8)(sh.gpu_attention_params) == attention
+    assert Case(OPT, tensor_parallel=8)(sh.gpu_mlp_params) == mlp
     # 50272 / 8 = 6284 rows of the one table that input and output share.
     assert parts(OPT, tensor_parallel=8) == [6284 * 5120 + 2050 * 5120 + 2 * 5120, 40 * (attention + mlp + 4 * 5120), 0]
     # The head of Phi-2 has a bias; on the last of two stages, split in 8: 6400 rows and biases, and the final norm.
     phi = catalogue.model(CONFIGS / "Phi-2.json")
-    assert evaluate(sh.gpu_embedding_params, phi, tensor_parallel=8) == 2 * 6400 * 2560 + 6400 + 2 * 2560
-    last = evaluate(sh.gpu_embedding_params, phi, tensor_parallel=8, pipeline_parallel=2, last_stage=1)
+    assert Case(phi, tensor_parallel=8)(sh.gpu_embedding_params) == 2 * 6400 * 2560 + 6400 + 2 * 2560
+    last = Case(phi, tensor_parallel=8, pipeline_parallel=2, last_stage=1)(sh.gpu_embedding_params)
     assert last == 6400 * 2560 + 6400 + 2 * 2560
 
 
 def test_norms_of_queries_and_keys_are_whole():
     # Qwen3-8B on 4: 8 query heads and 2 key and value heads of 128, one norm of 128 for queries and one for keys.
-    assert evaluate(sh.gpu_attention_params, catalogue.model("Qwen3-8B"), tensor_parallel=4) == (
+    assert Case(catalogue.model("Qwen3-8B"), tensor_parallel=4)(sh.gpu_attention_params) == (
         2 * 4096 * 1024 + 2 * 4096 * 256 + 2 * 128)
 
 
 def test_latent_attention_splits_only_the_heads():
     # DeepSeek-V3 on 8, 16 heads each: the compressions to 1536 and to 512 + 64 and their norms are whole.
-    assert evaluate(sh.gpu_attention_params, DEEPSEEK, tensor_parallel=8) == (
+    assert Case(DEEPSEEK, tensor_parallel=8)(sh.gpu_attention_params) == (
         7168 * 1536 + 1536 + 1536 * 16 * (128 + 64) + 7168 * (512 + 64) + 512 + 512 * 16 * (128 + 128) + 16 * 128 * 7168)
 
 
@@ -91,8 +92,8 @@ def test_expert_parallel_of_deepseek_v3():
     assert parts(DEEPSEEK, expert_parallel=8) == [embeddings, layers, experts]
     assert embeddings + layers + 8 * experts == 671_026_419_200
     # Tensor parallel splits the width of every expert, the shared one too.
-    assert evaluate(sh.gpu_expert_params, DEEPSEEK, expert_parallel=8, tensor_parallel=4) == experts / 4
-    whole = evaluate(sh.gpu_layer_params, DEEPSEEK, gpu_attention_params=attention, gpu_mlp_params=1, tensor_parallel=4)
+    assert Case(DEEPSEEK, expert_parallel=8, tensor_parallel=4)(sh.gpu_expert_params) == experts / 4
+    whole = Case(DEEPSEEK, gpu_attention_params=attention, gpu_mlp_params=1, tensor_parallel=4)(sh.gpu_layer_params)
     assert whole == 61 * (attention + 2 * 7168) + 3 * 1 + 58 * (256 * 7168 + 256 + EXPERT / 4)
 
 
@@ -100,7 +101,7 @@ def test_gate_of_the_shared_experts():
     # Qwen1.5-MoE: in each of 24 layers a router of 60, four shared experts of 1408 and their gate, one value per input.
     qwen = catalogue.model(CONFIGS / "Qwen1.5-MoE-A2.7B.json")
     attention = 4 * 2048 * 2048 + 3 * 2048
-    assert evaluate(sh.gpu_layer_params, qwen) == 24 * (
+    assert Case(qwen)(sh.gpu_layer_params) == 24 * (
         attention + 2 * 2048 + 60 * 2048 + 4 * 3 * 2048 * 1408 + 2048)
 
 
@@ -143,14 +144,15 @@ def test_first_and_last_stage():
 ])
 def test_layers_in_flight(layout, last_stage, expected):
     layout = dict(micro_batches=32) | layout
-    assert evaluate(sh.in_flight_layers, LLAMA_70B, last_stage=last_stage, **layout) == expected
+    assert Case(LLAMA_70B, last_stage=last_stage, **layout)(sh.in_flight_layers) == expected
 
 
 @pytest.mark.parametrize("stages, chunks", [(8, 3), (8, 2), (35, 3)])
 def test_interleaving_keeps_more_by_the_factor_of_the_paper(stages, chunks):
     # Korthikanti et al., section 4.2.3: L (1 + (p - 1) / (p v)). GPT-3 175B has p = 8, v = 3; 530B has p = 35, v = 3.
     layers = stages * chunks * 2
-    kept = evaluate(sh.in_flight_layers, layers=layers, pipeline_parallel=stages, virtual_stages=chunks, micro_batches=10**6)
+    kept = Case(layers=layers, pipeline_parallel=stages, virtual_stages=chunks,
+                micro_batches=10**6)(sh.in_flight_layers)
     assert kept == pytest.approx(layers * (1 + (stages - 1) / (stages * chunks)), rel=1e-12)
 
 
@@ -231,8 +233,8 @@ def test_a_degree_that_is_no_count_is_refused(degree):
     (sh.gpu_embedding_params, dict(last_stage=2), "last_stage .* is 2; allowed: 0 or 1"),
     (sh.in_flight_layers, dict(micro_batches=0), "micro_batches .* is 0; allowed: a whole number of at least 1"),
     (sh.in_flight_layers, dict(), r"in_flight_layers needs micro_batches \(micro-batches in a step\), which is neither given"),
-    (sh.gpu_kv_heads, dict(zero_stage=3), "gpu_kv_heads does not use zero_stage; it takes kv_heads, tensor_parallel"),
+    (sh.gpu_kv_heads, dict(zero_stages=3), "zero_stages: unknown; allowed: .*; close: zero_stage"),
 ])
 def test_an_impossible_degree_is_refused_by_name(law, inputs, expected):
     with pytest.raises(ValueError, match=expected):
-        evaluate(law, LLAMA_70B, **inputs)
+        Case(LLAMA_70B, **inputs)(law)

@@ -1,7 +1,6 @@
 """The built site in a real browser: self-contained, drawn, readable on a phone, and computing what Python computes."""
 
 import csv
-import importlib
 import math
 import re
 from functools import cache
@@ -10,19 +9,21 @@ import pytest
 import yaml
 
 from book.build import ROOT, build_book
-from gpucalc import break_even, catalogue, decide, owning, renting, serving_cost, total_cost, training_cost
-from gpucalc.explanation import evaluate, uses
-from gpucalc.law import LAWS
-from gpucalc.price_book import price, price_books, prices
-from gpucalc.show import percent, quantity, three_figures, usd
+import gpucalc
+from gpucalc import Case, break_even, owning, renting, serving, serving_cost, total_cost, training_cost
+from gpucalc.core.figures import percent, quantity, three_figures, usd
+from gpucalc.core.law import LAWS
+from gpucalc.plan import decide
+from gpucalc.rows import catalogue
+from gpucalc.rows.price_book import price, price_books, prices
+from gpucalc.rows.rents import cheapest_rent
 from tests.browser import page_bytes, page_budget, visit
 
 TOC = yaml.safe_load((ROOT / "book/_toc.yml").read_text())
 TOPICS, WORKSHEETS = ([chapter["file"] for chapter in part["chapters"]] for part in TOC["parts"][:2])
 PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"])]
 PRICED = [name for name in TOPICS + WORKSHEETS if "\nprices = None" in (ROOT / f"notebooks/{name}.md").read_text()]
-for topic in TOPICS:
-    importlib.import_module(f"gpucalc.{topic}")
+assert all(getattr(gpucalc, topic) for topic in TOPICS), "a page has the name of its formulas"
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ TEXT_WITHOUT_CODE = """() => {
 @pytest.mark.parametrize("name", PAGES)
 def test_every_figure_is_filled_in(on_disk, name):
     text = on_disk(name).evaluate(TEXT_WITHOUT_CODE)
-    assert not re.findall(r".*(?:\b(?:nan|NaN|None|inf|undefined)\b|\{glue|\{quote|\$\$).*", text)
+    assert not re.findall(r"^.*(?:\b(?:nan|NaN|None|inf|undefined)\b|\{glue|\{\{|%%say|\$\$).*$", text, re.MULTILINE)
     glued = on_disk(name).locator(".pasted-text").all_text_contents()
     assert not [figure for figure in glued if figure.startswith("(")]
 
@@ -118,7 +119,7 @@ def compare_with_law(chart, check):
         law = LAWS[line["law"]]
         for x, drawn in rows:
             inputs = {**line["given"], **chart["sliders"], check["x"]: x}
-            expected = evaluate(law, **uses(law, **inputs))
+            expected = Case.of(inputs)(law)
             assert math.isclose(drawn, expected, rel_tol=1e-9), f"{line['law']} at {inputs}: drawn {drawn}, law {expected}"
             compared += 1
     return compared
@@ -253,21 +254,13 @@ def test_a_price_file_of_the_readers_own_is_named_and_its_markup_is_text(edition
 def figures(book):
     """Ten figures of four pages that follow from the prices of a book, by the laws, as text."""
     gpu, achieved = catalogue.gpu("H100 SXM 80GB"), catalogue.efficiency("achieved")
-    _, limits, fixed = decide.deal(book, gpu.name, catalogue.assumptions(), {})
-
-    def owned(law):
-        return decide.owned(law, gpu, **limits["likely"], **fixed)
-
-    rents = book[(book["item"] == "rent") & (book["gpu"] == gpu.name) & (book["term"] == "on-demand")]
-    rate, aws = (float(each["usd_per_hour"].min()) for each in (rents[rents["gpus"] >= 4], rents[rents["provider"] == "AWS"]))
-    replica = dict(batch=64, tensor_parallel=4, prompt=2000, output=300, utilization=0.5, weight_element_bytes=1,
-                   cache_element_bytes=1, peak_flops=gpu.fp8_flops, usd_per_hour=rate)
-    rows = catalogue.model("Llama-3-70B"), catalogue.link(gpu.link), gpu, achieved
-
-    def served(law):
-        return evaluate(law, *rows, **uses(law, *rows, **replica))
-
-    hours = evaluate(training_cost.gpu_hours, catalogue.model("Llama-3-70B"), gpu, training_tokens=1e9 * 3, mfu=0.4)
+    owned = decide.deal(book, gpu.name, catalogue.assumptions(), {}).case(gpu)
+    rate = cheapest_rent(book, gpu=gpu.name, term="on-demand", at_least=4).usd_per_hour
+    aws = cheapest_rent(book, gpu=gpu.name, term="on-demand", provider="AWS").usd_per_hour
+    served = Case(catalogue.model("Llama-3-70B"), catalogue.link(gpu.link), gpu, achieved, batch=64, tensor_parallel=4,
+                  prompt=2000, output=300, context=serving.mean_context, replica_utilization=0.5, weight_element_bytes=1,
+                  cache_element_bytes=1, peak_flops=gpu.fp8_flops, usd_per_hour=rate)
+    hours = Case(model="Llama-3-70B", gpu=gpu, training_tokens=1e9 * 3, mfu=0.4)(training_cost.planned_gpu_hours)
     store = price(book, "storage", provider="AWS", sku="S3 Standard").price
     beside = round(training_cost.compute_usd(hours, aws, runs=20), 2) + round(total_cost.storage_usd(1.2e12, store, 1), 2)
     return {"break_even": [percent(owned(break_even.break_even_utilization)),

@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpucalc import catalogue, price_book, training_cost
+from gpucalc.rows import catalogue, price_book
+from gpucalc import training_cost
 from gpucalc import total_cost as tc
-from gpucalc.bills import PARTS, bills, dearest_storage, egress_tiers, managed_price, rents, storage, tiered_usd
-from gpucalc.explanation import evaluate
+from gpucalc.plan.bills import (PARTS, bills, dearest_storage, egress_tiers, first_price, managed_price, rents_with_services,
+                                storage, tiered_usd)
+from gpucalc.core.evaluate import Case
 
 AWS_TIERS = [(0, 100e9, 0), (100e9, 10e12, 0.09), (10e12, 50e12, 0.085), (50e12, 150e12, 0.07), (150e12, math.inf, 0.05)]
 BOOKS = {path.stem: price_book.prices(path) for path in price_book.price_books()}
@@ -181,7 +183,7 @@ def test_the_service_wins_only_where_compute_counts_once_and_egress_twenty_times
 
 def test_the_verdict_holds_with_the_real_tiers():
     # Egress 891 without a cache, 36 with one: 20,737 and 19,882 against 25,791.
-    hours = evaluate(training_cost.gpu_hours, training_flops=1.26e21, peak_flops=989e12, mfu=1)
+    hours = Case(training_flops=1.26e21, peak_flops=989e12, mfu=1)(training_cost.planned_gpu_hours)
     compute = training_cost.compute_usd(hours, 2.80, 20)
     managed = tc.total_usd(compute, 28, 0, 0, tc.managed_usd(compute, 0.3))
     fresh, cached = (tc.total_usd(compute, 28, 0, egress(tc.pulled_bytes(500e9, 20, kept)), 0) for kept in (0, 1))
@@ -204,7 +206,7 @@ def test_when_the_winner_would_flip():
 @pytest.mark.parametrize("changed", [{}, {"months": 7, "runs": 13, "corpus_bytes": 3.3e12}, {"gpu_hours": 0.37, "runs": 1},
                                      {"minimum_gpu_hours": 1e5}, {"usd_per_gb": 0.031, "copy_usd_per_gb_month": 0.0123}])
 def test_the_parts_are_the_total_to_the_cent(book, cached, changed):
-    found = bills(book, rents(book, H100), "AWS", cached=cached, **workload(**changed))
+    found = bills(book, rents_with_services(book, H100), "AWS", cached=cached, **workload(**changed))
     assert len(found) >= 6
     for row in found.to_dict("records"):
         cents = [round(100 * row[part]) for part in PARTS]
@@ -215,7 +217,8 @@ def test_the_parts_are_the_total_to_the_cent(book, cached, changed):
 
 @every_book
 def test_a_bill_by_hand(book):
-    found = bills(book, rents(book, H100, providers=["AWS", "Lambda"]), "AWS", **workload()).set_index(["provider", "service"])
+    offers = rents_with_services(book, H100, providers=["AWS", "Lambda"])
+    found = bills(book, offers, "AWS", **workload()).set_index(["provider", "service"])
     lambda_rate = price_book.price(book, "rent", gpu=H100, provider="Lambda", term="on-demand", cheapest=True).usd_per_hour
     aws_rate = price_book.price(book, "rent", gpu=H100, provider="AWS", term="on-demand", cheapest=True).usd_per_hour
     pulled, home, managed = found.loc[("Lambda", "")], found.loc[("AWS", "")], found.loc[("AWS", "SageMaker")]
@@ -223,15 +226,16 @@ def test_a_bill_by_hand(book):
     assert home[PARTS].to_list() == [round(2000 * aws_rate, 2), 27.6, 0, 0, 0]
     # The mark-up is that of the machine, on AWS's own rate: 15 % on p5.48xlarge.
     assert managed["managed_usd"] == pytest.approx(2000 * aws_rate * 0.15, abs=0.01)
-    kept = bills(book, rents(book, H100, providers=["Lambda"]), "AWS", cached=1, **workload()).iloc[0]
+    kept = bills(book, rents_with_services(book, H100, providers=["Lambda"]), "AWS", cached=1, **workload()).iloc[0]
     # 500 GB at Lambda's 0.20 for a month; one pull less the free tier.
     assert kept[PARTS].to_list() == [round(2000 * lambda_rate, 2), 27.6, 100, 36, 0]
 
 
 @every_book
 def test_a_contract_is_paid_up_to_its_minimum(book):
-    least = bills(book, rents(book, H100), "AWS", **workload(minimum_gpu_hours=5000)).set_index("row")["compute_usd"]
-    used = bills(book, rents(book, H100), "AWS", **workload()).set_index("row")["compute_usd"]
+    offers = rents_with_services(book, H100)
+    least = bills(book, offers, "AWS", **workload(minimum_gpu_hours=5000)).set_index("row")["compute_usd"]
+    used = bills(book, offers, "AWS", **workload()).set_index("row")["compute_usd"]
     assert (least / used)[least.index].to_numpy() == pytest.approx(2.5, rel=1e-5)
 
 
@@ -242,14 +246,14 @@ def test_egress_is_the_tiers_of_the_one_place_that_the_data_leaves(book):
         tiers = egress_tiers(book, name)
         assert tiered_usd(tiers, 500e9) == pytest.approx(expected, rel=1e-9)
         assert tiers["from_bytes"].to_list() == [0, *tiers["to_bytes"].to_list()[:-1]]
-        found = bills(book, rents(book, H100), name, cached=1, **workload())
+        found = bills(book, rents_with_services(book, H100), name, cached=1, **workload())
         assert set(found[found["provider"] != name]["egress_usd"]) == {round(expected, 2)}
         assert (found[found["provider"] == name][["egress_usd", "copy_usd"]] == 0).all(axis=None)
 
 
 @every_book
 def test_pulls_spread_over_the_months_and_a_copy_is_pulled_in_one(book):
-    offers = rents(book, H100, providers=["CoreWeave"])
+    offers = rents_with_services(book, H100, providers=["CoreWeave"])
     # 10 TB over 4 months: (10000 - 400) * 0.09 = 864; the copy all at once 36. Two and a half months are three bills.
     assert bills(book, offers, "AWS", **workload(months=4))["egress_usd"][0] == close(864)
     assert bills(book, offers, "AWS", cached=1, **workload(months=4))["egress_usd"][0] == close(36)
@@ -258,22 +262,22 @@ def test_pulls_spread_over_the_months_and_a_copy_is_pulled_in_one(book):
 
 @every_book
 def test_a_copy_without_a_price_is_estimated_from_above(book):
-    kept = bills(book, rents(book, H100), "AWS", cached=1, **workload()).set_index("provider")
+    kept = bills(book, rents_with_services(book, H100), "AWS", cached=1, **workload()).set_index("provider")
     unpriced = kept[kept["copy_estimated"]]
     assert "CoreWeave" in unpriced.index and not kept["copy_estimated"][["Lambda", "GCP", "Azure"]].any()
     assert (unpriced["copy_usd"] == round(500 * dearest_storage(book)[1], 2)).all()
     assert unpriced["copy_usd"].min() >= kept["copy_usd"].max()
-    priced = bills(book, rents(book, H100), "AWS", cached=1, **workload(copy_usd_per_gb_month=0.01))
+    priced = bills(book, rents_with_services(book, H100), "AWS", cached=1, **workload(copy_usd_per_gb_month=0.01))
     assert not priced["copy_estimated"].any()
     assert set(priced[priced["provider"] != "AWS"]["copy_usd"]) == {5.0}
 
 
 @every_book
 def test_the_mark_up_is_that_of_the_machine_else_the_one_for_all(book):
-    assert managed_price(book, "AWS", "p5.48xlarge", H100)["price"] == 0.15
-    assert managed_price(book, "AWS", "p5.4xlarge", H100)["price"] == 0.15, "that of the larger machine with the same GPU"
-    assert managed_price(book, "AWS", "p3.2xlarge", "V100 SXM 16GB")["price"] == 0.25
-    assert managed_price(book, "AWS", "p4de.24xlarge", "A100 SXM 80GB")["price"] == 0.30
+    assert managed_price(book, "AWS", "p5.48xlarge", H100).premium == 0.15
+    assert managed_price(book, "AWS", "p5.4xlarge", H100).premium == 0.15, "that of the larger machine with the same GPU"
+    assert managed_price(book, "AWS", "p3.2xlarge", "V100 SXM 16GB").premium == 0.25
+    assert managed_price(book, "AWS", "p4de.24xlarge", "A100 SXM 80GB").premium == 0.30
     assert managed_price(book, "Lambda", "gpu_8x_h100_sxm5", H100) is None
 
 
@@ -282,10 +286,10 @@ def test_mark_ups_agree_with_the_managed_rates_of_the_book(book):
     managed = book[(book["item"] == "rent") & (book["term"] == "managed")]
     compared = 0
     for row in managed.itertuples():
-        machine = row.sku.split("ml.")[1]
-        plain = book[(book["item"] == "rent") & (book["term"] == "on-demand") & (book["sku"] == machine)]["price"]
+        plain = book[(book["item"] == "rent") & (book["term"] == "on-demand") & (book["sku"] == row.instance)]["price"]
         if len(plain):
-            assert plain.min() * (1 + managed_price(book, row.provider, machine, row.gpu)["price"]) == pytest.approx(row.price, rel=1e-3)
+            premium = managed_price(book, row.provider, row.instance, row.gpu).premium
+            assert plain.min() * (1 + premium) == pytest.approx(row.price, rel=1e-3)
             compared += 1
     assert compared >= 1
 
@@ -294,6 +298,9 @@ def test_mark_ups_agree_with_the_managed_rates_of_the_book(book):
 def test_storage_is_that_of_the_first_service(book):
     # AWS lists 0.023 for the first part and 0.021 beyond 500 TB.
     assert storage(book)["price"]["AWS"] == 0.023
+    assert first_price(book, "storage", "AWS").usd_per_gb_month == 0.023
+    assert first_price(book, "storage", "AWS").name == storage(book)["row"]["AWS"]
+    assert first_price(book, "egress", "AWS").from_bytes == 0
     assert "CoreWeave" not in storage(book).index
     assert dearest_storage(book) == ("Lambda", 0.2)
 
@@ -301,7 +308,7 @@ def test_storage_is_that_of_the_first_service(book):
 @every_book
 @pytest.mark.parametrize("factor", [1, 1.001, 1.2, 2, 50])
 def test_a_dearer_hour_never_moves_up(book, factor):
-    offers = rents(book, H100)
+    offers = rents_with_services(book, H100)
     rates = offers["usd_per_hour"]
     raised = offers.assign(usd_per_hour=rates.where(offers["provider"] != "Lambda", rates * factor))
     places = [bills(book, each, "AWS", **workload())["provider"].to_list().index("Lambda") for each in (offers, raised)]
@@ -311,14 +318,14 @@ def test_a_dearer_hour_never_moves_up(book, factor):
 def test_what_is_missing_is_refused_by_name():
     book = BOOKS["2026-06-24"]
     with pytest.raises(ValueError, match=r"2026-06-24\.csv: no storage price of 'Verda'; allowed: AWS.*usd_per_gb_month"):
-        bills(book, rents(book, H100), "Verda", **workload())
+        bills(book, rents_with_services(book, H100), "Verda", **workload())
     with pytest.raises(ValueError, match=r"no egress price of 'Wasabi'; allowed: .*usd_per_gb"):
-        bills(book, rents(book, H100), "Wasabi", **workload())
-    with pytest.raises(ValueError, match=r"any provider: no spot rent of GB200 NVL72 186GB; allowed: none"):
-        rents(book, "GB200 NVL72 186GB", "spot")
-    with pytest.raises(ValueError, match=r"Nobody: no on-demand rent of H100 SXM 80GB; allowed: AWS"):
-        rents(book, H100, providers=["Nobody"])
-    given_prices = bills(book, rents(book, H100), "own rack", **workload(usd_per_gb=0.01, usd_per_gb_month=0.02))
+        bills(book, rents_with_services(book, H100), "Wasabi", **workload())
+    with pytest.raises(ValueError, match=r"no price for item 'rent', gpu 'GB200 NVL72 186GB', term 'spot'; gpu is one of 'A10"):
+        rents_with_services(book, "GB200 NVL72 186GB", "spot")
+    with pytest.raises(ValueError, match=r"gpu 'H100 SXM 80GB', term 'on-demand', provider 'Nobody'; provider is one of 'AWS'"):
+        rents_with_services(book, H100, providers=["Nobody"])
+    given_prices = bills(book, rents_with_services(book, H100), "own rack", **workload(usd_per_gb=0.01, usd_per_gb_month=0.02))
     assert set(given_prices["egress_usd"]) == {100.0} and set(given_prices["storage_usd"]) == {24.0}
 
 

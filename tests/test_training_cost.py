@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpucalc import catalogue, price_book
+from gpucalc.rows import catalogue, price_book
 from gpucalc import training_cost as tc
-from gpucalc.explanation import evaluate
-from gpucalc.layouts import best_layouts
-from gpucalc.measured import compare
-from gpucalc.offers import front, judged, machine_counts, planned, priced, ranked, recommended, runs
-from gpucalc.tables import DATA
+from gpucalc.core.evaluate import Case
+from gpucalc.plan.layouts import best_layouts
+from gpucalc.page.measured import compare
+from gpucalc.plan.offers import front, judged, machine_counts, planned, priced, ranked, recommended, runs
+from gpucalc.rows.tables import DATA
 
 A100_PEAK, H100_PEAK = 312e12, 989e12
 OLD, NEW = "2026-01-12.csv", "2026-06-24.csv"
-JOB = dict(model="Llama-3-8B", training_tokens=100e9, batch=512, sequence=8192)
+JOB = dict(model="Llama-3-8B", training_tokens=100e9, global_batch=512, sequence=8192)
 both_books = pytest.mark.parametrize("book", [OLD, NEW])
 
 
@@ -53,14 +53,14 @@ def test_training_flops():
 def test_354_gpu_hours_take_the_whole_peak():
     # 1.26e21 / 989e12 = 1.274e6 s = 353.9 h; at 40 % MFU 884.7 h.
     flops = tc.training_flops(70e9, 1e9, 3)
-    assert tc.gpu_hours(flops, H100_PEAK, 1) == pytest.approx(353.9, rel=1e-4)
-    assert tc.gpu_hours(flops, H100_PEAK, 0.4) == pytest.approx(884.7, rel=1e-4)
+    assert tc.planned_gpu_hours(flops, H100_PEAK, 1) == pytest.approx(353.9, rel=1e-4)
+    assert tc.planned_gpu_hours(flops, H100_PEAK, 0.4) == pytest.approx(884.7, rel=1e-4)
 
 
 def test_8b_on_100b_tokens_takes_eight_weeks_on_eight_a100():
     # 6 * 8e9 * 1e11 / (8 * 0.4 * 312e12) = 4.808e6 s = 55.6 days; in 7 to 10 days it takes 3.18 to 2.23 times the peak.
     flops = tc.training_flops(8e9, 1e11)
-    assert tc.training_days(tc.gpu_hours(flops, A100_PEAK, 0.4), 8) == pytest.approx(55.64, rel=1e-3)
+    assert tc.training_days(tc.planned_gpu_hours(flops, A100_PEAK, 0.4), 8) == pytest.approx(55.64, rel=1e-3)
     assert tc.needed_mfu(flops, A100_PEAK, 8, 10) == close(4.8e21 / (312e12 * 8 * 864_000))
     assert tc.needed_mfu(flops, A100_PEAK, 8, 10) == pytest.approx(2.226, rel=1e-3)
     assert tc.needed_mfu(flops, A100_PEAK, 8, 7) == pytest.approx(3.179, rel=1e-3)
@@ -69,8 +69,8 @@ def test_8b_on_100b_tokens_takes_eight_weeks_on_eight_a100():
 def test_llama_2_70b_reached_43_percent():
     # Llama 2 (arXiv 2307.09288, table 2): 1,720,320 A100-hours for 2e12 tokens.
     # 6 * 68.98e9 * 2e12 / (1720320 * 3600 * 312e12) = 0.4284.
-    at_peak = evaluate(tc.gpu_hours, catalogue.model("Llama-2-70B"), catalogue.gpu("A100 SXM 80GB"),
-                       training_tokens=2 * 10**12, mfu=1)
+    at_peak = Case(catalogue.model("Llama-2-70B"), catalogue.gpu("A100 SXM 80GB"),
+                   training_tokens=2 * 10**12, mfu=1)(tc.planned_gpu_hours)
     assert at_peak / 1_720_320 == pytest.approx(6 * 68_976_648_192 * 2e12 / (1_720_320 * 3600 * A100_PEAK), rel=1e-12)
     assert at_peak / 1_720_320 == pytest.approx(0.428, abs=0.001)
 
@@ -78,7 +78,7 @@ def test_llama_2_70b_reached_43_percent():
 def test_a_mixture_trains_its_active_parameters():
     # Mixtral-8x7B: 2 of 8 experts, so 46.70e9 - 32 * 6 * 3 * 4096 * 14336 = 12.88e9 parameters a token.
     active = 46_702_792_704 - 32 * 6 * 3 * 4096 * 14336
-    assert evaluate(tc.training_flops, catalogue.model("Mixtral-8x7B"), training_tokens=10**9) == 6 * active * 10**9
+    assert Case(catalogue.model("Mixtral-8x7B"), training_tokens=10**9)(tc.training_flops) == 6 * active * 10**9
 
 
 def test_what_is_paid():
@@ -110,7 +110,7 @@ def test_a_budget_buys_the_tokens_that_cost_it():
     tokens = tc.affordable_tokens(2e6, 2, 13e9, H100_PEAK, 0.4)
     assert tokens == close(1e6 * 3600 * 989e12 * 0.4 / 78e9)
     assert tokens == pytest.approx(1.826e13, rel=1e-3)
-    assert tc.compute_usd(tc.gpu_hours(tc.training_flops(13e9, round(tokens)), H100_PEAK, 0.4), 2) == close(2e6)
+    assert tc.compute_usd(tc.planned_gpu_hours(tc.training_flops(13e9, round(tokens)), H100_PEAK, 0.4), 2) == close(2e6)
 
 
 # Published runs
@@ -145,7 +145,7 @@ def test_every_rent_of_the_book_is_there_once(book):
     frame = judged(priced(runs_of(book)), 28)
     assert sorted(ranked(frame)["row"]) == sorted(rents.index)
     assert (frame["usd_per_hour"] == rents["usd_per_hour"].loc[frame["row"]].to_numpy()).all()
-    assert (frame["gpus"] == frame["machines"] * frame["machine_gpus"]).all()
+    assert (frame["gpus"] == frame["machines"] * frame["gpus_per_server"]).all()
     assert (frame["gpus"][frame["reason"] == ""] <= 64).all()
     assert not frame.duplicated(["row", "gpus"]).any()
     fits = frame["reason"] == ""
@@ -158,7 +158,7 @@ def test_a_row_by_hand():
     best = best_layouts("Llama-3-8B", "H100 SXM 80GB", 8, 512, 8192, count=1)
     work = best["gpu_seconds"][0] * 100e9 / (512 * 8192) / 3600
     assert row.gpu_hours == pytest.approx(work, rel=0.03)
-    assert row.reached_mfu == pytest.approx(best["reached_mfu"][0], rel=0.03)
+    assert row.layout_mfu == pytest.approx(best["layout_mfu"][0], rel=0.03)
     assert row.training_days == close((row.gpu_hours / 8 + 1 / 6) / 24)
     assert row.compute_usd == close((row.gpu_hours + 8 / 6) * 98.32 / 8)
     assert row.training_bytes <= catalogue.gpu("H100 SXM 80GB").memory_bytes
@@ -187,10 +187,10 @@ def test_a_reserved_run_pays_the_term_less_what_other_work_pays():
 
 
 def test_small_machines_are_on_the_slow_network():
-    eight, single = (one(runs_of(NEW), gpu="H100 SXM 80GB", provider="Nebius", machine_gpus=size, gpus=16) for size in (8, 1))
+    eight, single = (one(runs_of(NEW), gpu="H100 SXM 80GB", provider="Nebius", gpus_per_server=size, gpus=16) for size in (8, 1))
     assert single.gpu_hours > 1.1 * eight.gpu_hours
     fast = runs(book_of(NEW), **JOB, gpu="H100 SXM 80GB", provider="Nebius", small_network="InfiniBand NDR")
-    assert eight.gpu_hours < one(fast, machine_gpus=1, gpus=16).gpu_hours < single.gpu_hours
+    assert eight.gpu_hours < one(fast, gpus_per_server=1, gpus=16).gpu_hours < single.gpu_hours
 
 
 def test_a_planned_mfu_counts_the_slower_of_6nd_and_the_layout():
@@ -201,9 +201,9 @@ def test_a_planned_mfu_counts_the_slower_of_6nd_and_the_layout():
     assert (fits & slow).any() and (fits & ~slow).any()
     assert np.allclose(frame["gpu_hours"][~slow], plan[~slow])
     assert (frame["gpu_hours"][slow] == found["gpu_hours"][slow]).all()
-    assert (frame["reached_mfu"][fits] == np.minimum(found["reached_mfu"][fits], 0.4)).all()
-    assert np.isinf(frame["gpu_hours"][~fits]).all() and frame["reached_mfu"][~fits].isna().all()
-    assert frame.drop(columns=["gpu_hours", "reached_mfu"]).equals(found.drop(columns=["gpu_hours", "reached_mfu"]))
+    assert (frame["layout_mfu"][fits] == np.minimum(found["layout_mfu"][fits], 0.4)).all()
+    assert np.isinf(frame["gpu_hours"][~fits]).all() and frame["layout_mfu"][~fits].isna().all()
+    assert frame.drop(columns=["gpu_hours", "layout_mfu"]).equals(found.drop(columns=["gpu_hours", "layout_mfu"]))
     assert planned(found, "Llama-3-8B", 100e9, 0.4).equals(frame)
     assert (runs_of(NEW, mfu=1)["gpu_hours"] == found["gpu_hours"]).all()
 
@@ -226,8 +226,10 @@ def test_a_model_may_be_a_config():
 
 
 @pytest.mark.parametrize("wanted, text", [
-    (dict(provider="nobody"), "no rent with provider 'nobody'; allowed: 'AWS'"),
-    (dict(gpu="H100"), "no rent with gpu 'H100'"), (dict(provider="Lambda", term="spot"), "no rent with term 'spot'")])
+    (dict(provider="nobody"), "no price for item 'rent', provider 'nobody'; provider is one of 'AWS'"),
+    (dict(gpu="H100"), "no price for item 'rent', gpu 'H100'; gpu is one of 'A100 SXM 40GB'"),
+    (dict(provider="Lambda", term="spot"),
+     "no price for item 'rent', term 'spot', provider 'Lambda'; provider is one of 'AWS'")])
 def test_a_wish_that_no_rent_meets_is_refused(wanted, text):
     with pytest.raises(ValueError, match=f"{OLD}: {text}"):
         runs(book_of(OLD), **JOB, **wanted)
@@ -261,7 +263,8 @@ factors = st.lists(st.floats(0.05, 20), min_size=8, max_size=8)
 def with_prices(book, changes):
     """The runs at other prices: each rent's rate times one of the factors."""
     frame = runs_of(book)
-    return priced(frame.assign(usd_per_hour=frame["usd_per_hour"] * np.array(changes)[frame["row"] % len(changes)]))
+    factors = np.array(changes)[pd.factorize(frame["row"])[0] % len(changes)]
+    return priced(frame.assign(usd_per_hour=frame["usd_per_hour"] * factors))
 
 
 @both_books
@@ -290,11 +293,11 @@ def test_a_dearer_twin_is_never_recommended(book, days, changes, dearer):
     prices = frame["usd_per_hour"].where(frame["row"] != best.row, frame["usd_per_hour"] * dearer)
     raised = recommended(judged(priced(frame.assign(usd_per_hour=prices)), days))
     assert raised.compute_usd >= best.compute_usd
-    twin = frame[frame["row"] == best.row].assign(row=-1, usd_per_hour=best.usd_per_hour * dearer)
+    twin = frame[frame["row"] == best.row].assign(row="twin", usd_per_hour=best.usd_per_hour * dearer)
     both = judged(priced(pd.concat([twin, frame], ignore_index=True)), days)
     assert recommended(both).row == best.row
     order = ranked(both)["row"].tolist()
-    assert order.index(best.row) < order.index(-1)
+    assert order.index(best.row) < order.index("twin")
 
 
 @both_books

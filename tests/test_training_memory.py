@@ -4,9 +4,10 @@ import math
 import numpy as np
 import pytest
 
-from gpucalc import LAWS, catalogue, sharding
+from gpucalc import LAWS, sharding
+from gpucalc.rows import catalogue
 from gpucalc import training_memory as tm
-from gpucalc.explanation import evaluate, explain
+from gpucalc.core.evaluate import Case
 
 GIB = 2**30
 LLAMA_8B = catalogue.model("Llama-3-8B")
@@ -33,7 +34,7 @@ def close(value):
 
 def per_token(architecture, **switches):
     """Bytes that one layer keeps for one token of a sequence of 2,048."""
-    return evaluate(tm.layer_activation_bytes, architecture, micro_batch=1, sequence=2048, **switches) / 2048
+    return Case(architecture, micro_batch=1, sequence=2048, **switches)(tm.layer_activation_bytes) / 2048
 
 
 # Adapters
@@ -42,7 +43,7 @@ def per_token(architecture, **switches):
 def test_published_counts_of_rank_8_on_queries_and_values(layers, hidden, published):
     # LitGPT prints them for Phi-1.5 and StableLM-Alpha-3B: two square matrices a layer, 8 x (h + h) each.
     model = dict(layers=layers, hidden=hidden, heads=32, kv_heads=32, head_dim=hidden // 32, intermediate=4 * hidden)
-    assert evaluate(tm.lora_params, model, lora_rank=8, **QUERY_VALUE) == layers * 8 * 2 * 2 * hidden == published
+    assert Case(model, lora_rank=8, **QUERY_VALUE)(tm.lora_params) == layers * 8 * 2 * 2 * hidden == published
 
 
 def test_adapters_on_each_matrix():
@@ -50,16 +51,16 @@ def test_adapters_on_each_matrix():
     by_hand = dict(adapt_query=8192, adapt_key=5120, adapt_value=5120, adapt_output=8192)
     for chosen, inputs_and_outputs in by_hand.items():
         only = {name: int(name == chosen) for name in by_hand}
-        assert evaluate(tm.lora_attention_params, LLAMA_8B, lora_rank=16, **only) == 16 * inputs_and_outputs
-    assert evaluate(tm.lora_params, LLAMA_8B, lora_rank=16, **ATTENTION_ADAPTERS) == 32 * 16 * 26_624 == 13_631_488
-    assert evaluate(tm.lora_mlp_params, LLAMA_8B, lora_rank=16, adapt_mlp=1) == 16 * 3 * (4096 + 14336)
-    assert evaluate(tm.lora_mlp_params, LLAMA_8B, lora_rank=16, adapt_mlp=0) == 0
-    assert evaluate(tm.lora_mlp_params, catalogue.model("OPT-13B"), lora_rank=16, adapt_mlp=1) == 16 * 2 * (5120 + 20480)
+        assert Case(LLAMA_8B, lora_rank=16, **only)(tm.lora_attention_params) == 16 * inputs_and_outputs
+    assert Case(LLAMA_8B, lora_rank=16, **ATTENTION_ADAPTERS)(tm.lora_params) == 32 * 16 * 26_624 == 13_631_488
+    assert Case(LLAMA_8B, lora_rank=16, adapt_mlp=1)(tm.lora_mlp_params) == 16 * 3 * (4096 + 14336)
+    assert Case(LLAMA_8B, lora_rank=16, adapt_mlp=0)(tm.lora_mlp_params) == 0
+    assert Case(catalogue.model("OPT-13B"), lora_rank=16, adapt_mlp=1)(tm.lora_mlp_params) == 16 * 2 * (5120 + 20480)
     # The QLoRA setting, rank 64 on all matrices of Llama-2-7B: 159,907,840.
-    assert evaluate(tm.lora_params, catalogue.model("Llama-2-7B"), lora_rank=64, **ALL_ADAPTERS) == (
+    assert Case(catalogue.model("Llama-2-7B"), lora_rank=64, **ALL_ADAPTERS)(tm.lora_params) == (
         32 * 64 * (4 * 8192 + 3 * (4096 + 11008))) == 159_907_840
     # heads x head size need not be the hidden size: Gemma-2-9B has 3584, 16 x 256 = 4096 and 8 x 256 = 2048.
-    assert evaluate(tm.lora_params, catalogue.model("Gemma-2-9B"), lora_rank=1, **ATTENTION_ADAPTERS) == (
+    assert Case(catalogue.model("Gemma-2-9B"), lora_rank=1, **ATTENTION_ADAPTERS)(tm.lora_params) == (
         42 * (2 * (3584 + 4096) + 2 * (3584 + 2048)))
 
 
@@ -69,22 +70,22 @@ def test_adapters_on_latent_attention():
                    adapt_output=128 * 128 + 7168)
     for chosen, inputs_and_outputs in by_hand.items():
         only = {name: int(name == chosen) for name in by_hand}
-        assert evaluate(tm.lora_attention_params, DEEPSEEK, lora_rank=2, **only) == 2 * inputs_and_outputs
+        assert Case(DEEPSEEK, lora_rank=2, **only)(tm.lora_attention_params) == 2 * inputs_and_outputs
     # Three dense MLPs; 58 layers with 256 routed experts and a shared one.
-    assert evaluate(tm.lora_expert_params, DEEPSEEK, lora_rank=2, adapt_mlp=1) == 2 * 3 * (7168 + 2048)
-    assert evaluate(tm.lora_expert_params, DEEPSEEK, lora_rank=2, adapt_mlp=0) == 0
-    assert evaluate(tm.lora_params, DEEPSEEK, lora_rank=2, **ALL_ADAPTERS) == 2 * (
+    assert Case(DEEPSEEK, lora_rank=2, adapt_mlp=1)(tm.lora_expert_params) == 2 * 3 * (7168 + 2048)
+    assert Case(DEEPSEEK, lora_rank=2, adapt_mlp=0)(tm.lora_expert_params) == 0
+    assert Case(DEEPSEEK, lora_rank=2, **ALL_ADAPTERS)(tm.lora_params) == 2 * (
         61 * sum(by_hand.values()) + 3 * 3 * (7168 + 18432) + 58 * 257 * 3 * (7168 + 2048))
     # Without a compressed query it is one matrix.
-    plain = evaluate(tm.lora_attention_params, dict(DEEPSEEK, q_lora_rank=0), lora_rank=2, adapt_query=1, adapt_key=0,
-                     adapt_value=0, adapt_output=0)
+    plain = Case(dict(DEEPSEEK, q_lora_rank=0), lora_rank=2, adapt_query=1, adapt_key=0, adapt_value=0,
+                 adapt_output=0)(tm.lora_attention_params)
     assert plain == 2 * (7168 + 128 * 192)
 
 
 def test_what_is_trained():
     assert [tm.adapters(0), tm.adapters(1), tm.adapters(13_631_488)] == [0, 1, 1]
-    assert evaluate(tm.adapters, LLAMA_8B, catalogue.recipe("mixed-adamw")) == 0
-    assert evaluate(tm.adapters, LLAMA_8B, catalogue.recipe("lora")) == 1
+    assert Case(LLAMA_8B, catalogue.recipe("mixed-adamw"))(tm.adapters) == 0
+    assert Case(LLAMA_8B, catalogue.recipe("lora"))(tm.adapters) == 1
     for adapters, trained, experts in ((0, 1100, 400), (1, 10, 4)):
         assert tm.trainable_params(params=1000, lora_params=10, adapters=adapters) == (10 if adapters else 1000)
         assert tm.gpu_trained_params(gpu_embedding_params=100, gpu_layer_params=1000, gpu_adapter_params=10,
@@ -96,13 +97,13 @@ def test_adapters_on_one_gpu():
     # Mixtral-8x7B, rank 4, four stages of 8 layers, 2 of 8 experts; tensor parallel does not divide them.
     mixtral, layout = catalogue.model("Mixtral-8x7B"), dict(pipeline_parallel=4)
     attention = 4 * (2 * 8192 + 2 * 5120)
-    assert evaluate(tm.gpu_adapter_params, mixtral, lora_rank=4, **layout, **ALL_ADAPTERS) == 8 * attention
-    assert evaluate(tm.gpu_expert_adapter_params, mixtral, lora_rank=4, adapt_mlp=1, expert_parallel=4, **layout) == (
+    assert Case(mixtral, lora_rank=4, **layout, **ALL_ADAPTERS)(tm.gpu_adapter_params) == 8 * attention
+    assert Case(mixtral, lora_rank=4, adapt_mlp=1, expert_parallel=4, **layout)(tm.gpu_expert_adapter_params) == (
         8 * 2 * 4 * 3 * (4096 + 14336))
     # DeepSeek-V3 alone: three dense MLPs and 58 shared experts beside the attention.
     counts = dict(lora_attention_params=1000, lora_mlp_params=100, lora_expert_params=10)
-    assert evaluate(tm.gpu_adapter_params, DEEPSEEK, **counts) == 61 * 1000 + 3 * 100 + 58 * 10
-    assert evaluate(tm.gpu_expert_adapter_params, DEEPSEEK, lora_expert_params=10) == 58 * 256 * 10
+    assert Case(DEEPSEEK, **counts)(tm.gpu_adapter_params) == 61 * 1000 + 3 * 100 + 58 * 10
+    assert Case(DEEPSEEK, lora_expert_params=10)(tm.gpu_expert_adapter_params) == 58 * 256 * 10
     assert tm.lora_params(layers=61, moe_layers=58, experts=256, shared_experts=1, **counts) == (
         61 * 1000 + 3 * 100 + 58 * 257 * 10)
 
@@ -122,7 +123,7 @@ def test_adapters_on_one_gpu():
 ])
 def test_bytes_of_each_recipe(recipe, trained, frozen):
     row = catalogue.recipe(recipe)
-    assert evaluate(tm.bytes_per_param, row) == trained
+    assert Case(row)(tm.bytes_per_param) == trained
     assert row.embedding_optimizer_element_bytes == row.optimizer_element_bytes
     assert row.frozen_element_bytes == frozen
 
@@ -176,36 +177,36 @@ def test_one_statistic_for_each_row_and_column():
     # Llama-2-7B: 32 layers of four squares of 4096 and three matrices of 4096 x 11008, two tables of 32000 x 4096.
     llama = catalogue.model("Llama-2-7B")
     count = 32 * (4 * 8192 + 3 * (4096 + 11008)) + 2 * (32000 + 4096)
-    assert evaluate(tm.factored_statistics, llama) == count == 2_570_752
-    state = explain(tm.held_state_bytes, llama, catalogue.recipe("adafactor")).terms
+    assert Case(llama)(tm.factored_statistics) == count == 2_570_752
+    state = Case(llama, catalogue.recipe("adafactor")).terms(tm.held_state_bytes)
     assert state["held_optimizer_bytes"] == 4 * count
     assert state["held_state_bytes"] == 6_738_415_616 * (2 + 2 + 4) + 4 * count
     # The table of Gemma-2-9B is shared. Mixtral-8x7B with 2 of its 8 experts. DeepSeek-V3 has a shared one too.
-    assert evaluate(tm.factored_statistics, catalogue.model("Gemma-2-9B")) == (
+    assert Case(catalogue.model("Gemma-2-9B"))(tm.factored_statistics) == (
         42 * (2 * (3584 + 4096) + 2 * (3584 + 2048) + 3 * (3584 + 14336)) + 256000 + 3584)
-    assert evaluate(tm.factored_statistics, catalogue.model("Mixtral-8x7B"), expert_parallel=4) == (
+    assert Case(catalogue.model("Mixtral-8x7B"), expert_parallel=4)(tm.factored_statistics) == (
         32 * (2 * 8192 + 2 * 5120 + 2 * 3 * (4096 + 14336)) + 2 * (32000 + 4096))
     latent = 7168 + 2 * 1536 + 128 * 192 + 7168 + 576 + 512 + 128 * 256 + 128 * 128 + 7168
-    assert evaluate(tm.factored_statistics, DEEPSEEK) == (
+    assert Case(DEEPSEEK)(tm.factored_statistics) == (
         61 * latent + 3 * 3 * (7168 + 18432) + 58 * 257 * 3 * (7168 + 2048) + 2 * (129280 + 7168))
 
 
 def test_statistics_are_too_few_to_be_split():
     # Mixtral-8x7B on 8 GPUs, one expert of each layer on each: no GPU shares an expert's statistics with another.
-    state = explain(tm.held_state_bytes, catalogue.model("Mixtral-8x7B"), catalogue.recipe("adafactor"), zero_stage=1,
-                    data_parallel=8, expert_parallel=8).terms
+    state = Case(catalogue.model("Mixtral-8x7B"), catalogue.recipe("adafactor"), zero_stage=1, data_parallel=8,
+                 expert_parallel=8).terms(tm.held_state_bytes)
     dense, expert = 32 * (2 * 8192 + 2 * 5120) + 2 * (32000 + 4096), 32 * 3 * (4096 + 14336)
     assert state["held_optimizer_bytes"] == 4 * (dense + expert)
 
 
 def test_muon_keeps_one_momentum_and_adam_for_the_tables():
-    held = evaluate(tm.held_optimizer_bytes, LLAMA_8B, catalogue.recipe("muon"))
+    held = Case(LLAMA_8B, catalogue.recipe("muon"))(tm.held_optimizer_bytes)
     assert held == 32 * LLAMA_8B_LAYER * 4 + LLAMA_8B_TABLES * 8
 
 
 def test_qlora_keeps_tables_wide():
     # Llama-2-7B: tables and final norm at 2 bytes, layers in NF4 with double quantization, adapters at 2 + 2 + 4 + 8.
-    terms = explain(tm.held_state_bytes, catalogue.model("Llama-2-7B"), catalogue.recipe("qlora")).terms
+    terms = Case(catalogue.model("Llama-2-7B"), catalogue.recipe("qlora")).terms(tm.held_state_bytes)
     tables, adapters = 2 * 32000 * 4096 + 4096, 159_907_840
     frozen = (6_738_415_616 - tables) * (4 + 8 / 64 + 32 / (64 * 256)) / 8
     assert terms["held_weight_bytes"] == close(2 * tables + frozen + 2 * adapters)
@@ -216,18 +217,19 @@ def test_qlora_keeps_tables_wide():
 
 
 def test_offload_moves_master_weights_and_optimizer_state():
-    terms = explain(tm.held_state_bytes, LLAMA_8B, catalogue.recipe("mixed-adamw"), offload_optimizer=1).terms
+    terms = Case(LLAMA_8B, catalogue.recipe("mixed-adamw"), offload_optimizer=1).terms(tm.held_state_bytes)
     assert terms["held_state_bytes"] == 8_030_261_248 * (2 + 2)
-    assert evaluate(tm.host_bytes, LLAMA_8B, catalogue.recipe("mixed-adamw")) == 8_030_261_248 * (4 + 8)
-    assert evaluate(tm.host_bytes, LLAMA_8B, catalogue.recipe("mixed-adamw"), zero_stage=1, data_parallel=8) == 12_045_391_872
+    assert Case(LLAMA_8B, catalogue.recipe("mixed-adamw"))(tm.host_bytes) == 8_030_261_248 * (4 + 8)
+    assert Case(LLAMA_8B, catalogue.recipe("mixed-adamw"), zero_stage=1,
+                data_parallel=8)(tm.host_bytes) == 12_045_391_872
 
 
 # ZeRO
 
 def zero_state(params, zero_stage, data_parallel, recipe="mixed-adamw"):
-    return evaluate(tm.held_state_bytes, catalogue.recipe(recipe), gpu_layer_params=params, gpu_embedding_params=0,
-                    gpu_expert_params=0, gpu_adapter_params=0, gpu_expert_adapter_params=0, factored_statistics=0,
-                    adapters=0, zero_stage=zero_stage, data_parallel=data_parallel)
+    return Case(catalogue.recipe(recipe), gpu_layer_params=params, gpu_embedding_params=0, gpu_expert_params=0,
+                gpu_adapter_params=0, gpu_expert_adapter_params=0, factored_statistics=0, adapters=0,
+                zero_stage=zero_stage, data_parallel=data_parallel)(tm.held_state_bytes)
 
 
 @pytest.mark.parametrize("stage, expected, printed", [
@@ -256,7 +258,7 @@ def test_gpt_3_keeps_34_sbh_and_5_as2b_per_layer():
     expected = 96 * 2048 * 12288 * 34 + 96 * 5 * 96 * 2048 * 2048
     assert expected == 275_414_777_856
     for model in (GPT_3, catalogue.model("GPT-3-175B")):
-        assert evaluate(tm.activation_bytes, model, micro_batch=1, sequence=2048, micro_batches=1, dropout=1) == expected
+        assert Case(model, micro_batch=1, sequence=2048, micro_batches=1, dropout=1)(tm.activation_bytes) == expected
 
 
 def test_the_34_comes_apart():
@@ -264,8 +266,8 @@ def test_the_34_comes_apart():
     assert 2 + 4 + 2 + 2 + 1 + 2 + 16 + 1 + 4 == 34
     assert per_token(GPT_3, dropout=1, recompute=1) == 34 * 12288
     assert per_token(GPT_3, recompute=1) == 32 * 12288    # no masks
-    assert evaluate(tm.whole_values, GPT_3) == 4 * 12288
-    assert evaluate(tm.split_values, GPT_3) == (4 + 8) * 12288
+    assert Case(GPT_3)(tm.whole_values) == 4 * 12288
+    assert Case(GPT_3)(tm.split_values) == (4 + 8) * 12288
 
 
 def test_scores_with_and_without_flash_attention():
@@ -292,55 +294,55 @@ def test_a_gated_layer_with_grouped_heads():
     assert per_token(LLAMA_8B, recompute=1, activation_element_bytes=4) == 2 * 167_936
     assert per_token(LLAMA_8B, recompute=2, activation_element_bytes=4) == 4 * 4096
     # A micro-batch of 3, a fourth of the sequence.
-    assert evaluate(tm.layer_activation_bytes, LLAMA_8B, micro_batch=3, sequence=2048, context_parallel=4, recompute=1) == (
+    assert Case(LLAMA_8B, micro_batch=3, sequence=2048, context_parallel=4, recompute=1)(tm.layer_activation_bytes) == (
         3 * 512 * 167_936)
 
 
 def test_norms_of_other_models():
     # Falcon-7B: one norm feeds attention and MLP. Gemma-2-9B: four norms. Qwen3-8B: queries and keys before their norms too.
-    assert evaluate(tm.whole_values, catalogue.model("Falcon-7B")) == 2 * 4544
-    assert evaluate(tm.whole_values, catalogue.model("Gemma-2-9B")) == 6 * 3584
-    assert evaluate(tm.split_values, catalogue.model("Qwen3-8B"), tensor_parallel=4) == (
+    assert Case(catalogue.model("Falcon-7B"))(tm.whole_values) == 2 * 4544
+    assert Case(catalogue.model("Gemma-2-9B"))(tm.whole_values) == 6 * 3584
+    assert Case(catalogue.model("Qwen3-8B"), tensor_parallel=4)(tm.split_values) == (
         3 * 1024 + 3 * 256 + 4 * 12288 / 4)
     # Two of the 8 key and value heads of Llama-3-8B, and one where there are more GPUs than heads.
-    assert evaluate(tm.split_values, LLAMA_8B, tensor_parallel=4) == 2 * 1024 + 2 * 256 + 4 * 3584
-    assert evaluate(tm.split_values, LLAMA_8B, tensor_parallel=16) == 2 * 256 + 2 * 128 + 4 * 896
+    assert Case(LLAMA_8B, tensor_parallel=4)(tm.split_values) == 2 * 1024 + 2 * 256 + 4 * 3584
+    assert Case(LLAMA_8B, tensor_parallel=16)(tm.split_values) == 2 * 256 + 2 * 128 + 4 * 896
 
 
 def test_a_layer_of_deepseek_v3():
     # Compressed query 1536 and key and value 512, each before and after its norm, and the rotary key of 64; of 8 routed experts
     # the inputs and outputs, in 58 of 61 layers.
-    assert evaluate(tm.whole_values, DEEPSEEK) == close(4 * 7168 + 2 * 8 * 7168 * 58 / 61 + 2 * 1536 + 2 * 512 + 64)
+    assert Case(DEEPSEEK)(tm.whole_values) == close(4 * 7168 + 2 * 8 * 7168 * 58 / 61 + 2 * 1536 + 2 * 512 + 64)
     # On 8 GPUs 16 heads each: queries and keys of 192, values and outputs of 128. The width is 18432 in all layers: 9 x 2048.
-    assert evaluate(tm.mlp_width, DEEPSEEK) == (3 * 18432 + 58 * 9 * 2048) / 61 == 18432
-    assert evaluate(tm.split_values, DEEPSEEK, tensor_parallel=8) == 16 * 2 * (128 + 64 + 128) + 4 * 18432 / 8
+    assert Case(DEEPSEEK)(tm.mlp_width) == (3 * 18432 + 58 * 9 * 2048) / 61 == 18432
+    assert Case(DEEPSEEK, tensor_parallel=8)(tm.split_values) == 16 * 2 * (128 + 64 + 128) + 4 * 18432 / 8
 
 
 def test_width_of_the_experts_a_token_uses():
-    assert evaluate(tm.mlp_width, LLAMA_8B) == 14336
-    assert evaluate(tm.mlp_width, catalogue.model("Mixtral-8x7B")) == 2 * 14336
+    assert Case(LLAMA_8B)(tm.mlp_width) == 14336
+    assert Case(catalogue.model("Mixtral-8x7B"))(tm.mlp_width) == 2 * 14336
     sparse = dict(moe_layers=1, experts_per_token=2, shared_experts=3, expert_intermediate=100)
     assert tm.mlp_width(intermediate=1000, layers=4, **sparse) == (3 * 1000 + 5 * 100) / 4
 
 
 def test_plain_and_compiled_operations():
     # Norms of plain operations keep an FP32 copy, two values of BF16, and the normalized value: three for one.
-    assert evaluate(tm.whole_values, LLAMA_8B, fusion=0) == (3 * 2 + 2) * 4096
-    assert evaluate(tm.whole_values, LLAMA_8B, fusion=2) == 4 * 4096
-    assert evaluate(tm.whole_values, catalogue.model("Gemma-2-9B"), fusion=0) == (3 * 4 + 2) * 3584
+    assert Case(LLAMA_8B, fusion=0)(tm.whole_values) == (3 * 2 + 2) * 4096
+    assert Case(LLAMA_8B, fusion=2)(tm.whole_values) == 4 * 4096
+    assert Case(catalogue.model("Gemma-2-9B"), fusion=0)(tm.whole_values) == (3 * 4 + 2) * 3584
     # A compiled MLP keeps gate, up and product; without a gate there is nothing to save.
     attention = 2 * 4096 + 2 * 1024
-    assert evaluate(tm.split_values, LLAMA_8B, fusion=2) == attention + 3 * 14336
-    assert evaluate(tm.split_values, LLAMA_8B, fusion=0) == attention + 4 * 14336
-    assert evaluate(tm.split_values, GPT_3, fusion=2) == (4 + 8) * 12288
+    assert Case(LLAMA_8B, fusion=2)(tm.split_values) == attention + 3 * 14336
+    assert Case(LLAMA_8B, fusion=0)(tm.split_values) == attention + 4 * 14336
+    assert Case(GPT_3, fusion=2)(tm.split_values) == (4 + 8) * 12288
     # Keys and values of 8 heads copied to all 32.
-    assert evaluate(tm.split_values, LLAMA_8B, expanded_kv=1, tensor_parallel=8) == 4 * 512 + 4 * 14336 / 8
+    assert Case(LLAMA_8B, expanded_kv=1, tensor_parallel=8)(tm.split_values) == 4 * 512 + 4 * 14336 / 8
 
 
 def test_activations_of_adapters_are_those_of_all_weights():
     job = dict(micro_batch=1, sequence=2048, micro_batches=1)
     for recompute in (0, 1, 2):
-        full, adapted = (explain(tm.peak_bytes, LLAMA_8B, catalogue.recipe(name), recompute=recompute, **job).terms
+        full, adapted = (Case(LLAMA_8B, catalogue.recipe(name), recompute=recompute, **job).terms(tm.peak_bytes)
                          for name in ("mixed-adamw", "lora"))
         assert full["activation_bytes"] == adapted["activation_bytes"]
 
@@ -367,8 +369,8 @@ def test_figure_1_of_korthikanti(architecture, layout, micro_batch, state, none,
     params = 12 * architecture["hidden"]**2 * architecture["layers"] / 8 / layout.get("pipeline_parallel", 1)
     assert zero_state(params, 0, 1, "mixed-adamw-fp32-grads") == state * GIB
     job = dict(micro_batch=micro_batch, sequence=2048, micro_batches=512, dropout=1, **layout)
-    assert evaluate(tm.activation_bytes, architecture, **job) == close(none * GIB)
-    assert evaluate(tm.activation_bytes, architecture, **job, recompute=1, sequence_parallel=1) == close(selective * GIB)
+    assert Case(architecture, **job)(tm.activation_bytes) == close(none * GIB)
+    assert Case(architecture, **job, recompute=1, sequence_parallel=1)(tm.activation_bytes) == close(selective * GIB)
 
 
 @pytest.mark.parametrize("architecture, sequence_only, selective_only, both, full", [
@@ -385,29 +387,30 @@ def test_figure_7_of_korthikanti(architecture, sequence_only, selective_only, bo
 def test_layers_in_flight_keep_their_activations():
     assert tm.activation_bytes(in_flight_layers=32, layer_activation_bytes=1_376_780_288) == 44_056_969_216
     # GPT-3 on 8 stages of three chunks, section 4.2.3: 96 layers times 1 + 7 / 24.
-    kept = evaluate(tm.activation_bytes, GPT_3, micro_batch=1, sequence=2048, micro_batches=64, dropout=1, recompute=1,
-                    tensor_parallel=8, sequence_parallel=1, pipeline_parallel=8, virtual_stages=3)
+    kept = Case(GPT_3, micro_batch=1, sequence=2048, micro_batches=64, dropout=1, recompute=1, tensor_parallel=8,
+                sequence_parallel=1, pipeline_parallel=8, virtual_stages=3)(tm.activation_bytes)
     assert kept == close(96 * (1 + 7 / 24) * 34 * 2048 * 12288 / 8)
 
 
 def test_what_is_recomputed_and_its_gradients():
     job = dict(micro_batch=1, sequence=2048)
-    assert evaluate(tm.recomputed_bytes, LLAMA_8B, **job) == 0
-    assert evaluate(tm.recomputed_bytes, LLAMA_8B, recompute=1, **job) == 32 * 2048**2 * 2
-    assert evaluate(tm.recomputed_bytes, LLAMA_8B, recompute=2, **job) == 2048 * (167_936 - 2 * 4096) + 32 * 2048**2 * 2
-    assert evaluate(tm.recomputed_bytes, LLAMA_8B, recompute=2, flash_attention=1, **job) == 2048 * (167_936 - 8192 + 4 * 32)
+    assert Case(LLAMA_8B, **job)(tm.recomputed_bytes) == 0
+    assert Case(LLAMA_8B, recompute=1, **job)(tm.recomputed_bytes) == 32 * 2048**2 * 2
+    assert Case(LLAMA_8B, recompute=2, **job)(tm.recomputed_bytes) == 2048 * (167_936 - 2 * 4096) + 32 * 2048**2 * 2
+    assert Case(LLAMA_8B, recompute=2, flash_attention=1,
+                **job)(tm.recomputed_bytes) == 2048 * (167_936 - 8192 + 4 * 32)
     # GPT 22B with dropout: table 2 without its 2 s b h.
     rest = {"tensor_parallel": 8, "dropout": 1, "recompute": 2}
-    assert evaluate(tm.recomputed_bytes, GPT_22B, **rest, **job) == close(2048 * 6144 * (10 + 3 + 320 / 3 / 8 - 2))
-    assert evaluate(tm.recomputed_bytes, GPT_22B, **rest, sequence_parallel=1, **job) == close(
+    assert Case(GPT_22B, **rest, **job)(tm.recomputed_bytes) == close(2048 * 6144 * (10 + 3 + 320 / 3 / 8 - 2))
+    assert Case(GPT_22B, **rest, sequence_parallel=1, **job)(tm.recomputed_bytes) == close(
         2048 * 6144 * (34 + 320 / 3 - 2) / 8)
     # Two of the hidden size; gate, up and product.
     gradients = tm.activation_gradient_bytes
-    assert evaluate(gradients, LLAMA_8B, **job) == 2048 * 2 * (2 * 4096 + 3 * 14336)
-    assert evaluate(gradients, LLAMA_8B, tensor_parallel=8, **job) == 2048 * 2 * (2 * 4096 + 3 * 14336 / 8)
-    assert evaluate(gradients, LLAMA_8B, tensor_parallel=8, sequence_parallel=1, **job) == 2048 * 2 * (2 * 512 + 3 * 1792)
-    assert evaluate(gradients, LLAMA_8B, activation_element_bytes=4, **job) == 2048 * 4 * (2 * 4096 + 3 * 14336)
-    assert evaluate(gradients, GPT_22B, **job) == 2048 * 2 * (2 + 2 * 4) * 6144
+    assert Case(LLAMA_8B, **job)(gradients) == 2048 * 2 * (2 * 4096 + 3 * 14336)
+    assert Case(LLAMA_8B, tensor_parallel=8, **job)(gradients) == 2048 * 2 * (2 * 4096 + 3 * 14336 / 8)
+    assert Case(LLAMA_8B, tensor_parallel=8, sequence_parallel=1, **job)(gradients) == 2048 * 2 * (2 * 512 + 3 * 1792)
+    assert Case(LLAMA_8B, activation_element_bytes=4, **job)(gradients) == 2048 * 4 * (2 * 4096 + 3 * 14336)
+    assert Case(GPT_22B, **job)(gradients) == 2048 * 2 * (2 + 2 * 4) * 6144
 
 
 # The loss
@@ -511,7 +514,8 @@ ON_EIGHT = dict(zero_stage=3, micro_batch=1, sequence=8192, micro_batches=1, rec
 
 
 def test_llama_3_8b_on_eight_h100():
-    terms = explain(tm.training_bytes, LLAMA_8B, catalogue.recipe("mixed-adamw-fp32-grads"), data_parallel=8, **ON_EIGHT).terms
+    terms = Case(LLAMA_8B, catalogue.recipe("mixed-adamw-fp32-grads"), data_parallel=8,
+                 **ON_EIGHT).terms(tm.training_bytes)
     resident = 8_030_261_248 * 18 / 8 + (LLAMA_8B_TABLES + 2 * LLAMA_8B_LAYER) * 2 + LLAMA_8B_LAYER * 4
     activations, gradients = 167_936 * 8192, 8192 * 2 * (2 * 4096 + 3 * 14336)
     at_loss = resident + 32 * activations + 8192 * (2 * 4096 * 2 + 128256 * 14)
@@ -528,7 +532,7 @@ def test_llama_3_8b_on_eight_h100():
 def test_fewest_gpus_are_the_first_of_a_column_that_fits():
     # ZeRO-3 splits 18 bytes a parameter; beside it, full recompute keeps a layer's input, and the loss comes on top.
     gpus, job = np.arange(1, 33), ON_EIGHT | dict(recompute=2)
-    needed = evaluate(tm.training_bytes, LLAMA_8B, catalogue.recipe("mixed-adamw-fp32-grads"), data_parallel=gpus, **job)
+    needed = Case(LLAMA_8B, catalogue.recipe("mixed-adamw-fp32-grads"), data_parallel=gpus, **job)(tm.training_bytes)
     rest = ((LLAMA_8B_TABLES + 2 * LLAMA_8B_LAYER) * 2 + LLAMA_8B_LAYER * 4 + 32 * 8192 * 4096 * 2
             + 8192 * (2 * 4096 * 2 + 128256 * 14))
     fewest = 8_030_261_248 * 18 / ((85_520_809_984 - 1e9) / 1.1 - rest)
@@ -539,15 +543,15 @@ def test_fewest_gpus_are_the_first_of_a_column_that_fits():
 def test_13b_does_not_fit_eight_4090():
     # 13,015,864,320 x 16 = 208 GB of state; eight cards hold 8 x 25,757,220,864 = 206 GB.
     card = catalogue.gpu("RTX 4090 24GB")
-    state = evaluate(tm.held_state_bytes, catalogue.model("Llama-2-13B"), catalogue.recipe("mixed-adamw"), zero_stage=3,
-                     data_parallel=8)
+    state = Case(catalogue.model("Llama-2-13B"), catalogue.recipe("mixed-adamw"), zero_stage=3,
+                 data_parallel=8)(tm.held_state_bytes)
     assert state == 13_015_864_320 * 16 / 8 > card.memory_bytes
 
 
 def test_qlora_of_7b_is_nearer_to_6_than_to_35_gigabytes():
     # Tables 0.52 GB, layers in NF4 3.34, adapters 159,907,840 x 16 = 2.56; layer inputs 32 x 2048 x 4096 x 2 = 0.54; loss 0.95.
-    peak = evaluate(tm.peak_bytes, catalogue.model("Llama-2-7B"), catalogue.recipe("qlora"), micro_batch=1, sequence=2048,
-                    micro_batches=1, recompute=2, flash_attention=1)
+    peak = Case(catalogue.model("Llama-2-7B"), catalogue.recipe("qlora"), micro_batch=1, sequence=2048, micro_batches=1,
+                recompute=2, flash_attention=1)(tm.peak_bytes)
     tables = 2 * 32000 * 4096 + 4096
     state = 2 * tables + (6_738_415_616 - tables) * (4 + 8 / 64 + 32 / (64 * 256)) / 8 + 159_907_840 * 16
     assert peak == close(state + 32 * 2048 * 4096 * 2 + 2048 * (2 * 4096 * 2 + 32000 * 14)) == pytest.approx(7.91e9, rel=1e-3)
@@ -555,9 +559,9 @@ def test_qlora_of_7b_is_nearer_to_6_than_to_35_gigabytes():
 
 def test_deepseek_v3_on_2048_gpus():
     # 16 stages x 128 data-parallel ranks that hold 64 different shares of the experts; the first stage, ZeRO-1.
-    terms = explain(tm.peak_bytes, DEEPSEEK, catalogue.recipe("mixed-adamw-fp32-grads"), pipeline_parallel=16,
-                    data_parallel=128, expert_parallel=64, zero_stage=1, micro_batch=1, sequence=4096, micro_batches=120,
-                    recompute=2, flash_attention=1).terms
+    terms = Case(DEEPSEEK, catalogue.recipe("mixed-adamw-fp32-grads"), pipeline_parallel=16, data_parallel=128,
+                 expert_parallel=64, zero_stage=1, micro_batch=1, sequence=4096, micro_batches=120, recompute=2,
+                 flash_attention=1).terms(tm.peak_bytes)
     attention = 7168 * 1536 + 1536 + 1536 * 128 * 192 + 7168 * 576 + 512 + 512 * 128 * 256 + 128 * 128 * 7168
     dense = 4 * (attention + 2 * 7168 + 256 * 7168 + 256 + 3 * 7168 * 2048) + 129280 * 7168
     experts = 4 * 4 * 3 * 7168 * 2048
@@ -601,27 +605,26 @@ def test_a_feature_that_is_not_given_is_absent_and_a_degree_is_one(law):
 def test_an_impossible_job_is_refused_by_name(name, value, allowed):
     job = dict(micro_batch=1, sequence=8192, micro_batches=1, zero_stage=3, data_parallel=8) | {name: value}
     with pytest.raises(ValueError) as error:
-        evaluate(tm.training_bytes, LLAMA_8B, catalogue.recipe("mixed-adamw"), **job)
+        Case(LLAMA_8B, catalogue.recipe("mixed-adamw"), **job)(tm.training_bytes)
     assert f": {name} (" in str(error.value) and str(error.value).endswith(f" is {value!r}; allowed: {allowed}")
 
 
 def test_a_bad_value_in_a_column_of_jobs_is_refused():
     job = dict(micro_batch=1, sequence=8192, micro_batches=1)
     with pytest.raises(ValueError, match="data_parallel .* is 0; allowed: a whole number of at least 1"):
-        evaluate(tm.training_bytes, LLAMA_8B, catalogue.recipe("mixed-adamw"), data_parallel=np.array([8, 0]), **job)
+        Case(LLAMA_8B, catalogue.recipe("mixed-adamw"), data_parallel=np.array([8, 0]), **job)(tm.training_bytes)
 
 
 @pytest.mark.parametrize("missing", ["micro_batch", "sequence", "micro_batches"])
 def test_a_job_without_its_size_is_refused(missing):
     job = {name: 1 for name in ("micro_batch", "sequence", "micro_batches") if name != missing}
     with pytest.raises(ValueError, match=rf"needs {missing} \("):
-        evaluate(tm.training_bytes, LLAMA_8B, catalogue.recipe("mixed-adamw"), **job)
+        Case(LLAMA_8B, catalogue.recipe("mixed-adamw"), **job)(tm.training_bytes)
 
 
 def test_a_misspelled_input_is_refused():
-    with pytest.raises(ValueError, match="training_bytes does not use zero; it takes vocab"):
-        evaluate(tm.training_bytes, LLAMA_8B, catalogue.recipe("mixed-adamw"), micro_batch=1, sequence=1, micro_batches=1,
-                 zero=3)
+    with pytest.raises(ValueError, match="^zero: unknown; allowed: the names in data/quantities.csv, .*; close: zero_stage"):
+        Case(LLAMA_8B, catalogue.recipe("mixed-adamw"), micro_batch=1, sequence=1, micro_batches=1, zero=3)
 
 
 def test_headroom_is_a_share():

@@ -4,10 +4,11 @@ import json
 
 import pytest
 
-from gpucalc import LAWS, catalogue
+from gpucalc import LAWS
+from gpucalc.rows import catalogue
 from gpucalc import training_time as tt
-from gpucalc.explanation import evaluate, explain
-from gpucalc.measured import compare
+from gpucalc.core.evaluate import Case
+from gpucalc.page.measured import compare
 
 LLAMA_8B, LLAMA_405B = catalogue.model("Llama-3-8B"), catalogue.model("Llama-3.1-405B")
 DEEPSEEK = catalogue.model("DeepSeek-V3")
@@ -26,7 +27,7 @@ def close(value):
 
 
 def step(model=LLAMA_8B, card=H100, recipe=ADAMW, **inputs):
-    return explain(tt.reached_mfu, model, card, recipe, **JOB | inputs).terms
+    return Case(model, card, recipe, **JOB | inputs).terms(tt.layout_mfu)
 
 
 # FLOP
@@ -34,16 +35,16 @@ def step(model=LLAMA_8B, card=H100, recipe=ADAMW, **inputs):
 def test_flop_of_a_layer_and_a_step():
     # Vectors of two norms a layer, and the final one, are in the count of parameters.
     norms = (32 * 2 + 1) * 4096
-    assert evaluate(tt.layer_token_flops, LLAMA_8B) == 2 * (32 * LLAMA_8B_LAYER + norms) / 32
+    assert Case(LLAMA_8B)(tt.layer_token_flops) == 2 * (32 * LLAMA_8B_LAYER + norms) / 32
     # A token meets 8,192 others with 32 heads of 128, a score and a value, 2 FLOP each; half of them if causal.
-    assert evaluate(tt.attention_token_flops, LLAMA_8B, sequence=8192, causal=0) == 8192 * 2 * 2 * 32 * 128
-    assert evaluate(tt.attention_token_flops, LLAMA_8B, sequence=8192) == 8192 * 2 * 32 * 128
+    assert Case(LLAMA_8B, sequence=8192, causal=0)(tt.attention_token_flops) == 8192 * 2 * 2 * 32 * 128
+    assert Case(LLAMA_8B, sequence=8192)(tt.attention_token_flops) == 8192 * 2 * 32 * 128
     # Mistral-7B: a token sees 4,096 others at most, the first 4,096 half as many on average: 4096 (32768 - 2048) / 32768.
-    assert evaluate(tt.attention_token_flops, catalogue.model("Mistral-7B"), sequence=32768) == 3840 * 2 * 2 * 32 * 128
+    assert Case(catalogue.model("Mistral-7B"), sequence=32768)(tt.attention_token_flops) == 3840 * 2 * 2 * 32 * 128
     one = 2 * (32 * LLAMA_8B_LAYER + norms) + 2 * 128256 * 4096
     expected = 3 * (one + 32 * 4096 * 2 * 32 * 128) * 3 * 4096 * 5 * 2
     job = dict(sequence=4096, micro_batch=3, micro_batches=5, data_parallel=2)
-    assert evaluate(tt.step_flops, LLAMA_8B, adapters=0, **job) == close(expected)
+    assert Case(LLAMA_8B, adapters=0, **job)(tt.step_flops) == close(expected)
 
 
 def test_frozen_matrices_need_no_gradient():
@@ -58,7 +59,7 @@ def test_a_config_counts_the_published_flop():
     b, L, h, s, V = 4, 48, 6144, 2048, 51200
     gpt = dict(layers=L, hidden=h, heads=64, kv_heads=64, head_dim=96, intermediate=4 * h, vocab=V, tied_embeddings=1,
                positions=s, moe_params=0, norm_vectors=2)
-    counted = evaluate(tt.step_flops, gpt, sequence=s, micro_batch=b, micro_batches=1, causal=0, adapters=0)
+    counted = Case(gpt, sequence=s, micro_batch=b, micro_batches=1, causal=0, adapters=0)(tt.step_flops)
     assert counted == pytest.approx(72 * b * L * s * h**2 * (1 + s / (6 * h) + V / (12 * h * L)), rel=2e-4)
 
 
@@ -73,7 +74,7 @@ def test_what_is_done_again(recompute, flash, expected):
 def test_llama_2_70b_ran_at_43_percent():
     # 6 x 68,976,648,192 parameters x 2e12 tokens in 1,720,320 hours of 312 TFLOP/s.
     flops = LAWS["training_flops"](68_976_648_192, 2e12)
-    hours = LAWS["gpu_hours"](flops, 312e12, 1)
+    hours = LAWS["planned_gpu_hours"](flops, 312e12, 1)
     assert hours / 1_720_320 == close(6 * 68_976_648_192 * 2e12 / (1_720_320 * 3600 * 312e12)) == pytest.approx(0.428, abs=5e-4)
 
 
@@ -240,7 +241,7 @@ def test_counts_of_a_layout():
     assert tt.gpu_flop_rate(hardware_flops=900, step_seconds=2, layout_gpus=3) == 150
     assert tt.gpu_token_rate(step_tokens=3000, step_seconds=2, layout_gpus=5) == 300
     assert tt.layout_gpu_hours(training_tokens=3600 * 300, gpu_token_rate=300) == 1
-    assert tt.reached_mfu(step_flops=600, step_seconds=2, layout_gpus=3, peak_flops=200) == 0.5
+    assert tt.layout_mfu(step_flops=600, step_seconds=2, layout_gpus=3, peak_flops=200) == 0.5
     assert tt.reached_hfu(hardware_flops=900, step_seconds=2, layout_gpus=3, peak_flops=200) == 0.75
 
 
@@ -279,8 +280,8 @@ def test_a_step_takes_at_least_each_part_and_no_peak_is_exceeded(model, layout):
     for part in ("matrix_seconds", "elementwise_seconds", "tensor_seconds", "context_seconds", "expert_seconds",
                  "pipeline_seconds"):
         assert 0 <= terms[part] * JOB["micro_batches"] <= terms["step_seconds"]
-    hfu = evaluate(tt.reached_hfu, model, H100, ADAMW, **JOB | layout)
-    assert 0 < terms["reached_mfu"] <= hfu <= 1
+    hfu = Case(model, H100, ADAMW, **JOB | layout)(tt.reached_hfu)
+    assert 0 < terms["layout_mfu"] <= hfu <= 1
 
 
 def test_adapters_save_a_third_at_most():
@@ -294,9 +295,10 @@ def test_llama_405b_lies_in_the_band_of_its_interleaving():
     # arXiv 2407.21783, table 4: 430 and 400 TFLOP/s; the number of chunks a GPU holds is not printed.
     reached = catalogue.efficiency("achieved")
     for replicas, published in ((64, 430e12), (128, 400e12)):
-        rates = [explain(tt.gpu_token_rate, LLAMA_405B, H100, ADAMW, reached, **JOB | dict(
-            sequence=8192, micro_batches=2048 // replicas), tensor_parallel=8, sequence_parallel=1, pipeline_parallel=16,
-            data_parallel=replicas, zero_stage=1, virtual_stages=chunks).value for chunks in (1, 8)]
+        run = Case(LLAMA_405B, H100, ADAMW, reached, **JOB | dict(
+            sequence=8192, micro_batches=2048 // replicas, tensor_parallel=8, sequence_parallel=1, pipeline_parallel=16,
+            data_parallel=replicas, zero_stage=1))
+        rates = [run.but(virtual_stages=chunks)(tt.gpu_token_rate) for chunks in (1, 8)]
         slow, fast = (6 * LLAMA_405B.params * rate for rate in rates)
         assert 0.9 * slow < published < fast
 
@@ -337,8 +339,7 @@ def test_no_published_step_beats_the_bound():
     frame = compare("training_time", "measured")
     for row in frame.to_dict("records"):
         given = json.loads(row["inputs"]) | dict(efficiency="bound", overlap=1, data_overlap=1)
-        rows = [find(given.pop(kind)) for kind, find in catalogue.ROWS.items() if kind in given]
-        best = evaluate(LAWS[row["law"]], *rows, **given)
+        best = Case.of(given)(row["law"])
         assert best <= row["value"] if row["law"] == "step_seconds" else best >= row["value"], row["subject"]
 
 

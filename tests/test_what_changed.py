@@ -5,32 +5,34 @@ import pandas
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from gpucalc import catalogue, what_changed as wc
-from gpucalc.price_book import PRICES, price_books, prices
-from gpucalc.tables import DATA
+from gpucalc.rows import catalogue
+from gpucalc import what_changed as wc
+from gpucalc.rows.book_diff import matched
+from gpucalc.rows.price_book import PRICES, price_books, prices
+from gpucalc.rows.tables import DATA
 
 HEADER = ",".join(PRICES.columns)
 H100 = "H100 SXM 80GB"
 OLD = f"""{HEADER}
-rent,AWS,p5,{H100},8,not stated,on-demand,80,USD,USD/h,,,2025,list,seen,
-rent,AWS,p5,{H100},8,not stated,reserved-3y,44,USD,USD/h,,,2025,list,seen,
-rent,AWS,p5,{H100},8,not stated,spot,32,USD,USD/h,,,2025,list,seen,
-rent,AWS,SageMaker ml.p5,{H100},8,us-east-1,managed,80.1,USD,USD/h,,,2025,list,seen,
-rent,Other,eight,{H100},8,all,on-demand,72,USD,USD/h,,,2025,list,seen,
-rent,Other,a100,A100 SXM 80GB,8,all,on-demand,32,USD,USD/h,,,2025,list,seen,
-rent,Gone,x,{H100},1,all,on-demand,1,USD,USD/h,,,2025,list,seen,
-server,Maker,8x,{H100},8,west,purchase,250000,USD,USD,,,2025,list,seen,
-power,Grid,kWh,,,west,list,0.1,USD,USD/kWh,,,2025,list,seen,
-hosting,Hall,rack,,,west,list,1000,USD,USD/month,,,2025,list,seen,
-egress,AWS,out,,,west,list,0,USD,USD/GB,0,100e9,2025,list,seen,
-egress,AWS,out,,,west,list,0.09,USD,USD/GB,100e9,,2025,list,seen,
-api-input,Api,Llama-3-8B,,,west,list,1,USD,USD/Mtoken,,,2025,list,seen,
-api-output,Api,Llama-3-8B,,,west,list,2,USD,USD/Mtoken,,,2025,list,seen,
+rent,AWS,p5,{H100},8,not stated,on-demand,80,USD,USD/h,,,,,,2025,list,seen,
+rent,AWS,p5,{H100},8,not stated,reserved-3y,44,USD,USD/h,3,,,,,2025,list,seen,
+rent,AWS,p5,{H100},8,not stated,spot,32,USD,USD/h,,,,,,2025,list,seen,
+rent,AWS,SageMaker ml.p5,{H100},8,us-east-1,managed,80.1,USD,USD/h,,,p5,,,2025,list,seen,
+rent,Other,eight,{H100},8,all,on-demand,72,USD,USD/h,,,,,,2025,list,seen,
+rent,Other,a100,A100 SXM 80GB,8,all,on-demand,32,USD,USD/h,,,,,,2025,list,seen,
+rent,Gone,x,{H100},1,all,on-demand,1,USD,USD/h,,,,,,2025,list,seen,
+server,Maker,8x,{H100},8,west,purchase,250000,USD,USD,,,,,,2025,list,seen,
+power,Grid,kWh,,,west,list,0.1,USD,USD/kWh,,,,,,2025,list,seen,
+hosting,Hall,rack,,,west,list,1000,USD,USD/month,,,,,,2025,list,seen,
+egress,AWS,out,,,west,list,0,USD,USD/GB,,,,0,100e9,2025,list,seen,
+egress,AWS,out,,,west,list,0.09,USD,USD/GB,,,,100e9,,2025,list,seen,
+api-input,Api,Llama-3-8B,,,west,list,1,USD,USD/Mtoken,,,,,,2025,list,seen,
+api-output,Api,Llama-3-8B,,,west,list,2,USD,USD/Mtoken,,,,,,2025,list,seen,
 """
 NEW = (OLD.replace("p5,H100 SXM 80GB,8,not stated,on-demand,80", "p5,H100 SXM 80GB,8,us-east-1,on-demand,40")
        .replace("not stated,reserved-3y,44", "us-east-1,reserved-3y,30").replace("not stated,spot,32", "eu-west-1,spot,16")
-       .replace(f"rent,Gone,x,{H100},1,all,on-demand,1,USD,USD/h,,,2025,list,seen,",
-                f"rent,AWS,p5,{H100},8,eu-west-1,on-demand,45,USD,USD/h,,,2025,list,seen,")
+       .replace(f"rent,Gone,x,{H100},1,all,on-demand,1,USD,USD/h,,,,,,2025,list,seen,",
+                f"rent,AWS,p5,{H100},8,eu-west-1,on-demand,45,USD,USD/h,,,,,,2025,list,seen,")
        .replace("list,0.09,", "list,0.08,"))
 
 
@@ -53,46 +55,46 @@ def changes(frame):
 
 
 def test_like_is_matched_with_like(books):
-    found = changes(wc.matched(*books))
+    found = changes(matched(*books))
     assert found["p5", "on-demand", "not stated / us-east-1", 0] == (80, 40, "moved")
     assert found["p5", "spot", "not stated / eu-west-1", 0] == (32, 16, "moved")
     assert found["out", "list", "west", 100e9] == (0.09, 0.08, "moved")
     assert found["out", "list", "west", 0] == (0, 0, "same")
     assert found["p5", "on-demand", "eu-west-1", 0][1:] == (45, "added")
     assert found["x", "on-demand", "all", 0][::2] == (1, "gone")
-    ratios = wc.matched(*books).set_index(["sku", "term"])["ratio"]
+    ratios = matched(*books).set_index(["sku", "term"])["ratio"]
     assert ratios["p5", "reserved-3y"] == pytest.approx(30 / 44) and math.isnan(ratios["x", "on-demand"])
 
 
 def test_matching_works_both_ways(books):
-    there, back = (wc.matched(*pair)["change"].value_counts() for pair in (books, books[::-1]))
+    there, back = (matched(*pair)["change"].value_counts() for pair in (books, books[::-1]))
     assert (there["moved"], there["same"]) == (back["moved"], back["same"]) and there["added"] == back["gone"]
-    assert set(wc.matched(books[0], books[0])["change"]) == {"same"}
+    assert set(matched(books[0], books[0])["change"]) == {"same"}
 
 
 def test_an_unstated_region_is_never_matched_to_one_of_several(book):
     old = book(OLD, "old.csv")
     new = book(NEW.replace("us-east-1,on-demand,40", "ap-south-1,on-demand,40"), "new.csv")
-    found = changes(wc.matched(old, new))
+    found = changes(matched(old, new))
     assert found["p5", "on-demand", "not stated", 0][2] == "gone"
     assert {found["p5", "on-demand", region, 0][2] for region in ("ap-south-1", "eu-west-1")} == {"added"}
 
 
 def test_a_region_that_both_state_is_not_lent_to_an_unstated_one(book):
     """The home region has its own price in the older book, so the unstated one has no partner."""
-    extra = f"rent,AWS,p5,{H100},8,us-east-1,on-demand,79,USD,USD/h,,,2025,list,seen,\n"
-    found = changes(wc.matched(book(OLD + extra, "old.csv"), book(NEW, "new.csv")))
+    extra = f"rent,AWS,p5,{H100},8,us-east-1,on-demand,79,USD,USD/h,,,,,,2025,list,seen,\n"
+    found = changes(matched(book(OLD + extra, "old.csv"), book(NEW, "new.csv")))
     assert found["p5", "on-demand", "us-east-1", 0] == (79, 40, "moved")
     assert found["p5", "on-demand", "not stated / eu-west-1", 0] == (80, 45, "moved")
 
 
 def test_other_numbers_of_gpus_are_another_offer(book):
-    frame = wc.matched(book(OLD, "old.csv"), book(NEW.replace(f"eight,{H100},8", f"eight,{H100},4"), "new.csv"))
+    frame = matched(book(OLD, "old.csv"), book(NEW.replace(f"eight,{H100},8", f"eight,{H100},4"), "new.csv"))
     assert sorted(frame[frame["sku"] == "eight"]["change"]) == ["added", "gone"]
 
 
-def verdicts(books, **case):
-    return wc.compared(*books, wc.Case(models=(), **case)).set_index("question")
+def verdicts(books, **situation):
+    return wc.compared(*books, wc.Situation(models=(), **situation)).set_index("question")
 
 
 def test_a_price_that_moves_within_an_answer_flips_nothing(books, book):
@@ -117,7 +119,7 @@ def test_candidates_that_one_book_lacks_decide_nothing(books):
     """The older book's cheapest H100 is at a provider that the newer one doesn't price."""
     row = verdicts(books).loc["H100 SXM 80GB: who rents it cheapest?"]
     assert row.answer_before == "Other" and "Gone" not in row.moved
-    alone = {each.question: each for each in wc.conclusions(books[0], wc.Case(models=()))}
+    alone = {each.question: each for each in wc.conclusions(books[0], wc.Situation(models=()))}
     assert alone["H100 SXM 80GB: who rents it cheapest?"].answer == "Gone"
 
 
@@ -125,7 +127,7 @@ def test_candidates_that_one_book_lacks_decide_nothing(books):
     (",reserved-3y,", "AWS p5 (H100 SXM 80GB): does reserved-3y pay at 60 %?"),
     (",spot,", "AWS p5 (H100 SXM 80GB): does spot pay for 16 machines?"),
     (",managed,", "AWS SageMaker ml.p5 (H100 SXM 80GB): is the service worth the staff of a server?"),
-    ("server,", "H100 SXM 80GB: rent or own at 60 % utilization?"),
+    ("server,Maker", "H100 SXM 80GB: rent or own at 60 % utilization?"),
     ("power,", "H100 SXM 80GB: rent or own at 60 % utilization?"),
     ("rent,AWS,p5", "H100 SXM 80GB: who rents it cheapest?")])
 def test_a_missing_price_is_shown_as_such(books, book, lost, question):
@@ -138,12 +140,12 @@ def test_a_missing_price_is_shown_as_such(books, book, lost, question):
 
 def test_a_server_of_unknown_power_allows_no_conclusion(book):
     text = OLD.replace(f"eight,{H100},8", "eight,Trainium 32GB,8").replace(f"8x,{H100},8", "8x,Trainium 32GB,8")
-    assert not [each for each in wc.conclusions(book(text), wc.Case(models=())) if each.topic == "rent or own"]
+    assert not [each for each in wc.conclusions(book(text), wc.Situation(models=())) if each.topic == "rent or own"]
 
 
 def test_a_book_against_itself_flips_nothing(books):
     for same in books:
-        frame = wc.compared(same, same, wc.Case(models=("Llama-3-8B",)))
+        frame = wc.compared(same, same, wc.Situation(models=("Llama-3-8B",)))
         assert set(frame["verdict"]) == {"stays"} and set(frame["moved"]) == {""}
 
 
@@ -153,10 +155,10 @@ def test_flips_are_the_same_in_both_directions(books):
 
 
 def test_the_decision_flips_between_the_two_edges_only(books):
-    edges = [wc.decision(each, H100, wc.Case(), provider="AWS")["break_even_utilization"] for each in books]
+    edges = [wc.decision(each, H100, wc.Situation(), provider="AWS")["break_even_utilization"] for each in books]
     assert 0.1 < edges[0] < edges[1] < 1
     for share, flips in ((0.9 * edges[0], False), (1.1 * edges[0], True), (0.9 * edges[1], True), (1.1 * edges[1], False)):
-        answers = {wc.decision(each, H100, wc.Case(utilization=share), provider="AWS")["answer"] for each in books}
+        answers = {wc.decision(each, H100, wc.Situation(utilization=share), provider="AWS")["answer"] for each in books}
         assert (len(answers) == 2) == flips
 
 
@@ -180,9 +182,9 @@ def test_a_server_of_another_size_is_put_in_with_its_size(books, book):
 
 
 def test_what_the_reader_gives_overrules_both_books(books):
-    case = wc.Case(given={"server_usd": 1e6, "gpus_per_server": 8, "years": 3})
+    situation = wc.Situation(given={"server_usd": 1e6, "gpus_per_server": 8, "years": 3})
     for each in books:
-        held = wc.decision(each, H100, case)["deal"]
+        held = wc.decision(each, H100, situation)["deal"]
         assert held.ranges["likely"]["server_usd"] == 1e6 and held.ranges["likely"]["years"] == 3
 
 
@@ -208,18 +210,18 @@ def test_managed_is_worth_it_below_the_cost_of_staff(books):
 
 def test_best_value_divides_by_the_peak_and_the_bandwidth(books):
     card = catalogue.gpu(H100)
-    found = {each.question: each for each in wc.conclusions(books[0], wc.Case(models=())) if each.topic == "value"}
+    found = {each.question: each for each in wc.conclusions(books[0], wc.Situation(models=())) if each.topic == "value"}
     assert found["Which GPU rents the cheapest PFLOP/s?"].value == pytest.approx(1 / (card.peak_flops / 1e15))
     assert found["Which GPU rents the cheapest TB/s?"].value == pytest.approx(1 / (card.bandwidth / 1e12))
 
 
 def test_own_servers_against_an_api(books, book):
     """20 million requests of 2,000 tokens in and 300 out at 1 and 2 USD a million: 52,000 USD a month."""
-    case = wc.Case(models=("Llama-3-8B",))
-    found = next(each for each in wc.conclusions(books[0], case) if each.topic == "serving")
+    situation = wc.Situation(models=("Llama-3-8B",))
+    found = next(each for each in wc.conclusions(books[0], situation) if each.topic == "serving")
     assert found.figure.endswith("against 52,000 USD") and found.answer == "servers"
     dear = book(OLD.replace("Llama-3-8B,,,west,list,1,", "Llama-3-8B,,,west,list,0.001,").replace("list,2,", "list,0.001,"))
-    assert next(each for each in wc.conclusions(dear, case) if each.topic == "serving").answer == "API"
+    assert next(each for each in wc.conclusions(dear, situation) if each.topic == "serving").answer == "API"
 
 
 @settings(max_examples=25)
@@ -244,7 +246,7 @@ def test_the_readers_book_is_compared_with_the_newest_other_one(tmp_path):
     mine.write_text(OLD)
     old, new = wc.two_books(prices=mine)
     assert (old.attrs["file"], new.attrs["file"]) == ("mine.csv", price_books()[-1].name), "the older first"
-    mine.write_text(price_books()[-1].read_text() + "power,Sun,kWh,,,all,list,0.05,USD,USD/kWh,,,2026-11-01,list,seen,\n")
+    mine.write_text(price_books()[-1].read_text() + "power,Sun,kWh,,,all,list,0.05,USD,USD/kWh,,,,,,2026-11-01,list,seen,\n")
     assert wc.two_books(prices=mine)[1].attrs["file"] == "mine.csv"
     mine.write_bytes(price_books()[-1].read_bytes())
     assert wc.two_books(prices=mine)[0].attrs["file"] == price_books()[-2].name
@@ -258,7 +260,7 @@ def project():
 
 
 def test_the_cut_of_p5(project):
-    row = wc.matched(*project).set_index(["sku", "term"]).loc[("p5.48xlarge", "on-demand")].query("change == 'moved'").iloc[0]
+    row = matched(*project).set_index(["sku", "term"]).loc[("p5.48xlarge", "on-demand")].query("change == 'moved'").iloc[0]
     assert (row.before, row.after, row.region) == (98.32, 55.04, "not stated / us-east-1")
     frame = wc.one_at_a_time(*project, H100, provider="AWS").set_index("price")
     edge = frame["break_even_utilization"]

@@ -1,0 +1,229 @@
+"""Time as the larger of compute time and memory time: matrix products, a model's operators, decode and prefill."""
+from .kv_cache import _layer_tokens
+from ..core.law import law
+from ..core.arithmetic import maximum, minimum, quotient, where
+
+
+@law
+def matmul_flops(rows, inner, columns):
+    """FLOP of a (rows x inner) by (inner x columns) product: one multiply and one add per term (count)."""
+    return 2 * rows * inner * columns
+
+
+@law
+def matmul_bytes(rows, inner, columns, element_bytes=...):
+    """Bytes of both inputs and the output, each moved once."""
+    return (rows * inner + inner * columns + rows * columns) * element_bytes
+
+
+@law
+def intensity(matmul_flops, matmul_bytes):
+    """Arithmetic intensity (FLOP per byte). Williams et al. 2009, Roofline (doi 10.1145/1498765.1498785)."""
+    return matmul_flops / matmul_bytes
+
+
+@law
+def ridge_point(peak_flops, bandwidth):
+    """Intensity at which compute time equals memory time (FLOP per byte). Williams et al. 2009."""
+    return peak_flops / bandwidth
+
+
+@law
+def attainable_flops(intensity, peak_flops, bandwidth, compute_efficiency=1, bandwidth_efficiency=1):
+    """FLOP/s the roofline allows at an intensity. Williams et al. 2009."""
+    return minimum(peak_flops * compute_efficiency, intensity * bandwidth * bandwidth_efficiency)
+
+
+@law
+def matmul_seconds(matmul_flops, matmul_bytes, peak_flops, bandwidth, compute_efficiency=1, bandwidth_efficiency=1):
+    """Compute and memory traffic overlap, so the longer one is the time (s)."""
+    return maximum(matmul_flops / (peak_flops * compute_efficiency), matmul_bytes / (bandwidth * bandwidth_efficiency))
+
+
+@law
+def decode_pair_flops(heads, head_dim, kv_lora_rank=0, rope_head_dim=0):
+    """FLOP of a new token with one cached token in one layer (count): a score and a weighted value, 2 per element each.
+
+    Latent attention takes both in the latent space, where the cache is. DeepSeek-V2 (arXiv 2405.04434, section 2.1.2).
+    """
+    return 2 * heads * where(kv_lora_rank > 0, 2 * kv_lora_rank + rope_head_dim, 2 * head_dim)
+
+
+@law
+def decode_pairs(context, layers, window_layers=0, window=0):
+    """Cached tokens that a new token attends to, over all layers (count): a sliding window ends at `window` of them.
+
+    Mistral 7B (arXiv 2310.06825, section 2).
+    """
+    return _layer_tokens(context, layers, window_layers, window)
+
+
+@law
+def sequence_decode_flops(active_params, lookup_params, decode_pairs, decode_pair_flops):
+    """FLOP of one new token of one sequence (count): 2 per parameter it multiplies, and attention over the context.
+
+    Kaplan et al. 2020 (arXiv 2001.08361, section 2.1).
+    """
+    return 2 * (active_params - lookup_params) + decode_pairs * decode_pair_flops
+
+
+@law
+def decode_flops(sequence_decode_flops, batch):
+    """FLOP of one decode step (count): one new token for each sequence."""
+    return sequence_decode_flops * batch
+
+
+@law
+def decode_bytes(read_params, lookup_params, kv_bytes, weight_element_bytes=...):
+    """Bytes one decode step reads: every weight it multiplies once, whatever the batch, and the whole cache."""
+    return (read_params - lookup_params) * weight_element_bytes + kv_bytes
+
+
+@law
+def kernels_per_layer(norms_per_layer=..., qk_norm=0):
+    """Kernels of a layer beside its matrix products (count), by list: its norms, rotary positions, the write to the cache,
+    attention, the activation function and two residual sums, each a kernel of its own. Routing to experts takes more.
+    """
+    return norms_per_layer + qk_norm + 6
+
+
+@law
+def launch_seconds(layers, kernels_per_layer, kernel_seconds=0):
+    """Least time of the kernels beside the matrix products in one pass (s): no kernel is shorter than `kernel_seconds`."""
+    return layers * kernels_per_layer * kernel_seconds
+
+
+@law
+def decode_seconds(decode_flops, decode_bytes, launch_seconds, peak_flops, bandwidth, compute_efficiency=1,
+                   bandwidth_efficiency=1):
+    """Time of one decode step (s). Every sequence of the batch waits for the whole step: this is TPOT, not divided by batch."""
+    return launch_seconds + maximum(decode_flops / (peak_flops * compute_efficiency),
+                                    decode_bytes / (bandwidth * bandwidth_efficiency))
+
+
+@law
+def tokens_per_second(batch, decode_seconds):
+    """Output tokens a second: one per sequence and step."""
+    return batch / decode_seconds
+
+
+@law
+def prefill_pair_flops(heads, head_dim, kv_lora_rank=0, rope_head_dim=0, value_head_dim=0):
+    """FLOP of one prompt token with another in one layer (count): a score and a weighted value, 2 per element each.
+
+    Latent attention expands the latent to full heads first. DeepSeek-V2 (arXiv 2405.04434, section 2.1.3).
+    """
+    return 2 * heads * where(kv_lora_rank > 0, head_dim + rope_head_dim + value_head_dim, 2 * head_dim)
+
+
+@law
+def prefill_pairs(prompt, layers, window_layers=0, window=0, causal=...):
+    """Pairs of tokens that attention computes in a prompt, over all layers (count).
+
+    `causal` leaves out the masked half; a sliding window leaves a band of `window` tokens (arXiv 2310.06825, section 2).
+    """
+    band = minimum(prompt, window)
+    return (layers - window_layers) * prompt**2 * (1 - causal / 2) + window_layers * band * (prompt - causal * band / 2)
+
+
+@law
+def head_params(vocab, hidden, head_bias=0):
+    """Parameters of the output head, its own or tied (count)."""
+    return vocab * (hidden + head_bias)
+
+
+@law
+def prefill_flops(active_params, lookup_params, head_params, batch, prompt, prefill_pairs, prefill_pair_flops):
+    """FLOP of a prefill (count): 2 per parameter and token, but the output head for the last token alone, and attention.
+
+    Kaplan et al. 2020 (arXiv 2001.08361, section 2.1).
+    """
+    body = active_params - lookup_params - head_params
+    return batch * (2 * body * prompt + 2 * head_params + prefill_pairs * prefill_pair_flops)
+
+
+@law
+def prefill_seconds(prefill_flops, weight_bytes, launch_seconds, peak_flops, bandwidth, compute_efficiency=1,
+                    bandwidth_efficiency=1):
+    """Time of a prefill (s): compute, or one read of the weights if that is longer. It is TTFT without queueing."""
+    return launch_seconds + maximum(prefill_flops / (peak_flops * compute_efficiency),
+                                    weight_bytes / (bandwidth * bandwidth_efficiency))
+
+
+@law
+def critical_batch(peak_flops, bandwidth, weight_element_bytes=...):
+    """Batch at which multiplying the weights takes as long as reading them (count): decode is memory-bound below it.
+
+    `peak_flops` is the peak of the format computed in. Cache reads are left out; they only raise the batch.
+    """
+    return peak_flops * weight_element_bytes / (2 * bandwidth)
+
+
+@law
+def context_critical_batch(params, lookup_params, sequence_decode_flops, sequence_kv_bytes, peak_flops, bandwidth,
+                           weight_element_bytes=...):
+    """Batch at which decode turns compute-bound with the cache counted (count), every expert read.
+
+    From n C / F = ((P - P_look) e + n K) / B. Infinite if a cache takes as long to read as its token to compute.
+    """
+    weights = (params - lookup_params) * weight_element_bytes
+    return quotient(weights * peak_flops, sequence_decode_flops * bandwidth - sequence_kv_bytes * peak_flops)
+
+
+# One operator of a pass, in all layers together
+
+@law
+def operator_flops(tokens, used_params):
+    """FLOP of an operator with weights (count): 2 per parameter and token. Kaplan et al. 2020 (arXiv 2001.08361)."""
+    return 2 * tokens * used_params
+
+
+@law
+def operator_bytes(tokens, touched_params, moved_values, weight_element_bytes=..., activation_element_bytes=...):
+    """Bytes of an operator with weights: each touched weight once, and every token's inputs and outputs."""
+    return touched_params * weight_element_bytes + tokens * moved_values * activation_element_bytes
+
+
+@law
+def attention_flops(batch, pairs, pair_flops):
+    """FLOP of attention scores and weighted values (count). Kaplan et al. 2020 (arXiv 2001.08361, section 2.1)."""
+    return batch * pairs * pair_flops
+
+
+@law
+def attention_bytes(kv_bytes, tokens, moved_values, activation_element_bytes=...):
+    """Bytes of attention that never writes its scores: the cache once, and every token's inputs and outputs.
+
+    FlashAttention (arXiv 2205.14135, section 3.1).
+    """
+    return kv_bytes + tokens * moved_values * activation_element_bytes
+
+
+@law
+def operator_seconds(operator_flops, operator_bytes, kernels, peak_flops, bandwidth, compute_efficiency=1,
+                     bandwidth_efficiency=1, kernel_seconds=0):
+    """Time of an operator (s): compute, memory traffic or the least time of its kernels, whichever is longest."""
+    busy = maximum(operator_flops / (peak_flops * compute_efficiency), operator_bytes / (bandwidth * bandwidth_efficiency))
+    return maximum(busy, kernels * kernel_seconds)
+
+
+@law
+def critical_tokens(used_params, touched_params, moved_values, peak_flops, bandwidth, weight_element_bytes=...,
+                    activation_element_bytes=...):
+    """Tokens in one pass at which an operator's compute takes as long as its traffic (count): memory-bound below it.
+
+    From 2 n N / F = (N_t e_w + n v e_a) / B. Infinite where the tokens alone move more than they compute.
+    """
+    return quotient(touched_params * weight_element_bytes * peak_flops,
+                    2 * used_params * bandwidth - moved_values * activation_element_bytes * peak_flops)
+
+
+@law
+def critical_prompt(layers, kv_bytes_per_token, prefill_pair_flops, moved_values, peak_flops, bandwidth, causal=...,
+                    activation_element_bytes=...):
+    """Prompt at which attention's compute takes as long as its traffic in a prefill (tokens), without sliding windows.
+
+    From L p^2 (1 - causal/2) C / F = p (K_t + v e_a) / B.
+    """
+    moved = kv_bytes_per_token + moved_values * activation_element_bytes
+    return 2 * moved * peak_flops / (layers * (2 - causal) * prefill_pair_flops * bandwidth)

@@ -1,0 +1,303 @@
+"""Time of collectives by latency and bandwidth, the bytes each kind of parallelism sends, and the limits links put on them."""
+from ..core.arithmetic import ceil, log2, maximum, minimum, quotient, where
+from ..core.law import law
+
+# Collectives among equal GPUs. `base_latency` is the cost to start one, paid if there is a peer.
+
+def _steps(steps, message_bytes, ranks, link_bandwidth, latency, link_efficiency, base_latency):
+    """`steps` steps that send an Nth of the message each (s)."""
+    piece = message_bytes / (ranks * link_bandwidth * link_efficiency)
+    return steps * (piece + latency) + minimum(ranks - 1, 1) * base_latency
+
+
+@law
+def all_reduce_seconds(message_bytes, ranks, link_bandwidth, latency=0, link_efficiency=1, base_latency=0):
+    """Ring all-reduce (s): 2(N-1) steps of a message's Nth part. Patarasuk and Yuan 2009 (doi 10.1016/j.jpdc.2008.09.002)."""
+    return _steps(2 * (ranks - 1), message_bytes, ranks, link_bandwidth, latency, link_efficiency, base_latency)
+
+
+@law
+def all_gather_seconds(message_bytes, ranks, link_bandwidth, latency=0, link_efficiency=1, base_latency=0):
+    """Ring all-gather (s): N-1 steps; `message_bytes` is the result. Thakur et al. 2005 (doi 10.1177/1094342005051521)."""
+    return _steps(ranks - 1, message_bytes, ranks, link_bandwidth, latency, link_efficiency, base_latency)
+
+
+@law
+def reduce_scatter_seconds(message_bytes, ranks, link_bandwidth, latency=0, link_efficiency=1, base_latency=0):
+    """Ring reduce-scatter (s): the mirror of all-gather; `message_bytes` is the whole before it. Thakur et al. 2005."""
+    return _steps(ranks - 1, message_bytes, ranks, link_bandwidth, latency, link_efficiency, base_latency)
+
+
+@law
+def all_to_all_seconds(message_bytes, ranks, link_bandwidth, latency=0, link_efficiency=1, base_latency=0):
+    """Pairwise all-to-all (s): each GPU sends an Nth of its `message_bytes` to each other one. Thakur et al. 2005."""
+    return _steps(ranks - 1, message_bytes, ranks, link_bandwidth, latency, link_efficiency, base_latency)
+
+
+@law
+def broadcast_seconds(message_bytes, ranks, link_bandwidth, latency=0, link_efficiency=1, base_latency=0):
+    """Broadcast down a chain in small pieces (s): the message once, a step for each further GPU. Thakur et al. 2005."""
+    whole = message_bytes / (link_bandwidth * link_efficiency) + base_latency
+    return minimum(ranks - 1, 1) * whole + (ranks - 1) * latency
+
+
+@law
+def point_to_point_seconds(message_bytes, link_bandwidth, latency=0, link_efficiency=1):
+    """One send (s): latency and bandwidth, Hockney 1994 (doi 10.1016/S0167-8191(06)80021-9)."""
+    return message_bytes / (link_bandwidth * link_efficiency) + latency
+
+
+@law
+def tree_all_reduce_seconds(message_bytes, ranks, link_bandwidth, latency=0, link_efficiency=1, base_latency=0):
+    """All-reduce over two binary trees (s): the message up and down once, 2 log2 N steps. Sanders et al. 2009
+    (doi 10.1016/j.parco.2009.09.001); a GPU inside one tree is a leaf of the other, so its link is full both ways.
+    """
+    whole = 2 * message_bytes / (link_bandwidth * link_efficiency) + base_latency
+    return minimum(ranks - 1, 1) * whole + 2 * log2(ranks) * latency
+
+
+@law
+def switch_all_reduce_seconds(message_bytes, ranks, link_bandwidth, switch_latency, link_efficiency=1):
+    """All-reduce that the switch sums (s): a GPU sends N parts to be summed and one sum for all, (N+1)/N of the message.
+
+    Klenk et al. 2020, An in-network architecture for shared-memory multiprocessor collectives (ISCA).
+    """
+    sent = message_bytes * (ranks + 1) / ranks
+    return minimum(ranks - 1, 1) * (sent / (link_bandwidth * link_efficiency) + switch_latency)
+
+
+@law
+def bus_bandwidth(message_bytes, ranks, all_reduce_seconds):
+    """Bytes/s each GPU's link carries in a ring all-reduce: the `busbw` of NVIDIA's nccl-tests (doc/PERFORMANCE.md)."""
+    return quotient(2 * (ranks - 1) * message_bytes, ranks * all_reduce_seconds)
+
+
+@law
+def half_speed_bytes(ranks, link_bandwidth, latency=0, link_efficiency=1, base_latency=0):
+    """Message whose ring all-reduce spends half its time on latency (bytes). Hockney's n 1/2 (1994), for a ring."""
+    return (ranks * latency + quotient(ranks * base_latency, 2 * (ranks - 1))) * link_bandwidth * link_efficiency
+
+
+@law
+def ring_tree_bytes(ranks, link_bandwidth, latency=0, link_efficiency=1):
+    """Message above which the ring beats the tree (bytes): it sends an Nth less and takes N - 1 - log2 N double steps more."""
+    return (ranks - 1 - log2(ranks)) * latency * ranks * link_bandwidth * link_efficiency
+
+
+# Collectives across nodes: `node_ranks` GPUs of the group share a node, each has `network_bandwidth` of its own out of it
+
+@law
+def fabric_bandwidth(link_bandwidth, network_bandwidth, ranks, node_ranks, oversubscription=1):
+    """What a ring across nodes carries per GPU (bytes/s): NCCL runs one ring per port, so all ports of the node add up.
+
+    A group with one GPU in each node has one port. `oversubscription` divides what leaves the node.
+    """
+    return where(ranks > node_ranks, minimum(link_bandwidth, node_ranks * network_bandwidth / oversubscription), link_bandwidth)
+
+
+@law
+def cluster_all_reduce_seconds(message_bytes, ranks, node_ranks, fabric_bandwidth, latency=0, network_latency=0,
+                               link_efficiency=1, base_latency=0):
+    """Ring all-reduce across nodes (s): of its 2(N-1) steps 2(n-1) wait for the network. NCCL src/graph/tuning.cc."""
+    crossings = 2 * (maximum(ranks / node_ranks, 1) - 1)
+    ring = all_reduce_seconds.formula(message_bytes, ranks, fabric_bandwidth, latency, link_efficiency, base_latency)
+    return ring + crossings * (network_latency - latency)
+
+
+@law
+def hierarchical_all_reduce_seconds(message_bytes, ranks, node_ranks, link_bandwidth, network_bandwidth, latency=0,
+                                    network_latency=0, link_efficiency=1, base_latency=0, oversubscription=1):
+    """Reduce-scatter in the node, all-reduce of each part along its rail, all-gather in the node (s), one after the other.
+
+    Cho et al. 2019, BlueConnect (MLSys).
+    """
+    inside = all_reduce_seconds.formula(message_bytes, minimum(ranks, node_ranks), link_bandwidth, latency, link_efficiency,
+                                        base_latency)
+    return inside + all_reduce_seconds.formula(message_bytes / node_ranks, maximum(ranks / node_ranks, 1),
+                                               network_bandwidth / oversubscription, network_latency, link_efficiency)
+
+
+@law
+def cluster_all_to_all_seconds(message_bytes, ranks, node_ranks, link_bandwidth, network_bandwidth, latency=0,
+                               network_latency=0, link_efficiency=1, oversubscription=1):
+    """All-to-all across nodes (s): links and network work at once, and what leaves the node goes by a GPU's own port."""
+    peers, part = minimum(ranks, node_ranks), message_bytes / (ranks * link_efficiency)
+    inside = (peers - 1) * (part / link_bandwidth + latency)
+    return maximum(inside, (ranks - peers) * (part * oversubscription / network_bandwidth + network_latency))
+
+
+# What one GPU sends
+
+@law
+def tensor_bytes(stage_layers, gpu_tokens, hidden, recompute=0, tensor_parallel=1, activation_element_bytes=...):
+    """Bytes a GPU sends in its tensor-parallel group for one micro-batch: two all-reduces a layer forward, two backward.
+
+    Megatron-LM (arXiv 1909.08053, section 3). Sequence parallel sends the same as reduce-scatters and all-gathers
+    (arXiv 2205.05198, section 4.2.2); full recompute repeats the forward ones.
+    """
+    passes = 4 + where(recompute >= 2, 2, 0)
+    message = gpu_tokens * hidden * activation_element_bytes
+    return stage_layers * passes * message * 2 * (tensor_parallel - 1) / tensor_parallel
+
+
+@law
+def context_bytes(stage_layers, gpu_tokens, gpu_kv_heads, head_dim, recompute=0, context_parallel=1,
+                  activation_element_bytes=...):
+    """Bytes a GPU sends in its context-parallel group for one micro-batch: its keys and values to every peer, forward and
+    backward, and the gradients back. Llama 3 (arXiv 2407.21783, section 3.3.2).
+    """
+    passes = 3 + where(recompute >= 2, 1, 0)
+    return stage_layers * passes * (context_parallel - 1) * 2 * gpu_tokens * gpu_kv_heads * head_dim * activation_element_bytes
+
+
+@law
+def expert_bytes(stage_moe_layers, gpu_tokens, hidden, experts_per_token=0, recompute=0, tensor_parallel=1, expert_parallel=1,
+                 activation_element_bytes=...):
+    """Bytes a GPU sends in its expert-parallel group for one micro-batch: each token to its experts and back, forward and
+    backward. GShard (arXiv 2006.16668, section 3.2).
+    """
+    passes = 4 + where(recompute >= 2, 2, 0)
+    message = gpu_tokens * experts_per_token * hidden * activation_element_bytes / tensor_parallel
+    return stage_moe_layers * passes * message * (expert_parallel - 1) / expert_parallel
+
+
+@law
+def pipeline_bytes(gpu_tokens, hidden, pipeline_parallel=1, virtual_stages=1, tensor_parallel=1, activation_element_bytes=...):
+    """Bytes a GPU sends to the next and the last stage for one micro-batch, each rank its share of the activations.
+
+    Narayanan et al. 2021 (arXiv 2104.04473, section 4.1).
+    """
+    message = gpu_tokens * hidden * activation_element_bytes / tensor_parallel
+    return minimum(pipeline_parallel - 1, 1) * 2 * virtual_stages * message
+
+
+@law
+def data_bytes(gpu_params, gradient_element_bytes, micro_batches, zero_stage=0, data_parallel=1, weight_element_bytes=...):
+    """Bytes a GPU sends to its replicas in a step. ZeRO (arXiv 1910.02054, section 7).
+
+    Stage 0 all-reduces gradients. Stage 1 scatters their sum and gathers weights; stage 2 scatters after each micro-batch;
+    stage 3 gathers for each forward and each backward pass too.
+    """
+    gradients, weights = gpu_params * gradient_element_bytes, gpu_params * weight_element_bytes
+    scattered = where(zero_stage >= 2, micro_batches, 1) * gradients
+    gathered = where(zero_stage >= 1, where(zero_stage >= 3, 2 * micro_batches, 1) * weights, gradients)
+    return (scattered + gathered) * (data_parallel - 1) / data_parallel
+
+
+# A layer that is split
+
+@law
+def layer_compute_seconds(tokens, hidden, tensor_parallel, peak_flops, compute_efficiency=1):
+    """Forward pass of a layer's share on one GPU (s): 24 h^2 FLOP a token. Narayanan et al. 2021 (arXiv 2104.04473, appendix).
+
+    Plain MLP of width 4h and full key-value heads; attention scores left out.
+    """
+    return 24 * tokens * hidden**2 / (tensor_parallel * peak_flops * compute_efficiency)
+
+
+@law
+def layer_communication_seconds(tokens, hidden, tensor_parallel, link_bandwidth, latency=0, activation_element_bytes=...,
+                                link_efficiency=1, base_latency=0):
+    """Two all-reduces of the layer's output in a forward pass (s). Megatron-LM (arXiv 1909.08053, section 3)."""
+    return 2 * all_reduce_seconds.formula(tokens * hidden * activation_element_bytes, tensor_parallel, link_bandwidth, latency,
+                                          link_efficiency, base_latency)
+
+
+@law
+def layer_seconds(layer_compute_seconds, layer_communication_seconds, overlap=0):
+    """A split layer's forward pass (s); at most `overlap` of the communication hides, and no more than fits beside compute."""
+    return layer_compute_seconds + maximum((1 - overlap) * layer_communication_seconds,
+                                           layer_communication_seconds - layer_compute_seconds)
+
+
+@law
+def tensor_parallel_limit(hidden, link_bandwidth, peak_flops, activation_element_bytes=..., compute_efficiency=1):
+    """Degree at which a layer communicates as long as it computes (count): 3hB/F at 2 bytes an activation.
+
+    From 24 h^2 / (t F) = 4 h e / B in the forward pass, with the ring's (t-1)/t taken as 1 and no latency. Tokens cancel.
+    """
+    return 6 * hidden * link_bandwidth / (activation_element_bytes * peak_flops * compute_efficiency)
+
+
+@law
+def tp_decode_seconds(weight_bytes, layers, tensor_parallel, bandwidth, all_reduce_seconds, bandwidth_efficiency=1):
+    """Batch-1 decode step under tensor parallelism (s): a GPU reads its share; 2 all-reduces a layer wait if it has peers.
+
+    The message is one token's activations, so `all_reduce_seconds` is almost only latency. Pope et al. 2022
+    (arXiv 2211.05102, section 3).
+    """
+    waiting = 2 * layers * all_reduce_seconds * minimum(tensor_parallel - 1, 1)
+    return weight_bytes / (tensor_parallel * bandwidth * bandwidth_efficiency) + waiting
+
+
+# Stages and replicas
+
+@law
+def pipeline_bubble(pipeline_parallel, micro_batches, virtual_stages=1):
+    """Share of a step in which a GPU waits (fraction). Narayanan et al. 2021 (arXiv 2104.04473, section 2.2).
+
+    Bubble over ideal time is (p-1)/(v m); over the whole step it is (p-1)/(v m + p - 1).
+    """
+    return (pipeline_parallel - 1) / (virtual_stages * micro_batches + pipeline_parallel - 1)
+
+
+@law
+def pipeline_pays_micro_batches(pipeline_parallel, layer_compute_seconds, layer_communication_seconds, virtual_stages=1):
+    """Micro-batches above which p stages beat a tensor split across the same nodes (count).
+
+    The bubble costs (p-1)/v times a stage's compute once a step, the split its communication in every micro-batch.
+    """
+    return quotient((pipeline_parallel - 1) * layer_compute_seconds, virtual_stages * layer_communication_seconds)
+
+
+@law
+def gradient_seconds(params, data_parallel, link_bandwidth, latency=0, gradient_element_bytes=..., tensor_parallel=1,
+                     pipeline_parallel=1, link_efficiency=1, base_latency=0):
+    """All-reduce of the gradients of one GPU's share across the replicas, nothing overlapped (s)."""
+    share = params / (tensor_parallel * pipeline_parallel)
+    return all_reduce_seconds.formula(share * gradient_element_bytes, data_parallel, link_bandwidth, latency, link_efficiency,
+                                      base_latency)
+
+
+@law
+def gradient_hiding_tokens(peak_flops, link_bandwidth, gradient_element_bytes=..., compute_efficiency=1, link_efficiency=1):
+    """Tokens a GPU must work on in a step so that its gradients' all-reduce fits beside the backward pass (count).
+
+    From 2 e / B = 4 T / F per parameter, with the ring's (N-1)/N taken as 1. Parameters and degrees cancel.
+    """
+    return gradient_element_bytes * peak_flops * compute_efficiency / (2 * link_bandwidth * link_efficiency)
+
+
+@law
+def zero3_hiding_tokens(peak_flops, link_bandwidth, weight_element_bytes=..., gradient_element_bytes=..., compute_efficiency=1,
+                        link_efficiency=1):
+    """Tokens a GPU must work on in a micro-batch so that ZeRO-3 is not bound by the network (count).
+
+    Two gathers of the weights and a scatter of the gradients beside 6 FLOP a token: (2 e_w + e_g) / B = 6 T / F per parameter.
+    """
+    moved = (2 * weight_element_bytes + gradient_element_bytes) / (link_bandwidth * link_efficiency)
+    return moved * peak_flops * compute_efficiency / 6
+
+
+@law
+def critical_batch_tokens(loss, batch_scale=..., batch_exponent=...):
+    """Tokens of a step above which more replicas buy little (count). Kaplan et al. 2020 (arXiv 2001.08361, section 5.1)."""
+    return batch_scale / loss ** (1 / batch_exponent)
+
+
+@law
+def batch_efficiency(step_tokens, critical_batch_tokens):
+    """Share of a step's tokens that count, against a small step's (ratio). McCandlish et al. 2018 (arXiv 1812.06162)."""
+    return 1 / (1 + step_tokens / critical_batch_tokens)
+
+
+@law
+def gpus_required(required_bytes, usable_bytes):
+    """GPUs that hold the bytes, split evenly (count); infinite if a GPU has no room."""
+    return ceil(quotient(required_bytes, usable_bytes))
+
+
+@law
+def nodes_required(gpus_required, gpus_per_node=...):
+    """Nodes that hold the GPUs (count)."""
+    return ceil(gpus_required / gpus_per_node)

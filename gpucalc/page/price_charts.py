@@ -1,0 +1,62 @@
+"""Two price books as a page shows them: what moved as bars and tables, a decision as lines over utilization."""
+import altair
+import pandas as pd
+
+from ..core.figures import hourly, percent, signed, times
+from .charts import finish
+from .show import reach, table
+
+CENTS = "{:,.2f}".format
+
+
+def moved_table(moved, caption):
+    """Prices of `price_moves.moved_prices`, like with like."""
+    return table(moved[["offer", "region", "before", "after", "unit", "change"]], caption,
+                 formats={"before": CENTS, "after": CENTS, "change": change})
+
+
+def change(share):
+    """A price's change as a percentage with its sign."""
+    return signed(share, percent)
+
+
+def steps_table(steps, columns, caption):
+    """The decision with each newer price put in alone, of `what_changed.one_at_a_time`."""
+    shown = steps.reindex(columns=columns).dropna(axis=1, how="all")
+    return table(shown.assign(flips=steps["flips"].map({True: "flips", False: "stays"})), caption,
+                 labels={"price": "newer price of", "old": "older, USD", "new": "newer, USD",
+                         "break_even_utilization": "own above", "owned_usd_per_hour": "owned",
+                         "level_usd_per_hour": "rented, over the years", "answer": "decision", "flips": "outcome"},
+                 formats={"break_even_utilization": reach, "owned_usd_per_hour": hourly, "level_usd_per_hour": hourly,
+                          "old": CENTS, "new": CENTS})
+
+
+def moves_chart(moves):
+    """The ratio of newer to older price as bars from 1, for `what_changed.provider_moves`."""
+    moves = moves.assign(offer=moves["provider"] + ", " + moves["term"] + "|" + moves["gpu"], one=1.0,
+                         instance=moves["same"].map({True: "same SKU", False: "other SKU"}))
+    ends = [min(0.5, moves["ratio"].min() * 0.9), max(2, moves["ratio"].max() * 1.1)]
+    bars = altair.Chart(moves).mark_bar().encode(
+        x=altair.X("one:Q", title="newer over older price", scale=altair.Scale(type="log", domain=ends, nice=False),
+                   axis=altair.Axis(values=[0.1, 0.2, 0.5, 1, 2, 5, 10], format="~g")),
+        x2="ratio:Q",
+        y=altair.Y("offer:N", title=None, sort=list(moves["offer"]),
+                   axis=altair.Axis(labelExpr="split(datum.label, '|')")),
+        color=altair.Color("instance:N", title=None, sort=["same SKU", "other SKU"]),
+        tooltip=["offer", altair.Tooltip("before:Q", format=".2f"), altair.Tooltip("after:Q", format=".2f")])
+    found = " and ".join(f"{row.offer.replace('|', ', ')} at {times(row.ratio)} the older price"
+                         for row in moves.iloc[[0, -1][:len(moves)]].itertuples())
+    says = f"How the cheapest GPU-hour of each provider moved. The ends are {found}."
+    chart = finish(bars, says if found else "No provider's cheapest GPU-hour moved.")
+    return chart.properties(height=max(120, 36 * len(moves)))
+
+
+def use_chart(costs, utilization, alt):
+    """Cost of a used hour over utilization, of `price_moves.costs_by_use`; a dashed line at the reader's own."""
+    mine = altair.Chart(pd.DataFrame([{"utilization": utilization}])).mark_rule(strokeDash=[4, 4])
+    drawn = altair.Chart(costs).mark_line(strokeWidth=2.5).encode(
+        x=altair.X("utilization:Q", title="share of the hours that are used", axis=altair.Axis(format="%")),
+        y=altair.Y("cost:Q", title="USD for a GPU-hour used", scale=altair.Scale(type="log")),
+        color=altair.Color("hour:N", title=None),
+        strokeDash=altair.StrokeDash("book:N", title=None, sort=list(dict.fromkeys(costs["book"]))))
+    return finish(drawn + mine.encode(x="utilization:Q"), alt)

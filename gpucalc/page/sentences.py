@@ -1,0 +1,143 @@
+"""Sentences with computed figures: a cell that begins with %%say holds Markdown, and the figures stand in it in double braces.
+
+    %%say
+    On {{ model }} one token costs {{ per_token | bytes }}, and {{ batch }} sequences cost {{ cache | bytes }}.
+
+Between the braces is a name of the notebook or a short expression, and after | the formatter of the figure. Plain text and
+numbers need none. Text from data is escaped, so that it is never markup. {% if ... %} chooses between sentences.
+"""
+import functools
+import html
+import math
+import re
+import sys
+
+from ..core import figures
+
+# Formatters by the word after |; those without a word of their own go by their name in core.figures.
+FORMATS = {"bytes": "byte", "flop": "FLOP", "flop_rate": "FLOP/second", "byte_rate": "byte/second", "watts": "watt",
+           "hours": "hour", "months": "month", "years": "year", "token_rate": "token/second", "intensity": "FLOP/byte"}
+NAMED = ("number", "three_figures", "seconds", "exact", "gib", "percent", "usd", "hourly", "dollars", "days", "signed", "chance",
+         "times")
+
+
+class Markdown:
+    """Markdown that a notebook displays."""
+
+    def __init__(self, source):
+        self.source = source
+
+    def _repr_markdown_(self):
+        return self.source
+
+    def __repr__(self):
+        return self.source
+
+
+class Shown(str):
+    """Text that a formatter made, which needs no escape."""
+
+
+def markdown(text):
+    """`text` as literal Markdown: no mark in it is markup, no address a link."""
+    text = " ".join(str(text).split())
+    escaped = re.sub(r"([\\`*_{}\[\]<>()#+!|$~&:@^=\"])", r"\\\1", text)
+    escaped = re.sub(r"(?<!\d)\.|\.(?!\d)", r"\\.", escaped) if "www" in text.lower() else escaped
+    return re.sub(r"^([-.]|\d+(?=[.)]\s))", lambda start: f"\\{start[0]}" if start[0] in "-." else start[0] + "\\", escaped)
+
+
+@functools.cache
+def environment(escape=markdown):
+    """Jinja with this book's formatters; text from data goes through `escape`, and a name that is not there is an error."""
+    import jinja2
+    shown = functools.partial(_shown, escape=escape)
+    made = jinja2.Environment(undefined=jinja2.StrictUndefined, finalize=shown)
+    for word, unit in FORMATS.items():
+        made.filters[word] = functools.partial(_in_unit, unit=unit)
+    for name in NAMED:
+        made.filters[name] = functools.partial(_formatted, getattr(figures, name))
+    made.filters["quantity"] = lambda value, name: Shown(figures.quantity(name, value))
+    made.filters["form"] = lambda value, form: Shown(format(value, form))
+    made.filters["words"] = lambda values, last="and": Shown(in_words([str(shown(each)) for each in values], last))
+    made.filters["dated"] = price_date if escape is not str else str
+    made.globals["infinity"] = math.inf
+    return made
+
+
+def said(text, names, escape=markdown):
+    """The sentence with its figures, which are looked up in `names`: Markdown, or another form where `escape` makes that of text.
+
+    Raises ValueError naming what is not there.
+    """
+    import jinja2
+    try:
+        return environment(escape).from_string(text.strip()).render(names)
+    except jinja2.TemplateError as error:
+        raise ValueError(f"sentence {' '.join(text.split())[:60]!r}: {error}") from None
+
+
+def in_words(texts, last="and"):
+    """A list in words: `one`, `one and two`, `one, two and three`."""
+    return f" {last} ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
+
+
+def price_date(date):
+    """A price date that the page turns into an age."""
+    return Shown(f'<time class="price-date" datetime="{html.escape(date)}">{html.escape(date)}</time>')
+
+
+def say(line, cell):
+    """%%say [KEY]: show the cell as a sentence; with a key, a sentence without markup, other pages can show it too."""
+    from IPython.display import display
+    key, names = line.strip(), _names()
+    text = said(cell, names)
+    if not key:
+        return display(Markdown(text))
+    # MyST-NB finds a figure of another page by this metadata, and reads its plain text as a Python literal.
+    shown = {"text/markdown": text, "text/plain": repr(" ".join(said(cell, names, str).split()))}
+    dated = {"text/html": said(cell, names, html.escape)} if "<time" in text else {}
+    display(shown | dated, metadata={"scrapbook": {"name": key, "mime_prefix": ""}}, raw=True)
+
+
+def exercise(line, cell):
+    """%%exercise: a question, a line ---, and its answer, which stays folded. Figures as in %%say."""
+    from IPython.display import display
+    question, rule, answer = cell.partition("\n---\n")
+    if not rule:
+        raise ValueError("an exercise needs a line --- between its question and its answer")
+    shown, names = "**Exercise.** " + said(question, _names()), _names()
+    display(Markdown(f'{shown}\n\n<details class="answer">\n<summary>Answer</summary>\n\n{said(answer, names)}\n\n</details>'))
+
+
+def register(shell):
+    """Teach a notebook's shell the two cell magics."""
+    shell.register_magic_function(say, "cell")
+    shell.register_magic_function(exercise, "cell")
+
+
+def _names():
+    from IPython import get_ipython
+    return get_ipython().user_ns
+
+
+def _formatted(show, value, *more):
+    return Shown(show(value, *(getattr(figures, each) if each in NAMED else each for each in more)))
+
+
+def _in_unit(value, unit):
+    return Shown(figures.number(value, unit))
+
+
+def _shown(value, escape):
+    """A value as it stands in a sentence: text escaped, whole numbers with separators, others at three figures."""
+    if isinstance(value, Shown) or hasattr(value, "__html__"):
+        return value
+    if hasattr(value, "dtype") and not value.ndim:
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return escape(str(value))
+    return f"{value:,}" if isinstance(value, int) else figures.number(value)
+
+
+if "IPython" in sys.modules and (_shell := sys.modules["IPython"].get_ipython()) is not None:
+    register(_shell)

@@ -1,0 +1,76 @@
+"""How figures appear on a page: tables and the guess box. All text is escaped here."""
+import html
+import math
+
+from ..core.figures import number, percent, quantity
+from ..core.quantities import QUANTITIES
+from .sentences import Markdown, markdown
+
+
+class Html:
+    """HTML that a notebook displays, with a plain-text reading beside it."""
+
+    def __init__(self, source, plain):
+        self.source, self.plain = source, plain
+
+    def _repr_html_(self):
+        return self.source
+
+    def __repr__(self):
+        return self.plain
+
+
+def table(frame, caption, labels=None, formats=None):
+    """A data frame as a sortable HTML table.
+
+    A column named like a quantity gets its meaning as header and its unit on each value; `labels` and `formats`
+    (column -> text, column -> function) overrule. Text is escaped; a missing value shows as a dash.
+    """
+    labels, formats = labels or {}, formats or {}
+    heads = "".join(f'<th scope="col">{html.escape(labels.get(name) or _label(name))}</th>' for name in frame.columns)
+    body = "".join("<tr>" + "".join(_cell(name, row[name], formats) for name in frame.columns) + "</tr>"
+                   for row in frame.to_dict("records"))
+    plain = f"{caption} ({len(frame)} rows)"
+    return Html(f'<div class="table-scroll"><table class="data"><caption>{html.escape(caption)}</caption>'
+                f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>", plain)
+
+
+def _label(name):
+    return QUANTITIES[name].meaning if name in QUANTITIES else name.replace("_", " ")
+
+
+def _cell(name, value, formats):
+    if value is None or value != value:
+        return "<td>–</td>"
+    if isinstance(value, str):
+        width = "short" if len(value) <= 20 else "long" if len(value) > 40 else "middling"
+        return f'<td class="{width}">{html.escape(value)}</td>'
+    show = formats.get(name) or (lambda plain: quantity(name, plain) if name in QUANTITIES else number(plain))
+    return f'<td class="number" data-value="{float(value):.17g}">{html.escape(show(value))}</td>'
+
+
+def guess(question, answer, unit, text):
+    """A box in which the reader commits to an estimate before the answer unfolds. `unit` names what to type the number in."""
+    return Html(
+        f'<div class="guess" data-answer="{float(answer):.17g}" data-unit="{html.escape(unit)}"><label>{html.escape(question)} '
+        f'({html.escape(unit)}) <input type="number" step="any"></label> <button type="button">Check</button> '
+        f"<output></output><details><summary>Show the answer</summary><p>{html.escape(text)}</p></details></div>",
+        f"{question} ({unit}): {text}")
+
+
+def sources(*rows, caption="Rows this page was computed from"):
+    """What the rows of data are, where they come from and when they were read; a row that was recalled says so."""
+    about = [(getattr(row, "name", "given"), row.get("source", ""), row.get("date", ""), row.get("confidence", "seen")) for row in rows]
+    lines = "\n".join(f"| {' | '.join(map(markdown, (name, source, date if seen == 'seen' else f'{date} ({seen})')))} |"
+                      for name, source, date, seen in dict.fromkeys(about))
+    return Markdown(f"| {markdown(caption)} | source | date |\n|---|---|---|\n{lines}")
+
+
+def reach(share):
+    """A share to be reached, as a percentage; above the whole it is never."""
+    return percent(share) if share <= 1 else "never"
+
+
+def volume(count):
+    """A large count at three significant figures, in words from a million on: `9.47 million`, `826,000`; never if infinite."""
+    return number(float(f"{count:.3g}")) if math.isfinite(count) else "never"

@@ -1,0 +1,77 @@
+"""How many GPUs serve a load: for each GPU and tensor-parallel degree, the batch that takes the fewest."""
+import math
+
+from ..rows import catalogue
+from ..laws import serving
+from ..laws.kv_cache import concurrency
+from ..core.arithmetic import floor, where
+from ..laws.sharding import layout_rules
+
+BATCHES = (*range(1, 16), *range(16, 64, 4), *range(64, 256, 16), *range(256, 2049, 128))
+TIMES = ("replica_prefill_seconds", "replica_pass_seconds", "time_per_output_token", "request_seconds", "output_tokens_per_second")
+
+
+def linked_gpus(needed, weight_format=None):
+    """GPUs with the latencies of their link, without those where it is not known; ValueError if `needed` is one of these.
+
+    With weights in FP8 they compute at the FP8 peak where they have one.
+    """
+    links = catalogue.links()[["latency", "base_latency"]]
+    cards = catalogue.gpus().join(links, on="link").dropna(subset="latency")
+    if needed not in cards.index:
+        raise ValueError(f"gpu {needed!r}: the latency of its link is not known; allowed: {', '.join(cards.index)}")
+    narrow = cards["fp8_flops"].notna() & (weight_format == "FP8")
+    return cards.assign(peak_flops=cards["peak_flops"].mask(narrow, cards["fp8_flops"]),
+                        peak_format=cards["peak_format"].mask(narrow, "FP8"))
+
+
+def allowed_degrees(architecture, degrees=(1, 2, 4, 8)):
+    """Those tensor-parallel degrees that divide the model."""
+    return [degree for degree in degrees if all(rule[-1] for rule in layout_rules(architecture, tensor_parallel=degree))]
+
+
+def fewest_replicas(requests_per_second, request_seconds, batch, answer_limit, late_share=0.05):
+    """Fewest replicas, for columns: first enough for the load, then more until answers are in time; infinite if none help."""
+    def late(replicas):
+        places = dict(replicas=replicas, batch=batch)
+        load = serving.offered_load(requests_per_second, request_seconds, **places)
+        share = serving.waiting_share(load, **places)
+        wait = serving.waiting_seconds(share, load, request_seconds, late_share=late_share, **places)
+        return serving.answer_seconds(wait, request_seconds) > answer_limit
+
+    replicas = floor(requests_per_second * request_seconds / batch) + 1
+    possible = request_seconds < answer_limit
+    while (more := possible & late(replicas)).any():
+        replicas = replicas + more
+    return where(possible, replicas, math.inf)
+
+
+def search(case, cards, degrees):
+    """Times of a full replica for each GPU, degree and batch of BATCHES, and the `places` its memory has.
+
+    case: model, efficiency, formats, prompt, output, cached_share where prompts begin alike, and what the engine's account of
+    memory (`concurrency`) needs. cards: rows of `linked_gpus`.
+    """
+    import pandas
+    grids, length = [], case.inputs["prompt"] + case.inputs["output"]
+    open_case = case.but(gpu=None, link=None, batch=None, tensor_parallel=None)
+    for degree in degrees:
+        grid = cards.assign(tensor_parallel=degree)
+        grid["places"] = open_case.but(gpu=grid, context=length)(concurrency)
+        grid = grid.reset_index().merge(pandas.DataFrame({"batch": BATCHES}), how="cross")
+        values = open_case.but(gpu=grid, context=serving.mean_context).terms(serving.output_tokens_per_second)
+        grids.append(grid[["gpu", "tensor_parallel", "batch", "places"]].assign(**{name: values[name] for name in TIMES}))
+    return pandas.concat(grids, ignore_index=True)
+
+
+def plans(points, requests_per_second, answer_limit, late_share=0.05):
+    """Of each GPU and degree the point whose fewest GPUs carry the load and answer in time.
+
+    `gpus` is infinite where none will do; `limit` says what is in the way: memory, or the request time.
+    """
+    replicas = fewest_replicas(requests_per_second, points["request_seconds"], points["batch"], answer_limit, late_share)
+    gpus = (replicas * points["tensor_parallel"]).where(points["batch"] <= points["places"], math.inf)
+    found = points.assign(replicas=replicas, gpus=gpus).sort_values(["gpus", "batch"], kind="stable")
+    found = found.drop_duplicates(["gpu", "tensor_parallel"]).sort_index()
+    reason = where(found["places"] < 1, "memory", "request time")
+    return found.assign(limit=where(found["gpus"] < math.inf, "", reason))

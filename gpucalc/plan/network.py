@@ -1,0 +1,55 @@
+"""What a network does to a model that is split: bytes by kind of parallelism, fabrics, and the degree that pays."""
+from ..core.arithmetic import floor, maximum
+from ..core.evaluate import Case, Row
+from ..laws import interconnect as ic
+
+_KINDS = {"tensor": (ic.tensor_bytes, "tensor_parallel", {}),
+          "tensor with sequence parallel": (ic.tensor_bytes, "tensor_parallel", {}),
+          "context": (ic.context_bytes, "context_parallel", {}),
+          "expert": (ic.expert_bytes, "expert_parallel", {}),
+          "pipeline": (ic.pipeline_bytes, "pipeline_parallel", {}),
+          "pipeline, two chunks a GPU": (ic.pipeline_bytes, "pipeline_parallel", {"virtual_stages": 2}),
+          "data, all-reduce": (ic.data_bytes, "data_parallel", {"zero_stage": 0}),
+          "data, ZeRO-1": (ic.data_bytes, "data_parallel", {"zero_stage": 1}),
+          "data, ZeRO-2": (ic.data_bytes, "data_parallel", {"zero_stage": 2}),
+          "data, ZeRO-3": (ic.data_bytes, "data_parallel", {"zero_stage": 3})}
+_SPLIT_TOKENS = ("context_parallel", "expert_parallel")
+
+
+def known(link):
+    """The link's row without the latencies that are not known, so that the laws leave them out."""
+    return Row({name: value for name, value in link.items() if value == value}, link.name, link.kind)
+
+
+def paying_degree(case):
+    """Largest tensor-parallel degree at which a layer computes longer than it communicates (count); 1 if no split pays."""
+    return maximum(floor(case(ic.tensor_parallel_limit)), 1)
+
+
+def sent_by_kind(model, tokens, micro_batches, gpus=8):
+    """Bytes that one of the GPUs sends with one kind of parallelism at a time: per layer, micro-batch and step.
+
+    `tokens` are those of a micro-batch. Blank where a kind sends nothing in that rhythm: stages do not send by layer,
+    replicas only by step.
+    """
+    from pandas import DataFrame
+    alone = Case(model=model, gpu_params=model.params, gradient_element_bytes=2, micro_batches=micro_batches)
+    rows = []
+    for kind, (law, degree, more) in _KINDS.items():
+        part = tokens / gpus if degree in _SPLIT_TOKENS else tokens
+        sent = alone.but(**{degree: gpus}, gpu_tokens=part, **more)(law)
+        by_step, by_layer = law is ic.data_bytes, law not in (ic.data_bytes, ic.pipeline_bytes)
+        rows.append(dict(kind=kind, layer=sent / model.layers if by_layer else None, micro_batch=None if by_step else sent,
+                         step=sent if by_step else sent * micro_batches))
+    return DataFrame(rows)
+
+
+def fabrics(link, oversubscription=1):
+    """Ways to join nodes of eight GPUs by the link, as a table of inputs; the last is `oversubscription` itself, if above 1."""
+    from pandas import DataFrame
+    port = link.link_bandwidth
+    rows = [("eight GPUs a node, a port each", 8, port, 1), ("the same, oversubscribed seven to one", 8, port, 7),
+            ("eight GPUs a node share one port", 8, port / 8, 1), ("one GPU of the group in a node", 1, port, 1)]
+    rows += [("this fabric", 8, port, oversubscription)] if oversubscription > 1 else []
+    frame = DataFrame(rows, columns=["fabric", "node_ranks", "network_bandwidth", "oversubscription"])
+    return frame.assign(network_latency=link["latency"]) if "latency" in link else frame

@@ -1,0 +1,181 @@
+"""Every rent of a price book for one training run, as one table: what fits, how long it takes, what it costs.
+
+The search over layouts runs once for each GPU and size of machine; prices join it as columns.
+"""
+import numpy as np
+import pandas as pd
+
+from ..rows import catalogue
+from ..rows.rents import rents
+from ..core.evaluate import Case
+from ..core.arithmetic import SECONDS_PER_HOUR
+from .layouts import FITS, all_layouts, layout_name, pareto_front
+from ..laws.renting import group_interruption_seconds, interruption_slowdown
+from ..core.figures import days, dollars, hourly, number
+from ..laws.training_cost import compute_usd, paid_gpu_hours, planned_gpu_hours, reserved_gpu_hours, training_days
+
+SERVER = 8
+AXES = dict(context_parallel=[1, 2, 4], virtual_stages=[1, 2], micro_batch=[1], recompute=[0, 2])
+RENT = ["row", "provider", "sku", "gpu", "gpus_per_server", "region", "term", "reserved_years", "usd_per_hour", "source",
+        "date"]
+LATE, DEAR = "misses the deadline", "over the budget"
+# What of a case `priced` takes.
+TERMS = ("machine_interruption_seconds", "checkpoint_seconds", "restart_seconds", "other_work")
+
+
+def runs_of(case, book, **wanted):
+    """`runs` of the job of a case, on up to the case's number of GPUs; `wanted` are the rents and the networks."""
+    given, rows = case.inputs, case.rows
+    return runs(book, rows["model"], given["training_tokens"], given["global_batch"], given["sequence"], given["gpus"],
+                given.get("mfu"), recipe=rows["recipe"], efficiency=rows["efficiency"], **wanted)
+
+
+def runs(book, model, training_tokens, global_batch, sequence, gpus=64, mfu=None, network="InfiniBand NDR",
+         small_network="Ethernet 25G", provider=None, gpu=None, region=None, term=None, **job):
+    """The run on every rent of `book` and every number of GPUs up to `gpus`: a row each, `reason` says why one does not run.
+
+    A run is as fast as its fastest layout, and at most as 6ND at the share `mfu` of the peak, if one is given; `job` is as in
+    `layouts.layout_terms`. Machines of 8 GPUs or more are joined by `network`, smaller ones by `small_network`.
+    """
+    offered = rents(book, provider=provider, gpu=gpu, region=region, term=term).reset_index()[RENT]
+    kinds = offered[["gpu", "gpus_per_server"]].drop_duplicates().itertuples(index=False)
+    speeds = [_on_machines(model, gpu, int(size), gpus, training_tokens, global_batch, sequence,
+                           network=network if size >= SERVER else small_network, **job) for gpu, size in kinds]
+    frame = offered.merge(pd.concat(speeds), on=["gpu", "gpus_per_server"])
+    return frame if mfu is None else planned(frame, model, training_tokens, mfu)
+
+
+def planned(frame, model, training_tokens, mfu):
+    """The same runs, none faster than 6ND at the share `mfu` of the peak; a layout that is slower counts as it is."""
+    peaks = frame["gpu"].map(catalogue.gpus()["peak_flops"])
+    least = Case(model=model, peak_flops=peaks, training_tokens=training_tokens, mfu=mfu)(planned_gpu_hours)
+    return frame.assign(gpu_hours=frame["gpu_hours"].clip(lower=least), layout_mfu=frame["layout_mfu"].clip(upper=mfu))
+
+
+def priced(frame, machine_interruption_seconds=86400, checkpoint_seconds=60, restart_seconds=600, other_work=0):
+    """The runs with days and USD: spot is slowed by interruptions, a reservation is paid for its term, every start is paid."""
+    apart = group_interruption_seconds(machine_interruption_seconds, frame["machines"])
+    with np.errstate(over="ignore"):
+        slowdown = Case(checkpoint_seconds=checkpoint_seconds, restart_seconds=restart_seconds,
+                        interruption_seconds=apart)(interruption_slowdown).where(frame["term"] == "spot", 1.0)
+    hours = paid_gpu_hours(frame["gpu_hours"], slowdown, frame["gpus"], restart_seconds)
+    years = frame["reserved_years"]
+    term = reserved_gpu_hours(frame["gpus"], years.fillna(1), other_work).where(years.notna(), 0)
+    return frame.assign(interruption_slowdown=slowdown, training_days=training_days(hours, frame["gpus"]),
+                        compute_usd=compute_usd(hours, frame["usd_per_hour"], minimum_gpu_hours=term))
+
+
+def judged(frame, deadline_days, budget_usd=None):
+    """The priced runs with a `verdict`: blank, or what is against one. Late or too dear is never recommended."""
+    late, dear = frame["training_days"] > deadline_days, frame["compute_usd"] > (budget_usd or np.inf)
+    return frame.assign(verdict=np.select([frame["reason"] != "", late, dear], [frame["reason"], LATE, DEAR], ""))
+
+
+def decided(frame, case, **changes):
+    """The runs priced on the terms of a case, with `changes`, and judged by its deadline and its budget, if it has one."""
+    given = case.but(**changes).inputs
+    terms = {name: given[name] for name in TERMS if name in given}
+    return judged(priced(frame, **terms), given["deadline_days"], given.get("budget_usd"))
+
+
+def ranked(frame):
+    """One row for each rent, best first: its cheapest number of GPUs with nothing against it, else the closest to that.
+
+    Of those as close the cheapest comes first.
+    """
+    order = frame["verdict"].map({"": 0, DEAR: 1, LATE: 2}).fillna(3)
+    least = frame["compute_usd"].where(order < 2, frame["training_days"]).where(order < 3, -frame["gpus"])
+    keys = ["order", "least", "training_days", "gpus", "compute_usd"]
+    placed = frame.assign(order=order, least=least).sort_values(keys, kind="stable")
+    return placed.drop_duplicates("row").drop(columns=["order", "least"]).reset_index(drop=True)
+
+
+def recommended(frame):
+    """The cheapest judged run with nothing against it, of equals the soonest; None if there is none."""
+    able = frame[frame["verdict"] == ""]
+    return None if able.empty else ranked(able).iloc[0]
+
+
+def offer(row):
+    """A run's machines, seller, term and rate in words."""
+    return f"{row.gpus:,} × {row.gpu} at {row.provider} ({row.term}, {hourly(row.usd_per_hour)} a GPU)"
+
+
+def outcome(row):
+    """A priced run's days and cost in words."""
+    return f"{days(row.training_days)} and {dollars(row.compute_usd)}"
+
+
+def same_run(frame, row):
+    """The runs of a frame on the rent and the number of GPUs of a row."""
+    return frame[(frame["row"] == row.row) & (frame["gpus"] == row.gpus)]
+
+
+def by_deadline(frame, deadlines, budget_usd=None):
+    """What is recommended of priced runs at each deadline (days): the offer in words, its days and its cost."""
+    found = {each: recommended(judged(frame, each, budget_usd)) for each in deadlines}
+    rows = [dict(deadline_days=each, recommended="none", training_days=None, compute_usd=None) if row is None else dict(
+        deadline_days=each, recommended=offer(row), training_days=row.training_days, compute_usd=row.compute_usd)
+        for each, row in found.items()]
+    return pd.DataFrame(rows)
+
+
+def by_interruption(frame, case, hours):
+    """The cheapest spot in time if a machine stays for so many `hours`: in words, its slowdown and cost; and the best term."""
+    none = "none in time" if (frame["term"] == "spot").any() else "none in the book"
+    rows = []
+    for each in hours:
+        tried = decided(frame, case, machine_interruption_seconds=each * SECONDS_PER_HOUR)
+        spot, best = recommended(tried[tried["term"] == "spot"]), recommended(tried)
+        held = {} if spot is None else spot[["interruption_slowdown", "compute_usd"]].to_dict()
+        rows.append(dict(hours=each, spot=none if spot is None else offer(spot), interruption_slowdown=None, compute_usd=None)
+                    | held | dict(recommended="none" if best is None else best.term))
+    return pd.DataFrame(rows)
+
+
+def drawn(frame, deadline_days, usd):
+    """The judged runs that a chart shows: the cheapest on each GPU, term and number, within ten deadlines and thirty `usd`."""
+    able = frame[frame["reason"] == ""].sort_values("compute_usd", kind="stable").drop_duplicates(["gpu", "term", "gpus"])
+    return able[(able["training_days"] < 10 * deadline_days) & (able["compute_usd"] < 30 * usd)]
+
+
+def cheapest_flops(book):
+    """The cheapest on-demand server of 8 GPUs or more of each GPU, the cheapest FLOP of the peak first."""
+    found = rents(book, term="on-demand", at_least=SERVER, per="gpu", required=False)
+    each = found["usd_per_hour"] / found["gpu"].map(catalogue.gpus()["peak_flops"])
+    return found.loc[each.sort_values(kind="stable").index]
+
+
+def front(frame):
+    """The judged runs that no other beats in USD or days without losing in the other."""
+    return pareto_front(frame[frame["reason"] == ""], "compute_usd", "training_days")
+
+
+def machine_counts(gpus_per_server, gpus):
+    """Numbers of GPUs to try: 1, 2, 3, 4, 6, 8, 12 ... machines, up to `gpus`."""
+    counts = {gpus_per_server * first * 2**power for first in (1, 3) for power in range(int(gpus).bit_length())}
+    return sorted(count for count in counts if count <= gpus)
+
+
+def _on_machines(model, gpu, gpus_per_server, gpus, training_tokens, global_batch, sequence, **job):
+    """The run on machines of one kind, a row for each number of GPUs: fastest layout and GPU-hours, or the reason for none."""
+    architecture, card, counts = Case(model=model).rows["model"], catalogue.gpu(gpu), machine_counts(gpus_per_server, gpus)
+    frame = pd.DataFrame(index=pd.Index(counts or [gpus_per_server], name="gpus")).reset_index()
+    frame = frame.assign(gpu=gpu, gpus_per_server=gpus_per_server, machines=frame["gpus"] // gpus_per_server)
+    if not counts:
+        return frame.assign(gpu_hours=np.inf, reason=f"more than {gpus:,} GPUs in one machine")
+    if np.isnan(catalogue.link(card.link).latency):
+        return frame.assign(gpu_hours=np.inf, reason=f"speed unknown: no latency of {card.link}")
+    degrees = dict(tensor_parallel=[each for each in range(1, gpus_per_server + 1) if architecture.heads % each == 0],
+                   expert_parallel=[1, *(each for each in (8, 32) if architecture.experts % each == 0 < architecture.experts)])
+    found = all_layouts(architecture, gpu, counts, global_batch, sequence, axes=AXES | degrees,
+                        gpus_per_node=gpus_per_server, **job)
+    able, full = (found[found["reason"] == reason] for reason in ("", FITS))
+    best = found.loc[able.groupby("gpus")["step_seconds"].idxmin()].set_index("gpus")
+    best["gpu_hours"] = best["gpu_seconds"] * training_tokens / (global_batch * sequence) / SECONDS_PER_HOUR
+    best["layout"] = [layout_name(row) for row in best.to_dict("records")]
+    frame = frame.merge(best[["layout", "training_bytes", "layout_mfu", "gpu_hours"]], how="left", on="gpus")
+    least = full.groupby("gpus")["training_bytes"].min().reindex(counts)
+    reasons = ["" if count in best.index else f"{number(held, 'byte')} on a GPU of {number(card.memory_bytes, 'byte')}"
+               if held > 0 else "no layout splits the run so" for count, held in least.items()]
+    return frame.assign(gpu_hours=frame["gpu_hours"].fillna(np.inf), reason=reasons)

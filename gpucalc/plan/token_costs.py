@@ -1,0 +1,143 @@
+"""Servers against an API: which bill is lower, how sure that is, and what a dollar buys of each GPU."""
+import json
+
+import pandas as pd
+
+from . import capacity, token_offers
+from ..core.arithmetic import HOURS_PER_YEAR, SECONDS_PER_HOUR
+from ..core.evaluate import Case
+from ..laws.owning import power_usd_per_hour
+from ..laws.serving_cost import MILLION, usd_per_million_tokens
+from ..rows import catalogue
+from ..rows.claims import claims, measurements
+
+# Tokens per dollar, by what the dollar pays for.
+MEASURES = {"per_card": "card, one user", "per_owned": "owned server, full", "per_rented": "rent, full"}
+
+
+def cheaper(servers_usd, api_usd, error):
+    """The lower bill of a month: "servers" or "API"; "close" where servers win by less than the error."""
+    if api_usd <= servers_usd:
+        return "API"
+    return "close" if api_usd * (1 - error) <= servers_usd else "servers"
+
+
+def measured_throughput():
+    """The published output of full servers beside the law's."""
+    found = measurements("serving", "measured")
+    return found[found["law"] == "output_tokens_per_second"]
+
+
+def throughput_error():
+    """Share by which the cost of a token is too low in the median: how much faster the law is than measured servers."""
+    return 1 - (1 / (1 + measured_throughput()["error"])).median()
+
+
+def measured_costs(usd_per_hour):
+    """What a million output tokens cost by measured throughput, `published`, and by the law's (USD).
+
+    `error` is law over published, less 1.
+    """
+    found = measured_throughput()
+    inputs = [json.loads(text) for text in found["inputs"]]
+    gpus = pd.Series([given.get("tensor_parallel", 1) for given in inputs], found.index, dtype=float)
+    published, law = (usd_per_million_tokens(usd_per_hour, gpus, found[column]) for column in ("value", "predicted"))
+    return pd.DataFrame({"run": found["subject"].str.split(", ").str[0], "published": published, "law": law,
+                         "error": law / published - 1})
+
+
+def costs_by_run(costs):
+    """The `measured_costs` of each run: how many lengths, the range of its costs, and of the errors."""
+    return costs.groupby("run", sort=False).agg(
+        rows=("error", "size"), least=("published", "min"), most=("published", "max"), median=("error", "median"),
+        low=("error", "min"), high=("error", "max")).reset_index()
+
+
+def by_volume(months, points, book, term, case, offers):
+    """The bill of each of these months on the cheapest servers and at the cheapest API, as a table of ways."""
+    rows = []
+    for requests in months:
+        plans = token_offers.month_plans(points, book, term, case.but(requests_per_month=requests))
+        bills = {"cheapest servers": plans["serving_usd_per_month"].min(),
+                 "cheapest API": requests * offers["api_request_usd"].min()}
+        rows += [dict(requests_per_month=requests, serving_usd_per_month=usd, way=way)
+                 for way, usd in bills.items() if usd == usd]
+    return pd.DataFrame(rows, columns=["requests_per_month", "serving_usd_per_month", "way"])
+
+
+def what_if(changes, case, cards, degrees, book, term, offers):
+    """The cheapest servers and the cheapest API of the month with each of these named changes of the case."""
+    rows = []
+    for name, change in changes.items():
+        changed = case.but(**change)
+        plans = token_offers.month_plans(capacity.search(changed, cards, degrees), book, term, changed)
+        servers = f"{plans['rented_gpus'][0]:.0f} × {plans['gpu'][0]}" if len(plans) else "none in time"
+        api = changed.inputs["requests_per_month"] * token_offers.request_usd_of(offers, changed).min()
+        rows.append({"case": name, "servers": servers, "usd": plans["serving_usd_per_month"].min(), "api": api})
+    return pd.DataFrame(rows)
+
+
+def fitting(points):
+    """The points of `capacity.search` whose memory holds the batch."""
+    return points[points["batch"] <= points["places"]]
+
+
+def tokens_per_dollar(case, cards, book, term, years):
+    """What one GPU of each kind gives: tokens a second to one user, `alone`, and `full`, with its largest `batch`.
+
+    per_card: `alone` over the price of the card. per_owned, per_rented: tokens a USD of a server that is written off
+    over the years, with its power at work, and of rent. NaN without a price.
+    case: model, efficiency, formats, request, engine.
+    """
+    sizes = fitting(capacity.search(case, cards, [1]))
+    full = sizes.loc[sizes.groupby("gpu")["output_tokens_per_second"].idxmax()].set_index("gpu")
+    costs = dollars_of(book, cards, term, years)
+    one = sizes[sizes["batch"] == 1].set_index("gpu")["replica_pass_seconds"]
+    found = pd.DataFrame({"alone": 1 / one, "batch": full["batch"].astype(float),
+                          "full": full["output_tokens_per_second"]}).reindex(cards.index)
+    hour = found["full"] * SECONDS_PER_HOUR
+    return found.assign(per_card=found["alone"] / costs["card"], per_owned=hour / costs["owned"],
+                        per_rented=hour / costs["rented"])
+
+
+def dollars_of(book, cards, term, years):
+    """What one GPU costs: its card (USD), an hour of its part of an owned server with power, a rented hour (USD/h)."""
+    likely = catalogue.assumptions()["likely"]
+    bought = book[book["item"] == "server"]
+    each = (bought["price"] / bought["gpus_per_server"]).groupby(bought["gpu"]).min()
+    kwh = book.loc[book["item"] == "power", "price"].min()
+    site = {name: likely[name] for name in ("pue", "server_power_factor")}
+    power = Case(cards, usd_per_kwh=kwh, **site)(power_usd_per_hour) if kwh == kwh else kwh
+    rented = token_offers.servers(book, term).groupby("gpu")["usd_per_hour"].min()
+    return pd.DataFrame({"card": book[book["item"] == "card"].groupby("gpu")["price"].min(),
+                         "owned": each / (years * HOURS_PER_YEAR) + power, "rented": rented}).reindex(cards.index)
+
+
+def ideal_and_real(case):
+    """Eight RTX 4090 and eight H100 at an article's hourly cost: USD for a million tokens by its ideal batch, `ideal`,
+    and with the largest `batch` that fits, prompts and links counted, `usd`. case as above.
+    """
+    found = measurements("serving_cost").loc[["cost-bojieli-8x4090", "cost-bojieli-8xh100"]]
+    inputs = pd.DataFrame([json.loads(text) for text in found["inputs"]], ["RTX 4090 24GB", "H100 SXM 80GB"])
+    cards = capacity.linked_gpus("H100 SXM 80GB").loc[inputs.index]
+    sizes = fitting(capacity.search(case.but(model="Llama-2-70B"), cards, [8]))
+    most = sizes.groupby("gpu")[["batch", "output_tokens_per_second"]].max().loc[inputs.index]
+    usd = usd_per_million_tokens(inputs["usd_per_hour"], 8, most["output_tokens_per_second"])
+    return most.assign(ideal_batch=inputs["batch"], ideal=found["predicted"].to_numpy(), usd=usd)
+
+
+def bandwidth_per_usd(book, reference):
+    """Memory bandwidth for a dollar of each card's lowest price in the book, over that of the reference."""
+    bought = book[book["item"] == "card"].groupby("gpu")["price"].min()
+    found = (catalogue.gpus()["bandwidth"] / bought).dropna()
+    return found / found[reference]
+
+
+def drawn_chart():
+    """An article's chart of tokens per dollar: what it draws, and what its own rates and rents give, over the first."""
+    found = claims("serving_cost").filter(like="sc-chart", axis=0)
+    inputs = pd.DataFrame([json.loads(text) for text in found["inputs"]], found.index)
+    per_usd = MILLION / usd_per_million_tokens(inputs["usd_per_hour"], 1, inputs["tokens_per_second"])
+    offer = found["claim"].str.extract(r"dollar of an? (.*), as drawn", expand=False)
+    return inputs.assign(offer=offer, per_usd=per_usd, drawn_ratio=found["value"] / found["value"].iloc[0],
+                         ratio=per_usd / per_usd.iloc[0])

@@ -1,0 +1,1 @@
+"""What reads data/: tables, the catalogue, price books, claims, Hugging Face configurations."""

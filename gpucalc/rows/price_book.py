@@ -1,0 +1,236 @@
+"""Price books: CSV files in data/prices, each price with its date and source, checked row by row and against each other."""
+import math
+import re
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from ..core.figures import number
+from .tables import DATA, TABLES, bad, check_known, check_quantity, plain_row, read, refuse_duplicates
+
+
+class Item(NamedTuple):
+    """What a price is for: its unit, the quantity that says which values are allowed, and the terms it is sold on."""
+
+    unit: str
+    quantity: str
+    terms: list
+
+
+ITEMS = {
+    "rent": Item("USD/h", "usd_per_hour", ["on-demand", "spot", "reserved-1y", "reserved-3y", "marketplace", "managed"]),
+    "card": Item("USD", "server_usd", ["purchase", "used"]),
+    "server": Item("USD", "server_usd", ["purchase", "used"]),
+    "egress": Item("USD/GB", "usd_per_gb", ["list"]),
+    "storage": Item("USD/GB-month", "usd_per_gb_month", ["list"]),
+    "power": Item("USD/kWh", "usd_per_kwh", ["list"]),
+    "hosting": Item("USD/month", "hosting_usd_per_month", ["list"]),
+    "managed": Item("share", "premium", ["list"]),
+    "switch": Item("USD/port", "usd_per_port", ["purchase", "used"]),
+    "cable": Item("USD", "cable_usd", ["purchase", "used"]),
+    "storage-gear": Item("USD/GB", "storage_gear_usd_per_gb", ["purchase", "used"]),
+    "api-input": Item("USD/Mtoken", "api_input_usd_per_million", ["list"]),
+    "api-cached-input": Item("USD/Mtoken", "api_cached_usd_per_million", ["list"]),
+    "api-output": Item("USD/Mtoken", "api_output_usd_per_million", ["list"]),
+}
+# Years that a term commits to.
+RESERVED_YEARS = {"reserved-1y": 1, "reserved-3y": 3}
+_FILLED = {"gpu": ["rent", "card", "server"], "gpus_per_server": ["rent", "server"], "from_bytes": ["egress"]}
+_MAY_FILL = {"reserved_years": ["rent"], "includes": ["server"], "instance": ["rent", "managed"], "to_bytes": ["egress"]}
+_ONLY_OF = _FILLED | _MAY_FILL | {"usd_per_hour": ["rent"]}
+_TABLE = TABLES["prices"]
+# Which unit and which terms are right depends on the item.
+PRICES = _TABLE._replace(choices={name: known for name, known in _TABLE.choices.items() if name not in ("unit", "term")})
+_OFFER = ["provider", "sku", "gpu", "region"]
+_KEY = ["item", "provider", "sku", "instance", "region", "term", "from_bytes"]
+
+
+def price_books():
+    """Paths of the project's price books, the newest last."""
+    return sorted((DATA / "prices").glob("*.csv"))
+
+
+def prices(path=None):
+    """A price book (default: the newest) by the key of each offer, with `usd_per_hour` for one rented GPU.
+
+    The index `row` cites an offer: file, provider, SKU, region and term; `attrs` holds the book's `file` name and `date`.
+    """
+    path = Path(path or price_books()[-1])
+    frame = read(path, PRICES)
+    last = path.stem if re.fullmatch(r"\d{4}-\d\d-\d\d", path.stem) else "9999"
+    for row, record in zip(frame.index, frame.to_dict("records")):
+        _check_price(path.name, row, record)
+        if record["date"] > last:
+            raise bad(path.name, row, "date", record["date"], f"at most {last}, the date of the book")
+    refuse_duplicates(path.name, frame, _KEY)
+    egress = frame["item"] == "egress"
+    frame.loc[egress, "to_bytes"] = frame.loc[egress, "to_bytes"].fillna(math.inf)
+    _check_tiers(path.name, frame[egress])
+    on_demand = (frame["item"] == "rent") & (frame["term"] == "on-demand")
+    _check_at_most(path.name, frame[frame["term"].isin(RESERVED_YEARS)], frame[on_demand], "on-demand")
+    _check_at_most(path.name, frame[frame["item"] == "api-cached-input"], frame[frame["item"] == "api-input"], "api-input")
+    _check_sold_together(path.name, frame[frame["item"].str.startswith("api-")])
+    frame["usd_per_hour"] = (frame["price"] / frame["gpus_per_server"]).where(frame["item"] == "rent")
+    full_dates = [date for date in frame["date"] if len(date) == 10]
+    frame.attrs = {"file": path.name, "date": max(full_dates or frame["date"])}
+    return _by_key(frame)
+
+
+def _by_key(frame):
+    """The book by a citation of each offer, such as `2026-06-24.csv: Verda, 1H100.80S.32V, FIN, on-demand`."""
+    file = frame.attrs["file"]
+    frame["row"] = [f"{file}: {_offer(*cells)}" for cells in frame[_KEY].itertuples(index=False, name=None)]
+    refuse_duplicates(file, frame, ["row"])
+    return frame.set_index("row")
+
+
+def _offer(item, provider, sku, instance, region, term, from_bytes):
+    parts = [*([] if item == "rent" else [item]), provider, sku, region, term]
+    parts += [f"for {instance}"] if instance else []
+    parts += [f"from {number(from_bytes, 'byte')}"] if from_bytes == from_bytes else []
+    return ", ".join(parts)
+
+
+def select(book, **wanted):
+    """The rows with these values, in the book's order; None allows all, a list several, each of which must be there.
+
+    Raises ValueError naming the file, what was asked, and what is allowed.
+    """
+    wanted = {column: value for column, value in wanted.items() if value is not None}
+    for column, value in wanted.items():
+        values = value if isinstance(value, list) else [value]
+        there = set(book[column])
+        for value in values:
+            if value not in there:
+                raise no_price(book.attrs["file"], wanted | {column: value}, column, there)
+        book = book[book[column].isin(values)]
+    return book
+
+
+def no_price(file, wanted, column, there):
+    """The error for what a book has no price for: `there` is what it has in the column."""
+    return ValueError(f"{file}: no price for {_asked(wanted)}; {column} is one of "
+                      f"{', '.join(map(_text, sorted(there))) or 'none'}")
+
+
+def _asked(wanted):
+    return ", ".join(f"{column} {_text(value)}" for column, value in wanted.items() if value is not None)
+
+
+def _text(value):
+    return f"{value:g}" if isinstance(value, (int, float)) else repr(value)
+
+
+def cheapest_first(rows):
+    """Rows of one item, the lowest price first: per GPU where rented."""
+    return rows.sort_values("usd_per_hour" if (rows["item"] == "rent").all() else "price", kind="stable")
+
+
+def price(book, item, *, gpu=None, provider=None, sku=None, region=None, term=None, instance=None, cheapest=False):
+    """The one row of `book` that is asked for; with `cheapest` the lowest price of several (per GPU where rented).
+
+    Egress tiers belong together, so none of them is the cheapest. Rents of servers: `rents.cheapest_rent`.
+    """
+    wanted = {"item": item, "gpu": gpu, "provider": provider, "sku": sku, "region": region, "term": term, "instance": instance}
+    found = select(book, **wanted)
+    if cheapest and item != "egress":
+        return price_row(cheapest_first(found).iloc[0])
+    if len(found) > 1:
+        file = book.attrs["file"]
+        rows = [row.removeprefix(f"{file}: ") for row in found.index]
+        more = [f"{len(rows) - 12} more"] if len(rows) > 12 else []
+        raise ValueError(f"{file}: {len(found)} prices for {_asked(wanted)}; say which of {'; '.join(rows[:12] + more)}")
+    return price_row(found.iloc[0])
+
+
+def price_row(row):
+    """A row of a book as a `Row` for a case: the columns of its item, and its price under the name that the laws know."""
+    item = row["item"]
+    values = {column: value for column, value in row.items() if item in _ONLY_OF.get(column, [item])}
+    return plain_row(values | _named_price(item, row["price"]), row.name, item)
+
+
+def _named_price(item, price):
+    """The price by its quantity; a rent has its own, per GPU, and a card is no server."""
+    return {} if item in ("rent", "card") else {ITEMS[item].quantity: price}
+
+
+def _check_price(file, row, record):
+    """What depends on the item: its unit, its terms, the columns it fills, and the values its price may have."""
+    name, item = record["item"], ITEMS[record["item"]]
+    if record["unit"] != item.unit:
+        raise bad(file, row, "unit", record["unit"], f"{item.unit} for {name}")
+    if record["term"] not in item.terms:
+        raise bad(file, row, "term", record["term"], f"{', '.join(item.terms)} for {name}")
+    for column, items in (_FILLED | _MAY_FILL).items():
+        filled = _is_filled(record[column])
+        if filled and name not in items or not filled and name in _FILLED.get(column, []):
+            raise bad(file, row, column, record[column] if filled else "", f"{'blank' if filled else 'filled'} for {name}")
+    _check_term(file, row, record)
+    if record["gpu"]:
+        check_known(file, row, "gpu", record["gpu"], "gpus")
+    check_quantity(file, row, "price", item.quantity, record["price"])
+
+
+def _is_filled(cell):
+    return cell == cell and cell != ""
+
+
+def _check_term(file, row, record):
+    """A reservation has its years and no other rent has any; a rent that is not managed is for no other instance."""
+    term, years = record["term"], record["reserved_years"]
+    if _is_filled(years) != (term in RESERVED_YEARS) or _is_filled(years) and years != RESERVED_YEARS[term]:
+        raise bad(file, row, "reserved_years", years if _is_filled(years) else "",
+                  f"{RESERVED_YEARS.get(term, 'blank')} on the term {term}")
+    if record["item"] == "rent" and record["instance"] and term != "managed":
+        raise bad(file, row, "instance", record["instance"], f"blank on the term {term}")
+
+
+def _check_tiers(file, egress):
+    """Tiers of one service start at 0, meet without gap or overlap, and end without an upper edge."""
+    for _, tiers in egress.groupby(["provider", "sku", "region", "term"]):
+        below = 0
+        for row, lower, upper in tiers.sort_values("from_bytes")[["from_bytes", "to_bytes"]].itertuples(name=None):
+            if lower != below:
+                fault = "they overlap" if lower < below else "there is a gap"
+                raise bad(file, row, "from_bytes", lower, f"{below:g}, where the tier below ends; {fault}")
+            if upper <= lower:
+                raise bad(file, row, "to_bytes", upper, f"above {lower:g}")
+            below = upper
+        if below < math.inf:
+            raise bad(file, row, "to_bytes", upper, "blank in the last tier, which has no upper edge")
+
+
+def _check_at_most(file, low, high, name):
+    """No price of `low` is above the one in `high` of the same offer."""
+    most = {tuple(offer): (row, value) for row, *offer, value in high[[*_OFFER, "price"]].itertuples(name=None)}
+    for row, *offer, value in low[[*_OFFER, "price"]].itertuples(name=None):
+        bound_row, bound = most.get(tuple(offer), (row, value))
+        if value > bound:
+            raise bad(file, row, "price", value, f"at most {bound:g}, the {name} price of the same offer in row {bound_row}")
+
+
+def _check_sold_together(file, api):
+    """An API that sells tokens of a model sells both input and output."""
+    for _, rows in api.groupby(_OFFER):
+        for item in ("api-input", "api-output"):
+            if item not in set(rows["item"]):
+                raise bad(file, rows.index[0], "item", rows["item"].iloc[0], f"with a row {item} of the same offer")
+
+
+def main(arguments):
+    """Validate one price book: a line on stdout and 0, or the error on stderr and 1."""
+    if len(arguments) != 1:
+        print("usage: python -m gpucalc.rows.price_book FILE", file=sys.stderr)
+        return 2
+    try:
+        book = prices(arguments[0])
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"{book.attrs['file']}: {len(book)} rows, newest {book.attrs['date']}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

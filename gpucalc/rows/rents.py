@@ -1,0 +1,56 @@
+"""Offers to rent GPUs: the one place that says which is the cheapest."""
+from .price_book import cheapest_first, no_price, price_row, select
+
+# What the cheapest is taken of; offers on different terms are never rivals.
+PER = {"gpu": ["gpu"], "server": ["gpu", "gpus_per_server"], "provider": ["gpu", "provider"],
+       "instance": ["gpu", "provider", "sku", "region"]}
+
+
+def rents(book, *, gpu=None, term=None, provider=None, region=None, gpus_per_server=None, at_least=None, per=None,
+          required=True):
+    """Offers to rent, the cheapest GPU-hour first, as rows of the book by their key.
+
+    gpu, term, provider, region, gpus_per_server: the one value to take, or a list of several; None takes all. at_least: the
+    fewest GPUs in a server. per: None for every offer, else the cheapest on each term of each GPU ("gpu"), GPU and size of
+    server ("server"), GPU and provider ("provider"), or instance and region ("instance").
+    Raises ValueError, naming what is allowed, where nothing matches; with required=False the table is empty.
+    """
+    wanted = dict(item="rent", gpu=gpu, term=term, provider=provider, region=region, gpus_per_server=gpus_per_server)
+    try:
+        found = _large(select(book, **wanted), wanted, at_least)
+    except ValueError:
+        if required:
+            raise
+        return book.head(0)
+    found = cheapest_first(found)
+    return found if per is None else found.drop_duplicates([*PER[per], "term"])
+
+
+def _large(found, wanted, at_least):
+    """Those offers whose server has so many GPUs."""
+    large = found if at_least is None else found[found["gpus_per_server"] >= at_least]
+    if large.empty:
+        raise no_price(found.attrs["file"], wanted | {"at_least": at_least}, "gpus_per_server", set(found["gpus_per_server"]))
+    return large
+
+
+def cheapest_rent(book, *, whole=None, **wanted):
+    """The cheapest offer per GPU-hour, as a `Row` for a case; `wanted` as in `rents`.
+
+    With `whole`, of servers of that many GPUs if there are any. Raises ValueError where nothing matches.
+    """
+    servers = book.head(0) if whole is None else rents(book, **wanted | {"gpus_per_server": whole}, required=False)
+    found = servers if len(servers) else rents(book, **wanted)
+    return price_row(found.iloc[0])
+
+
+def with_rent(book, gpu, gpus_per_server, term, usd_per_hour):
+    """The book with one rent that is given in place of all its own."""
+    import pandas
+    given = dict(item="rent", provider="given", sku="parameter", gpu=gpu, gpus_per_server=gpus_per_server, region="",
+                 term=term, price=usd_per_hour * gpus_per_server, usd_per_hour=usd_per_hour, instance="", date="given",
+                 source="parameter")
+    own = pandas.DataFrame([given], index=["parameter usd_per_hour"]).rename_axis("row")
+    other = pandas.concat([own, book[book["item"] != "rent"]])
+    other.attrs = book.attrs
+    return other

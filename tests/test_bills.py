@@ -1,0 +1,171 @@
+"""Bills compared: where the choice is, when another provider is cheaper, and what the fine print costs."""
+import math
+
+import pandas as pd
+import pytest
+
+from gpucalc import Case, total_cost as tc, training_cost
+from gpucalc.page.bill_charts import fine_print_table, many, parts_bars
+from gpucalc.plan import bills as plan
+from gpucalc.plan.fine_print import card_terms, forbidden_kinds, substitutes
+from gpucalc.rows import catalogue, price_book
+
+BOOKS = {path.stem: price_book.prices(path) for path in price_book.price_books()}
+BOOK = BOOKS["2026-06-24"]
+H100 = "H100 SXM 80GB"
+LOAD = dict(gpu_hours=100, runs=20, corpus_bytes=500e9, stored_bytes=1.2e12, months=1)
+every_book = pytest.mark.parametrize("book", BOOKS.values(), ids=BOOKS.keys())
+
+
+def both(book=BOOK, data_at="AWS", **changed):
+    offers = plan.rents_with_services(book, H100)
+    return [plan.bills(book, offers, data_at, cached=kept, **LOAD | changed) for kept in (0, 1)]
+
+
+def test_the_load_of_a_case_is_what_a_bill_needs_of_it():
+    case = Case(model="Llama-3-70B", gpu=H100, mfu=0.4, usd_per_gb=0.05, **LOAD)
+    assert plan.load_of(case) == LOAD | {"usd_per_gb": 0.05}
+
+
+def test_the_price_of_the_last_gigabytes():
+    # AWS: 500 GB are 36 USD, twenty times that 891; a month each for twenty pulls: 20 * (500 - 100) * 0.09 = 720 ...
+    tiers = plan.egress_tiers(BOOK, "AWS")
+    assert plan.last_usd_per_gb(tiers, 500e9, 1, 1) == pytest.approx(36 / 500)
+    assert plan.last_usd_per_gb(tiers, 500e9, 20, 1) == pytest.approx((891 - 36) / 9500)
+    assert plan.last_usd_per_gb(tiers, 500e9, 20, 19.5) == pytest.approx((720 - 36) / 9500)
+    assert plan.last_usd_per_gb(tiers, 0, 20, 1) == 0
+
+
+def test_the_places_of_a_choice():
+    pulled, copied = both()
+    away, kept, home, managed = places = plan.places(pulled, copied, "AWS")
+    assert away.provider == kept.provider == pulled[pulled["provider"] != "AWS"]["provider"].iloc[0]
+    assert (away.egress_usd, kept.egress_usd) == (891, 36)
+    assert (home.provider, home.service, managed.provider, managed.service) == ("AWS", "", "AWS", "SageMaker")
+    assert plan.places(pulled, copied, "AWS", "Lambda").away.provider == "Lambda"
+    assert plan.places(pulled, copied, "AWS", "AWS").away.provider == away.provider
+    assert list(plan.labelled(places, "AWS")) == [
+        f"{away.provider}, data pulled on every run", f"{away.provider}, one copy kept", "AWS, beside the data", "AWS, SageMaker"]
+    alone = plan.bills(BOOK, plan.rents_with_services(BOOK, H100, providers=["AWS"]), "AWS", **LOAD)
+    assert list(plan.labelled(plan.places(alone, alone, "AWS"), "AWS")) == ["AWS, beside the data", "AWS, SageMaker"]
+
+
+@every_book
+def test_every_way_is_there_once_and_the_cheapest_first(book):
+    offers, (pulled, copied) = plan.rents_with_services(book, H100), both(book)
+    found = plan.ways(book, offers, "AWS", **LOAD)
+    assert found["way"].is_unique and found["total_usd"].is_monotonic_increasing
+    assert len(found) == len(pulled) + (copied["provider"] != "AWS").sum()
+    assert found["total_usd"].iloc[0] == min(pulled["total_usd"].min(), copied["total_usd"].min())
+    assert set(found[found["provider"] == "AWS"]["data"]) == {"in place"}
+    assert set(found[found["provider"] != "AWS"]["data"]) == {"every run", "one copy"}
+    assert "AWS, SageMaker, beside the data" in set(found["way"])
+
+
+def test_a_flip_is_where_the_cheapest_changes():
+    offers = plan.rents_with_services(BOOK, H100)
+    load = LOAD | dict(gpu_hours=30, runs=10, corpus_bytes=5e12, months=3, stored_bytes=6e12)
+    best = plan.ways(BOOK, offers, "AWS", **load).iloc[0]
+    value, way = plan.flips("corpus_bytes", 0.5, BOOK, offers, "AWS", **load)
+    assert best.provider == "AWS" and way != best.way and value < 5e12
+    for factor, same in ((0.98, False), (1.02, True)):
+        then = plan.ways(BOOK, offers, "AWS", **load | {"corpus_bytes": value * factor}).iloc[0]
+        assert (then.provider == best.provider) == same
+    assert plan.flips("corpus_bytes", 2, BOOK, offers, "AWS", **load) is None
+    runs, _ = plan.flips("runs", 2, BOOK, offers, "AWS", **load)
+    assert isinstance(runs, int) and runs > 10
+
+
+def test_at_the_rates_that_flip_two_bills_are_equal():
+    found = plan.ways(BOOK, plan.rents_with_services(BOOK, H100), "AWS", **LOAD)
+    best, second = found.iloc[0], found[found["provider"] != found["provider"][0]].iloc[0]
+    up, down = plan.rates_that_flip(best, second, 2000)
+    assert best.total_usd + 2000 * (up - best.usd_per_hour) * (1 + best.premium) == pytest.approx(second.total_usd)
+    assert second.total_usd - 2000 * (second.usd_per_hour - down) * (1 + second.premium) == pytest.approx(best.total_usd)
+
+
+def test_moving_pays_from_a_run_and_up_to_a_size():
+    pulled, copied = both()
+    home = pulled[(pulled["provider"] == "AWS") & (pulled["service"] == "")].iloc[0].usd_per_hour
+    moved = plan.moving(pulled, copied, "AWS", 100, home, 0.09).set_index("offer")
+    row, once = moved.loc["Lambda"], copied.set_index("provider").loc["Lambda"]
+    assert row.pays == pytest.approx((36 + 100) / (100 * (home - row.usd_per_hour)))
+    assert row.most == pytest.approx(100 * (home - row.usd_per_hour) / 0.09 * 1e9)
+    assert row.total_usd_once == once.total_usd and row.worked == row.compute_usd
+    assert moved.loc["GCP"][["pays", "most"]].tolist() == [math.inf, 0]
+    assert moved.loc[["AWS", "AWS, SageMaker"], ["pays", "most"]].isna().all(axis=None)
+    assert plan.moving(pulled, copied, "AWS", 100, None, 0.09)[["pays", "most"]].isna().all(axis=None)
+
+
+@every_book
+def test_data_elsewhere_pays_its_own_storage_and_toll(book):
+    offers = plan.rents_with_services(book, H100)
+    homes = plan.by_home(book, offers, **LOAD | {"usd_per_gb": 9.0, "usd_per_gb_month": 9.0}).set_index("data_at")
+    assert homes["total"].is_monotonic_increasing and {"AWS", "GCP", "Azure", "Lambda"} <= set(homes.index)
+    assert homes.loc["AWS", ["once", "every", "storage_usd"]].tolist() == pytest.approx([36, 891, 27.6])
+    assert homes.loc["AWS", "total"] == both(book)[0]["total_usd"].min()
+
+
+def test_the_service_wins_only_where_compute_counts_once_and_egress_twenty_times():
+    # 353.9 h at 2.80 are 990.9 USD; with 28 of storage and 45 or 900 of egress 1,064 and 1,919, against 1.3 * 990.9 + 28.
+    hours = Case(training_flops=1.26e21, peak_flops=989e12, mfu=1)(training_cost.planned_gpu_hours)
+    counted = pd.DataFrame([dict(runs=runs, egress_usd=tc.egress_usd(500e9 * pulls, 0.09), gpu_hours=hours,
+                                 managed_usd_per_hour=rate)
+                            for rate in (2.80, 12.29) for runs in (1, 20) for pulls in (1, 20)])
+    found = plan.against_managed(counted, 2.80, 0.3, 28)
+    assert found["bare"].round().tolist() == [1064, 1919, 19_891, 20_746] * 2
+    assert found["service"].round().tolist() == [1316, 1316, 25_791, 25_791, 5682, 5682, 113_111, 113_111]
+    assert found["bare_wins"].tolist() == [True, False, *[True] * 6]
+    assert found["margin"].round().tolist()[:2] == [252, 603]
+
+
+def test_the_cheapest_gear():
+    assert plan.cheapest_gear(BOOK).storage_gear_usd_per_gb == BOOK[BOOK["item"] == "storage-gear"]["price"].min()
+    assert plan.cheapest_gear(BOOK[BOOK["item"] == "rent"]) is None
+
+
+# The fine print
+
+@every_book
+def test_what_takes_the_place_of_a_card_is_allowed_and_holds_as_much(book):
+    cards, found = catalogue.gpus(), substitutes(book, "on-demand")
+    assert forbidden_kinds() and set(cards.loc[found["gpu"], "kind"]) <= forbidden_kinds()
+    priced = found.dropna(subset="instead")
+    assert len(priced) and not set(cards.loc[priced["instead"], "kind"]) & {"tpu", *forbidden_kinds()}
+    memory = cards["memory_bytes"]
+    assert (memory[priced["instead"]].to_numpy() >= memory[priced["gpu"]].to_numpy()).all()
+    assert priced["more"].tolist() == pytest.approx((priced["lawful"] / priced["per_flops"] - 1).tolist())
+    rents = book[(book["item"] == "rent") & (book["term"] == "on-demand")].groupby("gpu")["usd_per_hour"].min()
+    for row in found[found["way"] == "rent, USD/h"].itertuples():
+        assert row.per_flops == pytest.approx(rents[row.gpu] / (cards["peak_flops"][row.gpu] / 1e15))
+    assert list(substitutes(book[book["item"] == "egress"], "spot")) == list(found)
+
+
+@every_book
+def test_every_card_has_its_terms(book):
+    cards = card_terms(book)
+    assert set(cards["gpu"]) == set(book[book["item"] == "card"]["gpu"]) and cards["gpu"].is_unique
+    consumer = cards[cards["gpu"] == "RTX 4090 24GB"].iloc[0]
+    assert consumer.license == "forbidden" and consumer.ecc == "not on"
+    assert consumer.price == book[(book["item"] == "card") & (book["gpu"] == "RTX 4090 24GB")]["price"].min()
+
+
+# What pages show of it
+
+def test_a_count_with_its_noun():
+    assert [many(1, "run"), many(20, "run"), many(1500, "month"), many(2.5, "month")] == [
+        "1 run", "20 runs", "1,500 months", "2.5 months"]
+
+
+def test_fine_print_says_what_was_recalled():
+    shown = fine_print_table("license", "Licenses").source
+    fine = catalogue.fine_print().query("kind == 'license'")
+    assert shown.count("<tr>") == len(fine) + 1 and shown.count("(recalled)") == fine["confidence"].eq("recalled").sum()
+
+
+def test_parts_of_the_first_ways_are_a_bar_each():
+    found = plan.ways(BOOK, plan.rents_with_services(BOOK, H100), "AWS", **LOAD)
+    chart = parts_bars(found, "a finding", most=3).to_dict()
+    drawn = next(iter(chart["datasets"].values()))
+    assert {row["way"] for row in drawn} == set(found["way"][:3]) and chart["usermeta"]["alt"] == "a finding"
+    assert sum(row["total_usd"] for row in drawn) == pytest.approx(found["total_usd"][:3].sum())

@@ -1,0 +1,81 @@
+"""Charts: their lines are laws, their parts stand in order, and each says its finding."""
+import altair
+import pandas as pd
+import pytest
+
+from gpucalc import Case, kv_cache, serving
+from gpucalc.page import charts
+
+CASE = Case(model="Llama-3-8B", gpu="H100 SXM 80GB", batch=32, replica_gpus=1, context=8192)
+
+
+def slider():
+    return charts.slider_chart(CASE, {"cache": kv_cache.kv_bytes, "half": (kv_cache.kv_bytes, {"cache_element_bytes": 1})}, "context",
+                               [512, 1024], {"batch": (1, 128, 1, 32)}, "It grows.", "bytes").to_dict()
+
+
+def test_a_slider_chart_evaluates_the_law_in_the_browser():
+    spec = slider()
+    one, half = (each["calculate"] for each in spec["transform"])
+    assert "datum['context']" in one.replace('"', "'").replace("datum.context", "datum['context']") and "batch" in one
+    assert eval_vega(one, batch=2, context=3) == 131_072 * 6 and eval_vega(half, batch=2, context=3) == 65_536 * 6
+
+
+def eval_vega(text, batch, context):
+    for name in ("datum['context']", 'datum["context"]', "datum.context"):
+        text = text.replace(name, str(context))
+    return eval(text, {"batch": batch, "min": min, "max": max})
+
+
+def test_a_slider_chart_says_what_a_test_needs_to_check_it():
+    check = slider()["usermeta"]["gpucalc"]
+    assert check["x"] == "context" and [line["law"] for line in check["lines"]] == ["kv_bytes", "kv_bytes"]
+    given = check["lines"][1]["given"]
+    assert given["cache_element_bytes"] == 1 and "batch" not in given and "context" not in given
+    assert Case.of({**given, "batch": 2, "context": 3})(kv_cache.kv_bytes) == 65_536 * 6
+
+
+def test_a_law_that_stands_for_an_input_is_kept_in_the_check():
+    case = Case(model="Llama-3-8B", prompt=2000, output=1000, context=serving.mean_context)
+    check = charts.slider_chart(case, {"cache": kv_cache.kv_bytes}, "batch", [1, 2], {}, "It grows.", "bytes").to_dict()["usermeta"]["gpucalc"]
+    assert check["lines"][0]["given"]["context"] == {"law": "mean_context"}
+
+
+def test_sliders_carry_name_range_and_start():
+    [parameter] = slider()["params"]
+    assert (parameter["name"], parameter["value"]) == ("batch", 32)
+    assert (parameter["bind"]["min"], parameter["bind"]["max"], parameter["bind"]["step"]) == (1, 128, 1)
+
+
+PARTS = pd.DataFrame({"who": ["a", "a", "b"], "part": ["big", "small", "big"], "kv_bytes": [3e9, 1e9, 2e9]})
+
+
+def test_bars_keep_the_order_of_names_and_parts():
+    spec = charts.bars(PARTS, "kv_bytes", "who", "part", "a holds most.", "bytes").to_dict()
+    assert spec["encoding"]["y"]["sort"] == ["a", "b"] and spec["encoding"]["color"]["scale"]["domain"] == ["big", "small"]
+    [rows] = spec["datasets"].values()
+    assert [row["place"] for row in rows] == [0, 1, 0]
+    turned = charts.bars(PARTS, "kv_bytes", "who", "part", "a holds most.", "bytes", order=["small", "big"], limit=2.5e9).to_dict()
+    assert turned["layer"][0]["encoding"]["color"]["scale"]["domain"] == ["small", "big"]
+    assert turned["layer"][-1]["data"]["values"] == [{"limit": 2.5e9}]
+
+
+def test_lines_and_points_have_the_units_of_their_quantities():
+    for draw in (charts.lines, charts.scatter):
+        spec = draw(PARTS.assign(context=[1, 2, 3]), "context", "kv_bytes", "who", "It grows.", log_x=True).to_dict()
+        assert spec["encoding"]["x"]["scale"]["type"] == "log" and "'B'" in spec["encoding"]["y"]["axis"]["labelExpr"]
+        assert spec["usermeta"]["alt"] == "It grows."
+
+
+@pytest.mark.parametrize("channel, at", [(altair.X, "x"), (altair.Y, "y")])
+def test_a_rule_crosses_the_axis_it_is_for(channel, at):
+    for layer in charts.rule(channel, 5).to_dict()["layer"]:
+        assert layer["encoding"][at]["field"] == "limit"
+
+
+def test_lines_take_dashes_a_limit_and_a_plain_ratio():
+    frame = PARTS.assign(context=[1, 2, 3], times=[1, 2, 3])
+    layers = charts.lines(frame, "context", "times", "who", "It grows.", y_title="times as fast", dash="part", limit=1).to_dict()["layer"]
+    assert layers[0]["encoding"]["strokeDash"]["sort"] == ["big", "small"]
+    assert "'B'" not in layers[0]["encoding"]["y"]["axis"]["labelExpr"] and layers[0]["encoding"]["y"]["title"] == "times as fast"
+    assert layers[-1]["data"]["values"] == [{"limit": 1}]

@@ -1,0 +1,52 @@
+"""Tables and charts of layouts, from a small search and from layouts made by hand."""
+import pandas as pd
+import pytest
+
+from gpucalc.page.layout_charts import landscape, layouts_table, parts_bars, parts_table, reasons_table, thinned
+from gpucalc.plan.layouts import LAYOUT, best_of, in_layout, layout_case, layouts_of, pareto_front, reasons, step_parts
+
+CASE = layout_case("Qwen2.5-7B", "A100 SXM 80GB", 4096)
+
+
+@pytest.fixture(scope="module")
+def search():
+    return layouts_of(CASE, 16, 64)
+
+
+def test_a_table_of_layouts_is_readable():
+    row = dict.fromkeys(LAYOUT, 1) | dict(tensor_parallel=8, zero_stage=0, sequence_parallel=0, micro_batches=16, recompute=2)
+    row |= dict(step_seconds=1.5, layout_mfu=0.4123, slower=-0.05, gpu_hours=1234.4, compute_usd=12_345.6)
+    shown = layouts_table(pd.DataFrame([row]), ["layout", "micro_batches", "recompute", "step_seconds", "layout_mfu", "slower",
+                                                "gpu_hours", "compute_usd"], "A layout", labels={"slower": "over the cheapest"},
+                          formats={"gpu_hours": "{:,.1f}".format})._repr_html_()
+    for text in ("TP\u00a08", "16 × 1", "layers", "1.50 s", "41.2 %", "−5 %", "1,234.4", "12,346 USD", "MFU", "over the cheapest"):
+        assert f">{text}<" in shown, text
+
+
+def test_the_parts_of_a_step_end_in_their_sum():
+    shown = parts_table({"products": 1.5, "nothing": 0, "waiting": 0.5}, "A step")._repr_html_()
+    assert [shown.count(text) for text in (">products<", ">nothing<", ">step<", ">2 s<", ">75 %<", ">100 %<")] == [1, 0, 1, 1, 1, 1]
+
+
+def test_bars_have_a_part_of_each_step_in_one_order(search):
+    best = best_of(search, count=2).to_dict("records")
+    steps = {name: step_parts(in_layout(CASE, row)) for name, row in zip("ab", best)}
+    spec = parts_bars(steps, "What steps wait for").to_dict()
+    drawn = pd.DataFrame(next(iter(spec["datasets"].values())))
+    assert spec["usermeta"]["alt"] == "What steps wait for"
+    for name, row in zip("ab", best):
+        assert drawn[drawn["layout"] == name]["step_seconds"].sum() == pytest.approx(row["step_seconds"])
+    assert spec["encoding"]["color"]["scale"]["domain"] == [part for part in steps["a"] if part in set(drawn["part"])]
+
+
+def test_the_landscape_draws_no_more_than_it_says(search):
+    good = best_of(search)
+    front = pareto_front(good, "training_bytes", "step_seconds")
+    spec = landscape(good, front, "Front", most=50).to_dict()
+    sizes = sorted(map(len, spec["datasets"].values()))
+    assert sizes == sorted([len(front), len(thinned(good, 50))])
+    assert 50 <= len(thinned(good, 50)) < 100 and len(thinned(good, len(good))) == len(good)
+
+
+def test_the_reasons_are_those_of_the_search(search):
+    assert reasons_table(search, "Reasons")._repr_html_().count("<tr>") == 1 + len(reasons(search))

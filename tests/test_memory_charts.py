@@ -1,0 +1,47 @@
+"""What fills a GPU: every term has a name and a part, and bars sum to the account."""
+import math
+
+from gpucalc import Case
+from gpucalc.page.memory_charts import (MOMENTS, TERMS, account_table, in_bytes, largest, memory_bars, moment_bars, moment_table,
+                                        parts, spare)
+from gpucalc.plan.account import fullest, moments, peak_terms, server
+
+JOB = Case(model="Mixtral-8x7B", recipe="mixed-adamw", micro_batch=1, sequence=2048, micro_batches=8)
+SERVER = server(Case(model="Llama-3-8B", gpu="H100 SXM 80GB", weight_format="BF16", context=8192, batch=16, batched_tokens=8192,
+                     max_sequences=256, framework_bytes=1e9), 1)
+ALL = dict(zero_stage=3, data_parallel=8, recompute=2, persistent_gradients=0, step_element_bytes=4)
+
+
+def test_every_term_has_a_name_and_a_part():
+    account = fullest(JOB.but(**ALL))
+    bars = moment_bars(account, SERVER)
+    assert list(bars) == [*MOMENTS.values(), "serving"] and MOMENTS.keys() == moments(account).keys()
+    assert {term for terms in bars.values() for term in terms} <= TERMS.keys()
+    for terms in bars.values():
+        assert math.isclose(sum(parts(terms).values()), sum(terms.values()))
+
+
+def test_parts_are_in_the_order_of_their_colours_and_the_largest_is_named():
+    terms = {"framework_bytes": 1, "loss_bytes": 2, "logits_bytes": 3, "held_weight_bytes": 4, "held_master_bytes": 0.0}
+    assert parts(terms) == {"weights": 4, "logits and loss": 5, "fragmentation, CUDA": 1}
+    assert list(parts(terms)) == ["weights", "logits and loss", "fragmentation, CUDA"] and largest(terms) == "logits and loss"
+
+
+def test_a_part_has_the_same_colour_in_every_chart():
+    assert len({part for _, part in TERMS.values()}) <= 8
+    account = fullest(JOB)
+    charts = [memory_bars(accounts, 8e10, "alt").to_dict() for accounts in ({"peak": peak_terms(account)}, moment_bars(account, SERVER))]
+    domains = [chart["layer"][0]["encoding"]["color"]["scale"]["domain"] for chart in charts]
+    assert domains[1] == [*domains[0], "cache"]
+
+
+def test_tables_name_their_terms():
+    account = fullest(JOB.but(**ALL))
+    shown = account_table(account, "Account", show=in_bytes).source
+    assert "optimizer state" in shown and f">{in_bytes(account.value)}</td>" in shown and "gathered by ZeRO" in shown
+    moment = moment_table(account, "Moments").source
+    assert "backward starts" in moment and "the step&#x27;s own buffers" in moment and "total" in moment
+
+
+def test_what_is_spare_in_words():
+    assert (spare(3e9, 5e9), spare(5e9, 3e9), spare(3e9, 3e9)) == ("2 GB to spare", "2 GB too much", "0 B to spare")

@@ -1,0 +1,32 @@
+"""The page of sources names every row of data that says where it comes from."""
+from pandas import DataFrame
+
+from gpucalc.core.quantities import DATA
+from gpucalc.page.origins import by_source, counted, origin_books, origin_files, price_table, source_table
+from gpucalc.rows import price_book
+
+
+def test_every_data_file_with_sources_is_there():
+    files = {path.stem for path in DATA.glob("*.csv") if "confidence" in path.read_text(encoding="utf-8").splitlines()[0]}
+    assert set(origin_files()) == files
+    assert all("source" in frame and len(frame) for frame in origin_files().values())
+
+
+def test_every_price_book_is_there_once():
+    books = price_book.price_books()
+    assert list(origin_books(books[0])) == [path.name for path in books]
+
+
+def test_rows_are_counted_by_confidence_and_grouped_by_source():
+    frame = DataFrame({"source": ["b", "a", "b"], "date": ["2025", "2024", "2025"], "confidence": ["seen", "recalled", "seen"]})
+    assert counted({"x.csv": frame}).to_dict("records") == [
+        {"file": "x.csv", "total": 3, "seen": 2, "recalled": 1, "assumed": 0, "newest": "2025"}]
+    assert by_source(frame, ["one", "two", "three"])["entries"].tolist() == ["two", "one; three"]
+    assert by_source(frame, ["one", "two", "one"])["entries"].tolist() == ["two", "one"]
+
+
+def test_tables_name_the_rows_as_a_reader_knows_them():
+    assert "H100 SXM 80GB" in source_table("gpus", "GPUs").source
+    assert "AdamW in FP32" in source_table("recipes", "recipes").source
+    books = origin_books()
+    assert all(name in price_table(books).source for name in books)

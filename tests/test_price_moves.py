@@ -1,0 +1,90 @@
+"""What a reader is shown of two price books, and how a page shows it."""
+import pandas
+import pytest
+
+from gpucalc import what_changed as wc
+from gpucalc.laws.owning import owned_usd_per_hour
+from gpucalc.page import price_charts
+from gpucalc.plan import price_moves
+from gpucalc.rows import catalogue, price_book
+
+OLD, NEW = (price_book.prices(price_book.DATA / "prices" / f"{date}.csv") for date in ("2026-01-12", "2026-06-24"))
+H100 = "H100 SXM 80GB"
+SITUATION = wc.Situation(models=())
+
+
+@pytest.fixture(scope="module")
+def moved():
+    return price_moves.moved_prices(OLD, NEW)
+
+
+def test_prices_that_moved_stand_in_the_order_of_their_ratio(moved):
+    assert set(moved.change == 0) == {False} and moved.ratio.is_monotonic_increasing
+    first = moved.iloc[0]
+    assert (first.offer, first.before, first.after) == ("AWS p5.48xlarge, on-demand", 98.32, 55.04)
+    assert first.change == pytest.approx(55.04 / 98.32 - 1)
+    assert "DeepInfra Llama-3-8B, api-output" in set(moved.offer), "what is no rent is named by its item"
+
+
+def test_the_widest_move_is_up_or_down(moved):
+    assert price_moves.widest(moved).after == 55.04 and price_moves.widest(moved).term == "spot"
+    assert price_moves.widest(moved[moved.ratio < 1]).term == "on-demand"
+    assert price_moves.widest(moved.head(0)) is None
+
+
+def test_a_newer_book_may_rest_on_an_older_row():
+    moves = pandas.DataFrame({"date_before": ["2026-01", "2025", "2025-06-01", "2026"],
+                              "date_after": ["2025", "2025-03", "2025-05", "2026-01"]})
+    assert list(price_moves.on_older_rows(moves).index) == [0, 2], "a year says nothing of the months in it"
+    assert price_moves.on_older_rows(moves.head(0)).empty
+
+
+def test_what_cannot_be_compared_is_counted_once():
+    compared = wc.compared(OLD, NEW, SITUATION)
+    found = price_moves.lacking(compared, OLD, NEW)
+    assert found[["older", "newer", "neither"]].sum().sum() == (compared["verdict"] == "missing").sum() > 0
+    assert price_moves.lacking(compared[compared["verdict"] != "missing"], OLD, NEW).empty
+
+
+def test_a_price_flips_a_decision_alone_or_not():
+    steps = wc.one_at_a_time(OLD, NEW, H100, wc.Situation(utilization=0.75))
+    assert price_moves.flips_alone(steps) == ["rent"]
+    assert price_moves.flips_alone(wc.one_at_a_time(OLD, NEW, H100, wc.Situation(utilization=0.2))) == []
+
+
+def test_costs_over_utilization_are_those_of_each_decision():
+    deals = {"older": wc.decision(OLD, H100)["deal"], "newer": wc.decision(NEW, H100)["deal"]}
+    found = price_moves.costs_by_use(deals, H100, [0.3, 0.75]).set_index(["book", "hour", "utilization"]).cost
+    for name, book in (("older", OLD), ("newer", NEW)):
+        alone = wc.decision(book, H100, wc.Situation(utilization=0.75))
+        assert found[name, "owned", 0.75] == pytest.approx(alone["owned_usd_per_hour"], rel=1e-12)
+        assert found[name, "rented", 0.75] == pytest.approx(alone["level_usd_per_hour"], rel=1e-12)
+    assert found["older", "owned", 0.3] > found["older", "owned", 0.75]
+    older = deals["older"].case(catalogue.gpu(H100)).but(utilization=0.3)
+    assert found["older", "owned", 0.3] == older(owned_usd_per_hour)
+
+
+# On a page
+
+def test_moves_as_a_table_and_bars(moved):
+    assert "−44.0 %" in price_charts.moved_table(moved, "Moved").source
+    moves = wc.provider_moves(OLD, NEW).sort_values("ratio")
+    chart = price_charts.moves_chart(moves)
+    low, high = chart.to_dict()["encoding"]["x"]["scale"]["domain"]
+    assert low < moves.ratio.min() and high > moves.ratio.max()
+    assert price_charts.moves_chart(moves.head(0)).usermeta["alt"] == "No provider's cheapest GPU-hour moved."
+    assert price_charts.moves_chart(moves.head(1)).usermeta["alt"].count(" the older price") == 1
+
+
+def test_steps_as_a_table():
+    steps = wc.one_at_a_time(OLD, NEW, H100, wc.Situation(utilization=0.75))
+    assert "flips" in price_charts.steps_table(steps, ["price", "old", "answer", "flips"], "Steps").source
+    none = wc.one_at_a_time(OLD, OLD, H100)
+    assert "older, USD" not in price_charts.steps_table(none, ["price", "old", "answer", "flips"], "Steps").source
+
+
+def test_costs_over_utilization_as_a_chart():
+    costs = pandas.DataFrame({"utilization": [0.5, 1], "cost": [2, 1], "hour": "owned", "book": "older"})
+    chart = price_charts.use_chart(costs, 0.6, "says")
+    assert chart.usermeta["alt"] == "says"
+    assert chart.layer[1].data.utilization.to_list() == [0.6]

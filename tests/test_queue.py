@@ -1,0 +1,116 @@
+"""Fleets and their queue against hand calculations."""
+import math
+
+import pytest
+from pandas import DataFrame
+
+from gpucalc import Case, serving
+from gpucalc.page.fleets import fleet_table
+from gpucalc.plan import capacity, queue
+from gpucalc.rows import catalogue
+
+CASE = Case(model="Llama-3-70B", efficiency="achieved", prompt=500, output=200, requests_per_second=1000 / 60, answer_limit=5,
+            late_share=0.05, context=serving.mean_context)
+CARDS = capacity.linked_gpus("A100 SXM 80GB").loc[["T4 16GB", "A100 SXM 80GB"]]
+POINTS = capacity.search(CASE.but(**queue.ENGINE), CARDS, [2, 8])
+FLEETS = queue.fleets(POINTS, CASE)
+
+
+def of(gpu, degree, frame=FLEETS):
+    return frame[(frame.gpu == gpu) & (frame.tensor_parallel == degree)].iloc[0]
+
+
+def test_a_card_a_batch_and_a_degree_of_the_case_do_not_count():
+    other = CASE.but(gpu="H100 SXM 80GB", link="NVLink 4", batch=3, tensor_parallel=4, **queue.ENGINE)
+    assert capacity.search(other, CARDS, [2, 8]).equals(POINTS)
+
+
+def test_fp8_weights_compute_at_the_fp8_peak_where_there_is_one():
+    plain, narrow = (capacity.linked_gpus("A100 SXM 80GB", kind) for kind in (None, "FP8"))
+    assert narrow.peak_flops["H100 SXM 80GB"] == plain.fp8_flops["H100 SXM 80GB"] > plain.peak_flops["H100 SXM 80GB"]
+    assert (narrow.peak_format["H100 SXM 80GB"], narrow.peak_format["A100 SXM 80GB"]) == ("FP8", "BF16")
+    assert narrow.peak_flops["A100 SXM 80GB"] == plain.peak_flops["A100 SXM 80GB"]
+    assert capacity.linked_gpus("A100 SXM 80GB", "BF16").equals(plain)
+
+
+def test_a_fleet_has_the_figures_of_its_queue():
+    # 16.7 requests a second of 3.9 s fill 65 of 72 places; the wait follows from Sakasegawa's share.
+    row = of("A100 SXM 80GB", 8)
+    filled = 1000 / 60 * row.request_seconds / 72
+    waits = filled ** (math.sqrt(2 * 73) - 1)
+    wait = math.log(waits / 0.05) * row.request_seconds / (72 * (1 - filled))
+    assert (row.replicas, row.batch, row.gpus) == (3, 24, 24)
+    assert row.offered_load == pytest.approx(filled) and row.waiting_share == pytest.approx(waits)
+    assert row.waiting_seconds == pytest.approx(wait)
+    assert row.answer_seconds == pytest.approx(row.request_seconds + wait) and row.answer_seconds <= 5
+    assert row.time_to_first_token == pytest.approx(row.replica_prefill_seconds + wait)
+    assert row.limit != row.limit or row.limit is None
+
+
+@pytest.mark.parametrize(("gpu", "degree", "limit"), [("T4 16GB", 8, "memory"), ("A100 SXM 80GB", 2, "request time")])
+def test_what_will_not_do_has_a_reason_and_no_figures(gpu, degree, limit):
+    row = of(gpu, degree)
+    assert row.limit == limit and row[[*queue.FIGURES, "offered_load", "answer_seconds"]].isna().all()
+    assert row.places >= 0 and row.replica_prefill_seconds > 0
+
+
+def test_no_fleet_at_all():
+    none = queue.fleets(POINTS, CASE.but(answer_limit=0.1))
+    assert none.gpus.isna().all() and none.answer_seconds.isna().all() and set(none.limit) == {"memory", "request time"}
+
+
+def test_the_best_of_each_gpu():
+    best = queue.best_by_gpu(FLEETS)
+    assert list(best.index) == ["T4 16GB", "A100 SXM 80GB"]
+    assert best.gpus["A100 SXM 80GB"] == 24 and best.tensor_parallel["A100 SXM 80GB"] == 8
+    # Where none will do it is the largest degree; where two take as many GPUs the smaller.
+    assert best.tensor_parallel["T4 16GB"] == 8
+    equal = DataFrame(dict(gpu=["a", "a", "b", "b"], tensor_parallel=[4, 2, 2, 4], gpus=[8.0, 8.0, math.nan, 16.0]))
+    assert queue.best_by_gpu(equal).tensor_parallel.to_dict() == {"a": 2, "b": 4}
+
+
+def test_at_the_peaks_prompts_ride_along():
+    # In 200 passes each of 24 places takes in one prompt of 500 tokens: 60 of them in a pass.
+    case = CASE.but(gpu="A100 SXM 80GB", link="NVLink 3", tensor_parallel=8, batch=24)
+    assert queue.peak_output(case) == pytest.approx(24 / case.but(efficiency="bound", chunk=60)(serving.replica_pass_seconds))
+    assert queue.peak_output(case) > case(serving.output_tokens_per_second)
+
+
+def test_the_frontier():
+    case = CASE.but(gpu="A100 SXM 80GB", link="NVLink 3")
+    mine = POINTS[(POINTS.gpu == "A100 SXM 80GB") & POINTS.batch.isin([1, 8])]
+    found = queue.frontier(mine, case).set_index(["kind", "tensor_parallel", "batch"])
+    assert list(found.index) == [(kind, degree, batch) for kind in ("achieved", "bound") for degree in (2, 8)
+                                 for batch in (1, 8)]
+    for degree in (2, 8):
+        held = case.but(tensor_parallel=degree, batch=8)
+        real, ideal = found.loc["achieved", degree, 8], found.loc["bound", degree, 8]
+        assert real.output_tokens_per_second == pytest.approx(held(serving.output_tokens_per_second) / degree)
+        assert real.time_per_output_token == pytest.approx(held(serving.time_per_output_token))
+        assert ideal.output_tokens_per_second == pytest.approx(queue.peak_output(held) / degree)
+        assert ideal.time_per_output_token == pytest.approx(8 / queue.peak_output(held))
+        assert real.layout == f"{degree} GPUs"
+    assert queue.frontier(POINTS[POINTS.gpu == "T4 16GB"], CASE.but(gpu="T4 16GB", link="PCIe 3 x16")).empty
+
+
+def test_erlang_c_and_how_far_the_closed_form_is_from_it():
+    # Erlang's sums written out for 5 places that 3.7 requests a second of 1 s each fill.
+    tail = 3.7**5 / math.factorial(5) / (1 - 3.7 / 5)
+    busy = sum(3.7**k / math.factorial(k) for k in range(5))
+    assert queue.erlang_c(5, 0.74) == pytest.approx(tail / (busy + tail), rel=1e-12)
+    assert queue.erlang_c(1, 0.3) == pytest.approx(0.3)
+    over, under = queue.waiting_share_errors()
+    assert over == pytest.approx(0.051, abs=1e-3) and under == pytest.approx(0.015, abs=1e-3)
+
+
+def test_published_figures_have_their_bound():
+    found = queue.published()
+    full = found.family == "saturated serving"
+    assert full.sum() == 27 and (found.bound[full] > found.predicted[full]).all()
+    assert found.bound.notna().all()
+
+
+def test_the_table_of_fleets():
+    shown = fleet_table(FLEETS, ["gpu", "gpus", "offered_load", "answer_seconds", "limit"], "Fleets", 0.05).source
+    assert "95 % within" in shown and "90.3 %" in shown and "4.94 s" in shown and "<td>–</td>" in shown
+    assert "nan" not in shown.lower() and "none" not in shown.lower()

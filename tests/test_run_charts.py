@@ -1,0 +1,37 @@
+"""Tables and the chart of runs hold what they were given, and nothing for a run that is not possible."""
+import math
+
+from pandas import DataFrame
+
+from gpucalc.page.run_charts import cost_against_days, runs_table
+
+RUN = dict(gpu="H100 SXM 80GB", gpus=1024, provider="Nobody & Co", term="spot", training_days=12.3456, compute_usd=98_765.4,
+           verdict="", layout_mfu=0.4)
+
+
+def test_runs_are_said_in_words():
+    shown = runs_table(DataFrame([RUN]), ["taken", "seller", "training_days", "compute_usd", "layout_mfu"], "Runs").source
+    for text in ("1,024 × H100 SXM 80GB", "Nobody &amp; Co, spot", ">12.3<", ">98,800 USD<", ">40 %<", ">GPUs<", ">from<"):
+        assert text in shown
+
+
+def test_what_is_not_possible_has_no_figures():
+    lost = RUN | dict(training_days=math.inf, compute_usd=math.inf, verdict="does not fit")
+    shown = runs_table(DataFrame([RUN, lost]), ["verdict", "training_days", "compute_usd"], "Runs").source
+    assert shown.count("<td>–</td>") == 2 and "inf" not in shown and "does not fit" in shown
+
+
+def test_labels_can_be_added():
+    frame = DataFrame([dict(hours=3, compute_usd=None)])
+    shown = runs_table(frame, ["hours", "compute_usd"], "Runs", {"hours": "stays"}).source
+    assert ">stays<" in shown and ">cost<" in shown
+
+
+def test_the_chart_marks_the_recommended_run():
+    frame = DataFrame([RUN, RUN | dict(gpus=8, training_days=80.0)])
+    marked = cost_against_days(frame, frame, frame.iloc[0], 28, "a finding").to_dict()
+    plain = cost_against_days(frame, frame, None, 28, "a finding").to_dict()
+    assert len(marked["layer"]) == len(plain["layer"]) + 1 == 4
+    assert marked["layer"][-1]["mark"]["shape"] == "diamond" and marked["usermeta"]["alt"] == "a finding"
+    point = marked["datasets"][marked["layer"][-1]["data"]["name"]]
+    assert [(each["training_days"], each["compute_usd"]) for each in point] == [(12.3456, 98765.4)]

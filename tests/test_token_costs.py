@@ -1,0 +1,202 @@
+"""Servers against an API: the verdict, the error behind it, what a dollar buys, and how a page shows it."""
+import math
+
+import pandas
+import pytest
+
+from gpucalc import Case, serving_cost as sc
+from gpucalc.page import tokens
+from gpucalc.page.show import reach, volume
+from gpucalc.plan import capacity, queue, token_costs as costs, token_offers
+from gpucalc.rows import catalogue, price_book
+from gpucalc.rows.claims import claim
+
+BOOK = price_book.prices(price_book.DATA / "prices" / "2026-06-24.csv")
+CASE = Case(model="Llama-3-70B", efficiency="achieved", weight_element_bytes=1, cache_element_bytes=1, prompt=2000,
+            output=300, cached_share=0, requests_per_month=20e6, peak_factor=2, answer_limit=20, late_share=0.05,
+            **queue.ENGINE)
+CARDS = capacity.linked_gpus("H100 SXM 80GB", "FP8").loc[["H100 SXM 80GB", "H200 SXM 141GB"]]
+SMALL = CASE.but(model="Llama-3-8B", weight_element_bytes=2, cache_element_bytes=2)
+H100 = "H100 SXM 80GB"
+
+
+@pytest.fixture(scope="module")
+def points():
+    return capacity.search(CASE, CARDS, [2, 4])
+
+
+@pytest.fixture(scope="module")
+def plans(points):
+    return token_offers.month_plans(points, BOOK, "on-demand", CASE)
+
+
+@pytest.fixture(scope="module")
+def offers():
+    return token_offers.priced_offers(BOOK, "Llama-3-70B", CASE)
+
+
+# Offers and plans
+
+def test_offers_are_priced_for_the_request_the_cheapest_first(offers):
+    """2,000 tokens in at 0.13 and 300 out at 0.39 USD a million: 0.000377 USD."""
+    assert offers.api_request_usd.is_monotonic_increasing
+    assert (offers.provider[0], offers.api_request_usd[0]) == ("DeepInfra Turbo", pytest.approx(0.000377))
+    assert token_offers.priced_offers(BOOK, "no such model", CASE).empty
+
+
+def test_the_plans_of_a_month_are_those_of_its_load(points, plans):
+    searched = capacity.plans(points, sc.requests_per_second(20e6, 2), 20, 0.05)
+    by_hand = token_offers.rented_plans(searched, BOOK, "on-demand", 20e6, 2000, 300)
+    pandas.testing.assert_frame_equal(plans, by_hand)
+
+
+def test_each_offer_has_the_month_from_which_servers_pay(points, offers):
+    found = token_offers.against_servers(offers, points, BOOK, "on-demand", CASE)
+    for row in found.itertuples():
+        plan = token_offers.first_turn(points, BOOK, "on-demand", row.api_request_usd, CASE)
+        if plan is None:
+            assert row.break_even_requests_per_month == math.inf and pandas.isna(row.fleet)
+        else:
+            assert row.break_even_requests_per_month * row.api_request_usd == pytest.approx(plan.serving_usd_per_month)
+            assert row.fleet == token_offers.fleet(plan)
+    assert (found.break_even_requests_per_month < math.inf).any()
+
+
+def test_a_plan_never_pays_where_no_fleet_of_its_kind_does(points, plans, offers):
+    dear = token_offers.turned(plans, points, BOOK, "on-demand", 1, CASE).break_even_requests_per_month
+    free = token_offers.turned(plans, points, BOOK, "on-demand", 1e-9, CASE).break_even_requests_per_month
+    assert (dear < math.inf).all() and (free == math.inf).all()
+
+
+@pytest.mark.parametrize("servers, text", [(1, "1 server of 8 × H100 SXM 80GB"), (2, "2 servers of 8 × H100 SXM 80GB")])
+def test_a_fleet_in_words(servers, text):
+    assert token_offers.fleet(pandas.Series(dict(servers=servers, gpus_per_server=8.0, gpu=H100))) == text
+
+
+def test_a_server_at_a_given_rate_is_cited_as_the_parameter():
+    row = token_offers.server(BOOK, H100, 4, "on-demand", 1.5)
+    assert (row.usd_per_hour, row.gpus_per_server, row.name) == (1.5, 4, "parameter usd_per_hour")
+    assert Case(usd_per_hour=row, rented_gpus=2)(sc.serving_usd_per_month) == 1.5 * 2 * 730
+
+
+# The verdict and its error
+
+@pytest.mark.parametrize("servers, api, verdict", [
+    (100, 100, "API"), (100, 99, "API"), (100, 101, "close"), (100, 124, "close"), (100, 134, "servers"),
+    (0, 1, "servers")])
+def test_servers_are_cheaper_only_beyond_the_error(servers, api, verdict):
+    assert costs.cheaper(servers, api, 0.25) == verdict
+
+
+def test_the_error_is_that_of_measured_throughput():
+    found = costs.measured_costs(2.0)
+    assert costs.throughput_error() == pytest.approx(-found.error.median()) and 0.1 < costs.throughput_error() < 0.5
+    ratio = costs.measured_throughput()
+    assert (found.error + 1).to_numpy() == pytest.approx((ratio.value / ratio.predicted).to_numpy())
+    runs = costs.costs_by_run(found)
+    assert runs.rows.sum() == len(found) and (runs.least <= runs.most).all() and (runs.low <= runs.high).all()
+    assert costs.measured_costs(4.0).published.to_numpy() == pytest.approx(2 * found.published.to_numpy())
+
+
+# Volumes and changes
+
+def test_bills_over_volumes(points, offers):
+    found = costs.by_volume([1e6, 20e6], points, BOOK, "on-demand", CASE, offers)
+    ways = found.set_index(["way", "requests_per_month"]).serving_usd_per_month
+    assert ways["cheapest API", 20e6] == pytest.approx(20e6 * offers.api_request_usd[0])
+    assert ways["cheapest servers", 1e6] <= ways["cheapest servers", 20e6]
+    none = costs.by_volume([1e6], points, BOOK, "on-demand", CASE.but(answer_limit=0.01), offers.head(0))
+    assert none.empty and list(none) == list(found)
+
+
+def test_what_would_change_a_plan(plans, offers):
+    changes = {"as given": {}, "late": dict(answer_limit=0.01), "cached": dict(cached_share=0.9)}
+    found = costs.what_if(changes, CASE, CARDS, [2, 4], BOOK, "on-demand", offers).set_index("case")
+    assert found.usd["as given"] == plans.serving_usd_per_month[0] >= found.usd["cached"]
+    assert found.servers["late"] == "none in time" and math.isnan(found.usd["late"])
+    assert found.api["as given"] == pytest.approx(20e6 * offers.api_request_usd[0])
+
+
+# What a dollar buys
+
+@pytest.fixture(scope="module")
+def rank():
+    cards = capacity.linked_gpus(H100).loc[["RTX 4090 24GB", "L40S 48GB", H100]]
+    return costs.tokens_per_dollar(SMALL, cards, BOOK, "on-demand", 3)
+
+
+def test_a_dollar_of_card_of_server_and_of_rent(rank):
+    """The H100: 2.29 USD an hour is its lowest rent, and eight cost 250,000 USD with their network."""
+    one, hour = rank.loc[H100], 3600 * rank.full[H100]
+    likely, cheapest = catalogue.assumptions().likely, BOOK[BOOK["item"] == "power"].price.min()
+    power = 0.7 * likely["server_power_factor"] * likely["pue"] * cheapest
+    server = BOOK[(BOOK["item"] == "server") & (BOOK["gpu"] == H100)]
+    each = (server.price / server.gpus_per_server).min()
+    assert one.per_owned == pytest.approx(hour / (each / (3 * 8760) + power))
+    rents = token_offers.servers(BOOK, "on-demand").query("gpu == @H100")
+    assert one.per_rented == pytest.approx(hour / rents.usd_per_hour.min())
+    assert one.per_card == pytest.approx(one.alone / BOOK[(BOOK["item"] == "card") & (BOOK["gpu"] == H100)].price.min())
+    assert rank.per_card.idxmax() == "RTX 4090 24GB", "one user at home"
+    assert rank.per_owned.idxmax() == H100, "a full server"
+    assert math.isnan(rank.per_owned["L40S 48GB"]), "no price of a server"
+
+
+def test_a_book_without_power_says_nothing_of_owned_servers():
+    assert costs.dollars_of(BOOK[BOOK["item"] != "power"], CARDS, "on-demand", 3).owned.isna().all()
+
+
+def test_a_dollar_buys_the_bandwidth_that_an_article_says():
+    older = price_book.prices(price_book.DATA / "prices" / "2026-01-12.csv")
+    found = costs.bandwidth_per_usd(older, H100)
+    assert found[H100] == 1 and found["RTX 4090 24GB"] == pytest.approx(5.65, abs=0.01)
+    assert found["RTX 4090 24GB"] == pytest.approx(claim("sc-4090-value").value, rel=0.03)
+
+
+def test_ideal_batches_are_cheap_and_do_not_fit():
+    found = costs.ideal_and_real(SMALL)
+    assert (found.usd > 10 * found.ideal).all() and found.batch["RTX 4090 24GB"] < found.ideal_batch["RTX 4090 24GB"]
+    assert found.ideal[H100] / found.ideal["RTX 4090 24GB"] == pytest.approx(1.15, abs=0.01)
+
+
+def test_the_drawn_chart_follows_from_no_rates_and_rents():
+    drawn = costs.drawn_chart().set_index("offer")
+    assert drawn.per_usd["A10G"] == pytest.approx(800 * 3600 / 0.45) and drawn.ratio["A100 of AWS"] == pytest.approx(1)
+    assert drawn.drawn_ratio["A100 of AWS"] == pytest.approx(5.9 / 14.2) and len(drawn) == 5
+
+
+# On a page
+
+def test_a_table_takes_the_columns_that_are_there_and_dashes_a_price_that_is_not(offers):
+    columns = ["provider", "api_input_usd_per_million", "api_cached_usd_per_million", "needed"]
+    shown = tokens.cost_table(offers, columns, "Offers").source
+    assert "DeepInfra Turbo" in shown and "0.130" in shown and "pays above" not in shown and "–" in shown
+    plans = pandas.DataFrame(dict(needed=[0.5, 2], break_even_requests_per_month=[9.47e6, math.inf]))
+    assert tokens.cost_table(plans, plans, "Plans").source.count("never") == 2
+
+
+def test_plans_side_by_side(plans):
+    shown = tokens.plan_table({"achieved": plans.iloc[0], "bound": plans.iloc[1]}, 20e6, "Two").source
+    assert "<th scope=\"col\">bound</th>" in shown and f"{plans.serving_usd_per_month[0]:,.0f} USD" in shown
+
+
+def test_offers_and_rents_are_cited(offers, plans):
+    cited = tokens.offer_rows(offers)[0].name
+    assert cited.startswith(f"{BOOK.attrs['file']}: api-output, DeepInfra Turbo, Llama-3-70B")
+    assert "served in FP8" in cited
+    assert tokens.plan_row(plans.iloc[0]).name in BOOK.index
+
+
+def test_the_chart_of_dollars_names_its_measures(rank):
+    chart = tokens.dollar_chart(rank[list(costs.MEASURES)], "says").to_dict()
+    assert chart["usermeta"]["alt"] == "says" and chart["encoding"]["x"]["sort"] == list(costs.MEASURES.values())
+
+
+@pytest.mark.parametrize("share, text", [(0.5, "50 %"), (1, "100 %"), (1.01, "never"), (math.inf, "never")])
+def test_a_share_that_nobody_reaches_is_never(share, text):
+    assert reach(share) == text
+
+
+@pytest.mark.parametrize("count, text", [(826_123, "826,000"), (9_468_712, "9.47 million"), (20e6, "20 million"),
+                                         (12, "12"), (math.inf, "never")])
+def test_a_volume_has_three_figures(count, text):
+    assert volume(count) == text
