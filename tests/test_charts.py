@@ -79,3 +79,15 @@ def test_lines_take_dashes_a_limit_and_a_plain_ratio():
     assert layers[0]["encoding"]["strokeDash"]["sort"] == ["big", "small"]
     assert "'B'" not in layers[0]["encoding"]["y"]["axis"]["labelExpr"] and layers[0]["encoding"]["y"]["title"] == "times as fast"
     assert layers[-1]["data"]["values"] == [{"limit": 1}]
+
+
+@pytest.mark.parametrize("session, mime", [(None, charts.MIME), ("here.ipynb", charts.JUPYTER_MIME)])
+def test_a_chart_is_shown_without_a_network(monkeypatch, session, mime):
+    """On the site by its own script, in JupyterLab by its own renderer; elsewhere as a still picture."""
+    monkeypatch.delenv("STILL_PICTURES", raising=False)
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    if session:
+        monkeypatch.setenv("JPY_SESSION_NAME", session)
+    shown = charts._render(charts.bars(PARTS, "kv_bytes", "who", "part", "a holds most.", "bytes").to_dict())
+    assert set(shown) == {mime, "image/svg+xml", "text/plain"} and shown["text/plain"] == "a holds most."
+    assert "$schema" not in shown[mime] and shown["image/svg+xml"].startswith("<svg")

@@ -101,21 +101,22 @@ def test_no_name_is_assigned_in_two_cells(path):
 
 # A notebook reads well in Jupyter
 
-SPHINX_ROLE = re.compile(r"\{[a-z:]+\}`|^\s*(?:`{3,}|:{3,})\{(?:exercise|solution|glue)", re.MULTILINE)
+SPHINX_ONLY = re.compile(r"\{[a-z:]+\}`|^\s*(?:`{3,}|:{3,})\{|^\([\w-]+\)=$", re.MULTILINE)
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=name)
 def test_hidden_code_is_folded_in_jupyter(path):
     for cell in jupytext.read(path).cells:
         if cell.cell_type == "code" and tags(cell) & HIDDEN:
-            assert cell.metadata.get("jupyter") == {"source_hidden": True}, cell.source
+            folded = {"source_hidden": True} | ({"outputs_hidden": True} if "hide-output" in tags(cell) else {})
+            assert cell.metadata.get("jupyter") == folded, cell.source
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=name)
-def test_no_role_that_only_sphinx_knows(path):
+def test_nothing_that_only_sphinx_knows(path):
     for cell in jupytext.read(path).cells:
         if cell.cell_type == "markdown" or cell.source.startswith(SENTENCES):
-            assert not SPHINX_ROLE.findall(cell.source), cell.source
+            assert not SPHINX_ONLY.findall(cell.source), cell.source
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=name)

@@ -9,6 +9,8 @@ from ..core.evaluate import is_law
 from ..core.figures import UNITS, unit_symbol
 
 MIME = "application/vnd.vegalite.v6+json"
+# What JupyterLab draws by itself, without a network; a kernel that it opened has a session name.
+JUPYTER_MIME = "application/vnd.vegalite.v5+json"
 
 
 def slider_chart(case, lines, x, values, sliders, alt, y_title, log_x=False, log_y=False):
@@ -147,9 +149,10 @@ def _slider(name, low, high, step, start):
 
 
 def _render(spec, **_):
-    """The specification for the book's pages, and a still picture for readers of the notebook file."""
+    """The specification for whoever draws it, and a still picture for who does not."""
     spec = {name: value for name, value in spec.items() if name != "$schema"}
-    shown = {MIME: spec, "text/plain": spec.get("usermeta", {}).get("alt", "chart")}
+    mime = JUPYTER_MIME if "JPY_SESSION_NAME" in os.environ else MIME
+    shown = {mime: spec, "text/plain": spec.get("usermeta", {}).get("alt", "chart")}
     if os.environ.get("STILL_PICTURES") == "no":
         return shown
     import vl_convert
@@ -157,6 +160,4 @@ def _render(spec, **_):
 
 
 altair.renderers.register("gpucalc", _render)
-# A kernel that Jupyter opened has a session name; there Altair's own renderer draws the charts.
-if "JPY_SESSION_NAME" not in os.environ:
-    altair.renderers.enable("gpucalc")
+altair.renderers.enable("gpucalc")
