@@ -36,7 +36,7 @@ def test_an_input_has_its_unit_source_and_date():
 def test_what_the_model_lacks_is_neither_shown_nor_in_the_equation():
     shown = CASE.explain(kv_cache.kv_bytes)._repr_markdown_()
     assert "compressed" not in shown and "window" not in shown and r"\begin" not in shown
-    assert shown.endswith("Left out: layers per cache.")
+    assert shown.endswith("Left out: layers per cache.\n\n</details>")
     latent = Case(model="DeepSeek-V3", context=8192, batch=1).explain(kv_cache.kv_bytes)._repr_markdown_()
     assert "rank of the compressed key and value" in latent
 
@@ -52,6 +52,11 @@ def test_a_case_shows_the_branch_that_holds():
 def test_a_law_that_stands_for_an_input_is_said():
     shown = Case(model="Llama-3-8B", prompt=2000, output=1000, batch=1, context=serving.mean_context).explain(kv_cache.kv_bytes)
     assert r"c = \bar{c}" in displays(shown._repr_markdown_()) and shown.bound == {"context": "mean_context"}
+
+
+def test_a_derivation_is_folded():
+    shown = CASE.explain(kv_cache.kv_bytes)._repr_markdown_()
+    assert shown.startswith('<details class="derivation">\n<summary>How this is computed</summary>\n\n$$')
 
 
 def test_a_figure_is_its_name_and_value_in_plain_text():

@@ -151,8 +151,9 @@ def _slider(name, low, high, step, start):
 def _render(spec, **_):
     """The specification for whoever draws it, and a still picture for who does not."""
     spec = {name: value for name, value in spec.items() if name != "$schema"}
-    mime = JUPYTER_MIME if "JPY_SESSION_NAME" in os.environ else MIME
-    shown = {mime: spec, "text/plain": spec.get("usermeta", {}).get("alt", "chart")}
+    fixed = {name: value for name, value in spec.items() if name != "autosize"} | {"width": 680}
+    chart = {JUPYTER_MIME: fixed} if "JPY_SESSION_NAME" in os.environ else {MIME: spec}
+    shown = chart | {"text/plain": spec.get("usermeta", {}).get("alt", "chart")}
     if os.environ.get("STILL_PICTURES") == "no":
         return shown
     import vl_convert

@@ -52,7 +52,12 @@ def derivation(explanation):
     return f"{equations}\n\n{equal}\n\n| symbol | input | value | source | date |\n|---|---|---:|---|---|\n{rows}{named}"
 
 
-Explanation._repr_markdown_ = derivation
+def folded(explanation):
+    """The derivation as a notebook shows it: folded, because it answers a question that not every reader has."""
+    return f'<details class="derivation">\n<summary>How this is computed</summary>\n\n{derivation(explanation)}\n\n</details>'
+
+
+Explanation._repr_markdown_ = folded
 
 
 def _equation(step, left_out):
