@@ -146,7 +146,7 @@ def test_frozen_bytes_of_adapters():
 # Rows asked for
 
 def test_unknown_name_suggests_close_ones():
-    with pytest.raises(ValueError, match="data/gpus.csv has no gpu 'H100 SXM'; close: H100 SXM 80GB; see all in that file"):
+    with pytest.raises(ValueError, match="data/gpus.csv has no gpu 'H100 SXM'; close: .*H100 SXM 80GB.*; see all in that file"):
         catalogue.gpu("H100 SXM")
     with pytest.raises(ValueError, match="data/models.csv has no model 'Llama 3 8B'; close: Llama-3-8B"):
         catalogue.model("Llama 3 8B")

@@ -23,7 +23,7 @@ TOC = yaml.safe_load((ROOT / "book/_toc.yml").read_text())
 TOPICS, WORKSHEETS = ([chapter["file"] for chapter in part["chapters"]] for part in TOC["parts"][:2])
 PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"])]
 PRICED = [name for name in TOPICS + WORKSHEETS if "\nprices = None" in (ROOT / f"notebooks/{name}.md").read_text()]
-assert all(getattr(gpucalc, topic) for topic in TOPICS), "a page has the name of its formulas"
+assert all(hasattr(gpucalc, topic) for topic in TOPICS), "a page has the name of its formulas"
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..core.figures import number
+from ..core.quantities import QUANTITIES
 from .tables import DATA, TABLES, bad, check_known, check_quantity, plain_row, read, refuse_duplicates
 
 
@@ -157,7 +158,10 @@ def _named_price(item, price):
 
 def _check_price(file, row, record):
     """What depends on the item: its unit, its terms, the columns it fills, and the values its price may have."""
-    name, item = record["item"], ITEMS[record["item"]]
+    name, item = record["item"], ITEMS.get(record["item"])
+    if item is None or item.quantity not in QUANTITIES:
+        raise ValueError(f"{name}: needs its unit, quantity and terms in ITEMS of gpucalc/rows/price_book.py, and the quantity a "
+                         "row in data/quantities.csv")
     if record["unit"] != item.unit:
         raise bad(file, row, "unit", record["unit"], f"{item.unit} for {name}")
     if record["term"] not in item.terms:
