@@ -8,7 +8,8 @@ import csv
 from pathlib import Path
 from typing import NamedTuple
 
-DATA = Path(__file__).parents[2] / "data"
+# In a checkout beside the package, in a wheel inside it.
+DATA = next(folder / "data" for folder in Path(__file__).parents[1:3] if (folder / "data/quantities.csv").exists())
 
 
 class Quantity(NamedTuple):
