@@ -11,12 +11,13 @@ import pint
 import pytest
 import sympy
 
+from book.build import ROOT, notebooks_in
 from gpucalc import laws
 from gpucalc.core import arithmetic
 from gpucalc.core.law import LAWS, law as as_law
 from gpucalc.core.figures import UNITS
 from gpucalc.core.quantities import DOMAINS, FLAG, FRACTION, LEVEL2, LEVEL3, QUANTITIES, RATE, SHARE, check
-from gpucalc.rows.tables import DATA
+from gpucalc.rows.tables import DATA, TABLES
 
 CASES = 4
 CONSTANTS = {"SECONDS_PER_HOUR": "second/hour", "HOURS_PER_DAY": "hour/day", "HOURS_PER_MONTH": "hour/month",
@@ -169,3 +170,19 @@ def test_infeasible_is_a_value():
     assert list(arithmetic.quotient(pd.Series([3, 4]), 0)) == [float("inf")] * 2
     assert list(arithmetic.quotient(pd.Series([3, 4]), 2)) == [1.5, 2]
     assert arithmetic.ceil(float("inf")) == float("inf")
+
+
+def test_a_meaning_has_one_name():
+    meanings = [quantity.meaning for quantity in QUANTITIES.values()]
+    assert sorted({meaning for meaning in meanings if meanings.count(meaning) > 1}) == []
+
+
+# What may be given instead of derived, and means the same either way.
+EITHER = {"params", "requests_per_second", "interruption_slowdown"}
+
+
+def test_a_law_does_not_bear_the_name_of_a_plain_input():
+    """Else a value meant for something else answers in its place: a column or a parameter that is a law's result is named here."""
+    given = {name for table in TABLES if table not in ("defaults", "quantities") for name in TABLES[table].columns}
+    given |= {name for notebook in notebooks_in(ROOT) for name in notebook.defaults}
+    assert given & set(LAWS) == EITHER
