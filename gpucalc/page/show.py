@@ -46,7 +46,7 @@ def _cell(name, value, formats):
         width = "short" if len(value) <= 20 else "long" if len(value) > 40 else "middling"
         return f'<td class="{width}">{html.escape(value)}</td>'
     show = formats.get(name) or (lambda plain: quantity(name, plain) if name in QUANTITIES else number(plain))
-    return f'<td class="number" data-value="{float(value):.17g}">{html.escape(show(value))}</td>'
+    return f'<td class="number" data-value="{float(value):.12g}">{html.escape(show(value))}</td>'
 
 
 def guess(question, answer, unit, text):
