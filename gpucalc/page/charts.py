@@ -20,7 +20,7 @@ def slider_chart(case, lines, x, values, sliders, alt, y_title, log_x=False, log
     x: name of the quantity on the horizontal axis; values: where it is evaluated.
     sliders: quantity -> (low, high, step, start). alt: the finding, for readers who can't see the chart.
     """
-    parameters = {name: _slider(name, *bounds) for name, bounds in sliders.items()}
+    parameters = {name: slider(name, *bounds) for name, bounds in sliders.items()}
     moving = {**parameters, x: altair.datum[x]}
     calculations, checks, layers = {}, [], []
     for position, (label, line) in enumerate(lines.items()):
@@ -141,7 +141,8 @@ def expression(value):
     return rule["expr"] if isinstance(rule, dict) else rule
 
 
-def _slider(name, low, high, step, start):
+def slider(name, low, high, step, start):
+    """An Altair parameter for a quantity, bound to a slider that is labelled with its meaning, unit and name."""
     quantity = QUANTITIES[name]
     unit = unit_symbol(quantity.unit)
     label = f"{quantity.meaning}{', ' + unit if unit else ''} ({name}) "

@@ -6,7 +6,7 @@ from ..core.figures import seconds, three_figures
 from ..laws import arithmetic_intensity as ai
 from ..plan.operators import decode_operators, prefill_operators
 from ..rows import catalogue
-from .charts import _slider, axis, expression, finish
+from .charts import axis, expression, finish, slider
 from .show import table
 
 # Ends of the axes of a chart with sliders: FLOP per byte, FLOP/s.
@@ -30,7 +30,7 @@ def roofline(names, work, gpu, alt):
 def operator_roofline(case, alt):
     """The roofline of a GPU to choose, with the operators of a decode step (circles) and of a prefill (triangles)."""
     ranges = {"batch": (1, 512, 1), "context": (128, 32768, 128), "prompt": (1, 8192, 1)}
-    load = {name: _slider(name, min(low, case.inputs[name]), max(high, case.inputs[name]), step, case.inputs[name])
+    load = {name: slider(name, min(low, case.inputs[name]), max(high, case.inputs[name]), step, case.inputs[name])
             for name, (low, high, step) in ranges.items()}
     cards = catalogue.gpus()[["peak_flops", "bandwidth"]]
     picked = altair.param(name="card", value=case.rows["gpu"].name,
