@@ -96,6 +96,22 @@ def test_one_change_leaves_the_rest_of_the_job():
     assert fullest(changed["recipe = mixed-adamw"]).value > fullest(job).value
 
 
+def test_every_other_setting_is_tried_once():
+    job = training_job(Case(model="Llama-3-8B", recipe="lora", **JOB, **SETTINGS)).but(tensor_parallel=2)
+    assert [text for text in one_change(job) if not text.startswith("recipe")] == [
+        "recompute = 0 (none)", "recompute = 1 (attention scores)", "flash_attention = 0", "loss_chunks = 8", "zero_stage = 0",
+        "zero_stage = 1", "zero_stage = 2", "offload_optimizer = 1", "sequence_parallel = 1", "micro_batch = 2"]
+    assert "zero_stage = 3" in one_change(job.but(zero_stage=0))
+    assert "recompute = 2 (whole layers)" in one_change(job.but(recompute=0))
+    assert not any("sequence_parallel" in text for text in one_change(job.but(tensor_parallel=1)))
+
+
+def test_the_gpus_of_a_replica():
+    plain = Case(model="Llama-3-8B", recipe="mixed-adamw", **JOB)
+    assert gpus_per_replica(plain) == 1
+    assert gpus_per_replica(plain.but(tensor_parallel=2, pipeline_parallel=4, context_parallel=3, data_parallel=7)) == 24
+
+
 # A server
 
 def test_a_server_forgets_the_training_job():

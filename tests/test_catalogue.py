@@ -2,7 +2,7 @@
 import pytest
 
 from gpucalc.rows import catalogue, price_book, tables
-from gpucalc.core.evaluate import Case
+from gpucalc.core.evaluate import FINDERS, Case
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import QUANTITIES
 from gpucalc.rows.tables import DATA
@@ -11,7 +11,7 @@ from gpucalc.rows.tables import DATA
 # The shipped data
 
 @pytest.mark.parametrize("name, least", [("gpus", 35), ("models", 14), ("links", 15), ("recipes", 11),
-                                          ("formats", 19), ("measurements", 1)])
+                                         ("formats", 19), ("measurements", 1)])
 def test_shipped_table_is_valid_and_sourced(name, least):
     frame = getattr(catalogue, name)()
     assert len(frame) >= least and frame.index.is_unique
@@ -28,8 +28,12 @@ def test_readme_describes_every_column():
     readme = (DATA / "README.md").read_text()
     for table in (*tables.TABLES.values(), price_book.PRICES):
         assert [column for column in table.columns if f"`{column}`" not in readme] == []
-    for item, (unit, _, terms) in price_book.ITEMS.items():
-        assert [word for word in (item, unit, *terms) if f"`{word}`" not in readme] == []
+    for name, item in price_book.ITEMS.items():
+        line = next(line for line in readme.splitlines() if "`list`" in line or "`purchase`" in line or "`spot`" in line
+                    if f"`{name}`" in line.split("|")[1])
+        assert [word for word in (item.unit, *item.terms) if f"`{word}`" not in line] == []
+        assert f"{item.low:g} to {item.high:,.0f}" in line
+    assert f"at most {price_book.MOST_GPUS:,}" in readme
 
 
 @pytest.mark.parametrize("gpu, ratios", [
@@ -52,6 +56,24 @@ def test_readme_describes_every_column():
 def test_peaks_of_one_gpu_stand_in_the_ratio_of_its_hardware(gpu, ratios):
     row = catalogue.gpu(gpu)
     assert {column: row[column] / row["peak_flops"] for column in ratios} == pytest.approx(ratios, rel=0.03)
+
+
+@pytest.mark.parametrize("kind, name", [
+    ("model", "Llama-3-8B"), ("gpu", "H100 SXM 80GB"), ("link", "NVLink 4"), ("recipe", "mixed-adamw"), ("weight_format", "FP32"),
+    ("efficiency", "bound")])
+def test_a_row_is_found_by_its_kind_and_name(kind, name):
+    row = FINDERS[kind](name)
+    assert (row.kind, row.name) == (kind, name) and len(row) > 4
+    with pytest.raises(ValueError, match=rf"^data/\w+\.csv has no {kind} '{name}!'; close: {name}.*; see all in that file$"):
+        FINDERS[kind](f"{name}!")
+
+
+def test_a_table_is_a_copy():
+    for read in (catalogue.gpus, catalogue.links, catalogue.models, catalogue.recipes, catalogue.formats, catalogue.efficiencies,
+                 catalogue.assumptions, catalogue.fine_print, catalogue.measurements):
+        held = read()
+        held["source"] = "changed"
+        assert (read()["source"] != "changed").all()
 
 
 def test_dense_never_sparse():

@@ -81,6 +81,44 @@ def test_lines_take_dashes_a_limit_and_a_plain_ratio():
     assert layers[-1]["data"]["values"] == [{"limit": 1}]
 
 
+def test_tiles_are_coloured_and_marked():
+    frame = pd.DataFrame({"gpus": [1, 2], "model": ["b", "a"], "state": ["yes", "no"], "sign": ["+", "-"]})
+    spec = charts.tiles(frame, "gpus", "model", "state", "sign", {"no": "red", "yes": "green"}, "Two fit.", "GPUs").to_dict()
+    filled, marked = spec["layer"]
+    assert spec["usermeta"] == {"alt": "Two fit."} and spec["height"] == 340 and spec["width"] == "container"
+    assert filled["encoding"]["color"] == {"field": "state", "type": "nominal", "title": None, "legend": {"columns": 1},
+                                           "scale": {"domain": ["no", "yes"], "range": ["red", "green"]}}
+    assert (filled["mark"], marked["mark"]) == ({"type": "rect", "stroke": "white"},
+                                                {"type": "text", "fontSize": 11, "color": "black"})
+    for layer in (filled, marked):
+        assert layer["encoding"]["x"] == {"field": "gpus", "type": "ordinal", "title": "GPUs", "axis": {
+            "format": ".0f", "labelAngle": -90, "labelOverlap": False}}
+        assert layer["encoding"]["y"] == {"field": "model", "type": "nominal", "title": None, "sort": None, "axis": {"labelLimit": 110}}
+    assert marked["encoding"]["text"] == {"field": "sign", "type": "nominal"}
+
+
+def test_a_rule_is_a_dashed_line_with_a_white_edge():
+    white, black = charts.rule(altair.Y, 5).to_dict()["layer"]
+    assert white["mark"] == {"type": "rule", "color": "white", "strokeWidth": 4}
+    assert black["mark"] == {"type": "rule", "color": "black", "strokeWidth": 2, "strokeDash": [6, 4]}
+
+
+@pytest.mark.parametrize("channel, end", [(altair.X, "x"), (altair.Y, "y")])
+def test_ticks_of_an_axis(channel, end):
+    """Bytes take a prefix on the tick, hours none; a log axis labels 1, 2 and 5, or 1 where it spans over 2,000."""
+    straight = charts.axis(channel, "size", "kv_bytes", "bytes").to_dict()
+    assert straight["axis"] == {"grid": True, "tickCount": 6, "labelExpr": (
+        "replace(format(datum.value, '.3~s'), regexp('([a-zA-Zµ]?)$'), ' $1') + 'B'")}
+    assert (straight["field"], straight["type"], straight["title"]) == ("size", "quantitative", "bytes")
+    log = charts.axis(channel, "days", "training_days", "days", log=True).to_dict()
+    digit = "round(pow(10, (log(datum.value) / LN10) - floor((log(datum.value) / LN10) + 1e-9)))"
+    label = "replace(format(datum.value, ',~r'), regexp('([a-zA-Zµ]?)$'), ' $1') + ''"
+    ends = f"domain('{end}')"
+    assert log["axis"] == {"grid": True, "labelOverlap": "greedy", "labelSeparation": 4, "labelExpr": (
+        f"indexof({ends}[1] / {ends}[0] > 2000 ? [1] : [1, 2, 5], {digit}) >= 0 ? {label} : ''")}
+    assert log["scale"] == {"type": "log", "nice": end == "y"}
+
+
 @pytest.mark.parametrize("session, mime", [(None, charts.MIME), ("here.ipynb", charts.JUPYTER_MIME)])
 def test_a_chart_is_shown_without_a_network(monkeypatch, session, mime):
     """On the site by its own script, in JupyterLab by its own renderer; elsewhere as a still picture."""

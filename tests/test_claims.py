@@ -3,12 +3,13 @@ import html
 import json
 import math
 import re
+import statistics
 
 import pytest
 
 from gpucalc import LAWS, QUANTITIES, Case
-from gpucalc.core.figures import number
-from gpucalc.page.measured import claims_table, compare
+from gpucalc.core.figures import number, percent
+from gpucalc.page.measured import claims_table, compare, comparison_table, error_table, signed_percent
 from gpucalc.rows import claims as held
 from gpucalc.rows import tables
 from gpucalc.rows.claims import claim, claims
@@ -80,6 +81,61 @@ def test_an_unknown_claim_is_refused():
 def test_measurements_and_claims_are_compared_alike():
     frame = compare("kv_cache", "computed")
     assert set(frame["kind"]) == {"computed"} and (frame["error"] == frame["predicted"] / frame["value"] - 1).all()
+
+
+def test_inputs_replaced_by_name_give_the_bound():
+    """Peaks instead of reached shares make every transfer faster that names its shares."""
+    usual, bound = (held.measurements("interconnect", **instead) for instead in ({}, {"efficiency": "bound"}))
+    told = usual["inputs"].str.contains('"efficiency": "achieved"')
+    assert told.any() and not told.all() and list(usual.index) == list(bound.index)
+    faster = (bound["predicted"] > usual["predicted"]).where(usual["unit"] != "second", bound["predicted"] < usual["predicted"])
+    assert faster[told].all()
+    assert (bound["predicted"] == usual["predicted"])[~told].all(), "what a row does not name is not put in"
+
+
+def test_a_kind_or_all():
+    every = held.measurements("kv_cache")
+    assert set(every["kind"]) == {"measured", "computed"} and set(every["topic"]) == {"kv_cache"}
+    parts = [held.measurements("kv_cache", kind) for kind in ("measured", "computed")]
+    assert sum(map(len, parts)) == len(every)
+
+
+def test_a_law_that_is_none_is_refused(monkeypatch):
+    frame = tables.table("claims").copy()
+    frame.loc["be-20", "law"] = "no_such_law"
+    monkeypatch.setattr(held, "table", lambda name: frame)
+    with pytest.raises(ValueError, match="^no_such_law: neither a law nor a column of .* among the inputs$"):
+        claim("be-20")
+
+
+def test_a_comparison_shows_what_was_published_predicted_and_the_error():
+    shown = comparison_table("kv_cache", "Compared", "computed", families=["cache"])._repr_html_()
+    rows = [re.findall("<t[dh][^>]*>(.*?)</t[dh]>", row) for row in re.findall("<tr>(.*?)</tr>", shown)]
+    frame = compare("kv_cache", "computed").query("family == 'cache'")
+    assert rows[0] == ["subject", "published", "predicted", "error", "why it differs", "source"]
+    assert [row[1:4] for row in rows[1:]] == [
+        [number(row.value, row.unit), number(row.predicted, row.unit), signed_percent(row.error)] for row in frame.itertuples()]
+    every = comparison_table("kv_cache", "Compared")._repr_html_()
+    assert every.count("<tr>") == 1 + len(compare("kv_cache")) > len(rows)
+
+
+@pytest.mark.parametrize("error, text", [(0.05, "+5 %"), (-0.05, "−5 %"), (0, "0 %"), (1e-4, "+0.0100 %")])
+def test_an_error_has_its_sign(error, text):
+    assert signed_percent(error) == text
+
+
+def test_errors_of_a_family_are_counted_by_kind():
+    shown = error_table("training_cost", "Errors")._repr_html_()
+    rows = [re.findall("<t[dh][^>]*>(.*?)</t[dh]>", row) for row in re.findall("<tr>(.*?)</tr>", shown)]
+    frame = compare("training_cost")
+    assert rows[0] == ["family", "published figure", "figures", "median", "90th percentile"]
+    assert len(rows) == 1 + len(frame[["family", "kind"]].drop_duplicates())
+    for family, kind, figures, median, tenth in rows[1:]:
+        errors = sorted(frame["error"].abs()[(frame["family"] == family) & (frame["kind"] == kind)])
+        assert figures == str(len(errors)) and median == percent(statistics.median(errors))
+        place, rest = divmod(0.9 * (len(errors) - 1), 1)
+        low, high = errors[int(place)], errors[min(int(place) + 1, len(errors) - 1)]
+        assert tenth == percent(low + rest * (high - low))
 
 
 def test_the_table_shows_figures_with_units_and_a_dash_without():

@@ -1,5 +1,7 @@
 """A Hugging Face config.json gives the published count to the integer, or an error that names the field."""
 import json
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -173,6 +175,8 @@ def test_windows(changed, name, fields, expected):
     ("Falcon-7B", {"bias": True, "parallel_attn": False}, {"qkv_bias": 1, "mlp_bias": 1, "norms_per_layer": 2}),
     ("Falcon-7B", {"multi_query": False}, {"kv_heads": 71, "attention": "MHA"}),
     ("Falcon-7B", {"num_kv_heads": 71}, {"kv_heads": 1, "attention": "MQA"}),
+    ("Falcon-40B", {"num_kv_heads": ...}, {"kv_heads": 128, "attention": "MHA"}),
+    ("Falcon-40B", {"num_kv_heads": None}, {"kv_heads": 128, "attention": "MHA"}),
     ("Falcon-40B", {}, {"kv_heads": 8, "norms_per_layer": 2}),
     ("Falcon-40B", {"num_ln_in_parallel_attn": 1, "ffn_hidden_size": 16384}, {"norms_per_layer": 1, "intermediate": 16384}),
     ("DeepSeek-V3", {"first_k_dense_replace": 0}, {"moe_layers": 61}),
@@ -187,20 +191,20 @@ def test_a_field_sets_its_columns(changed, name, fields, expected):
 @pytest.mark.parametrize("name, fields, expected", [
     ("Llama-3-8B", {"num_key_value_heads": 5}, "num_key_value_heads: 5; allowed: a divisor of num_attention_heads, 32"),
     ("Llama-3-8B", {"num_key_value_heads": 64}, "num_key_value_heads: 64; allowed: a divisor of num_attention_heads, 32"),
-    ("Llama-3-8B", {"num_key_value_heads": 0}, "num_key_value_heads: 0; allowed: a whole number of at least 1"),
+    ("Llama-3-8B", {"num_key_value_heads": 0}, "num_key_value_heads: 0; allowed: a whole number from 1 to"),
     ("Llama-3-8B", {"num_attention_heads": 24}, "num_attention_heads: 24; allowed: a divisor of hidden_size, 4096"),
     ("Llama-3-8B", {"num_attention_heads": 4096}, "num_attention_heads: 4096; allowed: heads of an even size, not 1"),
     ("Llama-3-8B", {"head_dim": 127}, "head_dim: 127; allowed: heads of an even size, not 127: positions are rotary"),
-    ("Llama-3-8B", {"head_dim": 0}, "head_dim: 0; allowed: a whole number of at least 1"),
-    ("Llama-3-8B", {"hidden_size": -4096}, "hidden_size: -4096; allowed: a whole number of at least 1"),
-    ("Llama-3-8B", {"num_hidden_layers": 0}, "num_hidden_layers: 0; allowed: a whole number of at least 1"),
-    ("Llama-3-8B", {"num_hidden_layers": 32.5}, "num_hidden_layers: 32.5; allowed: a whole number of at least 1"),
-    ("Llama-3-8B", {"num_hidden_layers": True}, "num_hidden_layers: true; allowed: a whole number of at least 1"),
-    ("Llama-3-8B", {"vocab_size": ...}, "vocab_size: missing; allowed: a whole number of at least 1"),
-    ("Llama-3-8B", {"vocab_size": None}, "vocab_size: null; allowed: a whole number of at least 1"),
-    ("Llama-3-8B", {"vocab_size": "128256"}, 'vocab_size: "128256"; allowed: a whole number of at least 1'),
-    ("Llama-3-8B", {"vocab_size": float("nan")}, "vocab_size: NaN; allowed: a whole number of at least 1"),
-    ("Llama-3-8B", {"intermediate_size": [14336]}, "intermediate_size: [14336]; allowed: a whole number of at least 1"),
+    ("Llama-3-8B", {"head_dim": 0}, "head_dim: 0; allowed: a whole number from 1 to"),
+    ("Llama-3-8B", {"hidden_size": -4096}, "hidden_size: -4096; allowed: a whole number from 1 to"),
+    ("Llama-3-8B", {"num_hidden_layers": 0}, "num_hidden_layers: 0; allowed: a whole number from 1 to"),
+    ("Llama-3-8B", {"num_hidden_layers": 32.5}, "num_hidden_layers: 32.5; allowed: a whole number from 1 to"),
+    ("Llama-3-8B", {"num_hidden_layers": True}, "num_hidden_layers: true; allowed: a whole number from 1 to"),
+    ("Llama-3-8B", {"vocab_size": ...}, "vocab_size: missing; allowed: a whole number from 1 to"),
+    ("Llama-3-8B", {"vocab_size": None}, "vocab_size: null; allowed: a whole number from 1 to"),
+    ("Llama-3-8B", {"vocab_size": "128256"}, 'vocab_size: "128256"; allowed: a whole number from 1 to'),
+    ("Llama-3-8B", {"vocab_size": float("nan")}, "vocab_size: NaN; allowed: a whole number from 1 to"),
+    ("Llama-3-8B", {"intermediate_size": [14336]}, "intermediate_size: [14336]; allowed: a whole number from 1 to"),
     ("Llama-3-8B", {"max_position_embeddings": ...}, "max_position_embeddings: missing; allowed: a whole number"),
     ("Llama-3-8B", {"tie_word_embeddings": "no"}, 'tie_word_embeddings: "no"; allowed: true or false'),
     ("Llama-3-8B", {"attention_bias": 0}, "attention_bias: 0; allowed: true or false"),
@@ -216,25 +220,25 @@ def test_a_field_sets_its_columns(changed, name, fields, expected):
     ("Llama-3-8B", {"kv_lora_rank": 512}, "kv_lora_rank: 512; allowed: none for llama"),
     ("Llama-3-8B", {"sliding_window": 4096}, "sliding_window: 4096; allowed: none for llama"),
     ("Llama-3-8B", {"pruned_heads": {"0": [1]}}, 'pruned_heads: {"0": [1]}; allowed: none for llama'),
-    ("Mistral-7B", {"num_key_value_heads": ...}, "num_key_value_heads: missing; allowed: a whole number of at least 1"),
-    ("Mistral-7B", {"sliding_window": ...}, "sliding_window: missing; allowed: a whole number of at least 1 or null"),
-    ("Mistral-7B", {"sliding_window": 0}, "sliding_window: 0; allowed: a whole number of at least 1 or null"),
+    ("Mistral-7B", {"num_key_value_heads": ...}, "num_key_value_heads: missing; allowed: a whole number from 1 to"),
+    ("Mistral-7B", {"sliding_window": ...}, "sliding_window: missing; allowed: a whole number from 1 to 100,000,000 or null"),
+    ("Mistral-7B", {"sliding_window": 0}, "sliding_window: 0; allowed: a whole number from 1 to 100,000,000 or null"),
     ("Mixtral-8x7B", {"num_experts_per_tok": 9}, "num_experts_per_tok: 9; allowed: a whole number from 1 to 8"),
-    ("Mixtral-8x7B", {"num_local_experts": ...}, "num_local_experts: missing; allowed: a whole number of at least 1"),
+    ("Mixtral-8x7B", {"num_local_experts": ...}, "num_local_experts: missing; allowed: a whole number from 1 to"),
     ("Mixtral-8x7B", {"mlp_only_layers": [0]}, "mlp_only_layers: [0]; allowed: none for mixtral"),
     ("Mixtral-8x7B", {"n_shared_experts": 1}, "n_shared_experts: 1; allowed: none for mixtral"),
     ("Qwen2.5-7B", {"use_sliding_window": True, "sliding_window": None}, "sliding_window: null; allowed: a whole number"),
     ("Qwen2.5-7B", {"use_sliding_window": True, "max_window_layers": ...}, "max_window_layers: missing; allowed: a whole number"),
     ("Qwen2.5-7B", {"num_hidden_layers": 1, "layer_types": ["sliding_attention"]},
      'layer_types: ["sliding_attention"]; allowed: a list of 1, each full_attention'),
-    ("Qwen3-8B", {"head_dim": ...}, "head_dim: missing; allowed: a whole number of at least 1"),
-    ("Gemma-2B", {"head_dim": None}, "head_dim: null; allowed: a whole number of at least 1"),
+    ("Qwen3-8B", {"head_dim": ...}, "head_dim: missing; allowed: a whole number from 1 to"),
+    ("Gemma-2B", {"head_dim": None}, "head_dim: null; allowed: a whole number from 1 to"),
     ("Gemma-2-9B", {"layer_types": ["full_attention"]},
      'layer_types: ["full_attention"]; allowed: a list of 42, each full_attention or sliding_attention'),
     ("Gemma-2-9B", {"layer_types": "sliding"}, 'layer_types: "sliding"; allowed: a list of 42'),
     ("GPT-2", {"n_head": 7}, "n_head: 7; allowed: a divisor of n_embd, 768"),
     ("GPT-2", {"add_cross_attention": True}, "add_cross_attention: true; allowed: none for gpt2"),
-    ("GPT-2", {"n_inner": 0}, "n_inner: 0; allowed: a whole number of at least 1 or null"),
+    ("GPT-2", {"n_inner": 0}, "n_inner: 0; allowed: a whole number from 1 to 100,000,000 or null"),
     ("OPT-13B", {"word_embed_proj_dim": 512}, "word_embed_proj_dim: 512; allowed: 5120"),
     ("OPT-13B", {"do_layer_norm_before": False}, "do_layer_norm_before: false; allowed: true"),
     ("Falcon-7B", {"multi_query": ...}, "multi_query: missing; allowed: true or false"),
@@ -244,21 +248,72 @@ def test_a_field_sets_its_columns(changed, name, fields, expected):
     ("Phi-2", {"qk_layernorm": True}, "qk_layernorm: true; allowed: none for phi"),
     ("Phi-2", {"intermediate_size": "wide"}, 'intermediate_size: "wide"; allowed: a whole number'),
     ("DeepSeek-V3", {"qk_rope_head_dim": 63}, "qk_rope_head_dim: 63; allowed: an even number: positions are rotary"),
-    ("DeepSeek-V3", {"kv_lora_rank": 0}, "kv_lora_rank: 0; allowed: a whole number of at least 1"),
-    ("DeepSeek-V3", {"q_lora_rank": ...}, "q_lora_rank: missing; allowed: a whole number of at least 1 or null"),
+    ("DeepSeek-V3", {"kv_lora_rank": 0}, "kv_lora_rank: 0; allowed: a whole number from 1 to"),
+    ("DeepSeek-V3", {"q_lora_rank": ...}, "q_lora_rank: missing; allowed: a whole number from 1 to 100,000,000 or null"),
     ("DeepSeek-V3", {"first_k_dense_replace": 61}, "first_k_dense_replace: 61; allowed: a whole number from 0 to 60"),
     ("DeepSeek-V3", {"num_experts_per_tok": 257}, "num_experts_per_tok: 257; allowed: a whole number from 1 to 256"),
     ("DeepSeek-V3", {"moe_layer_freq": 2}, "moe_layer_freq: 2; allowed: 1"),
     ("DeepSeek-V3", {"attention_bias": True}, "attention_bias: true; allowed: none for deepseek_v3"),
     ("DeepSeek-V3", {"num_key_value_heads": 8}, "num_key_value_heads: 8; allowed: 128, null"),
     ("DeepSeek-V3", {"topk_method": "greedy"}, 'topk_method: "greedy"; allowed: noaux_tc'),
-    ("DeepSeek-V2", {"n_routed_experts": None}, "n_routed_experts: null; allowed: a whole number of at least 1"),
+    ("Llama-3-8B", {"num_hidden_layers": 10**9}, "num_hidden_layers: 1000000000; allowed: a whole number from 1 to 10,000"),
+    ("Qwen3-30B-A3B", {"num_hidden_layers": 10**9}, "num_hidden_layers: 1000000000; allowed: a whole number from 1 to 10,000"),
+    ("GPT-2", {"n_layer": 10_001}, "n_layer: 10001; allowed: a whole number from 1 to 10,000"),
+    ("Qwen2.5-7B", {"use_sliding_window": True, "max_window_layers": 10**9}, "max_window_layers: 1000000000; allowed: a whole "
+     "number from 0 to 10,000"),
+    ("Llama-3-8B", {"hidden_size": 10**400}, f"hidden_size: 1{'0' * 56}...; allowed: a whole number from 1 to 100,000,000"),
+    ("Llama-3-8B", {"vocab_size": 10**18}, "vocab_size: 1000000000000000000; allowed: a whole number from 1 to 100,000,000"),
+    ("Llama-3-8B", {"num_attention_heads": 100_001}, "num_attention_heads: 100001; allowed: a whole number from 1 to 100,000"),
+    ("Llama-3-8B", {"head_dim": 100_002}, "head_dim: 100002; allowed: a whole number from 1 to 100,000"),
+    ("Mixtral-8x7B", {"num_local_experts": 10**9}, "num_local_experts: 1000000000; allowed: a whole number from 1 to 100,000"),
+    ("Llama-3-8B", {"_name_or_path": "a\0b"},
+     '_name_or_path: "a\\u0000b"; allowed: at most 300 characters, none of them control'),
+    ("Llama-3-8B", {"_name_or_path": "\x1b[31m"}, '_name_or_path: "\\u001b[31m"; allowed: at most 300'),
+    ("Llama-3-8B", {"_name_or_path": "a\u202eb"}, '_name_or_path: "a<U+202E>b"; allowed: at most 300'),
+    ("Llama-3-8B", {"_name_or_path": "\ud800"}, '_name_or_path: "<U+D800>"; allowed: at most 300'),
+    ("Llama-3-8B", {"_name_or_path": "x" * 301}, f'_name_or_path: "{"x" * 56}...; allowed: at most 300'),
+    ("Llama-3-8B", {"model_type": "\ud800"}, 'model_type: "<U+D800>"; allowed: deepseek_v2'),
+    ("DeepSeek-V2", {"n_routed_experts": None}, "n_routed_experts: null; allowed: a whole number from 1 to"),
 ])
 def test_a_malformed_config_is_refused_by_field(changed, name, fields, expected):
     assert refused(changed, name, **fields).startswith(f"config.json, field {expected}")
 
 
+def test_the_longest_counts_are_read(changed):
+    row = changed("Llama-3-8B", num_hidden_layers=10_000, max_position_embeddings=10**8, _name_or_path="x" * 300)
+    assert (row["layers"], row["max_context"], row.name) == (10_000, 10**8, "x" * 300)
+
+
+def test_dense_layers_named_twice_count_once(changed):
+    row = changed("Qwen3-30B-A3B", num_hidden_layers=10_000, mlp_only_layers=[0, 3, 3] + [9_999] * 100_000)
+    assert row["moe_layers"] == 9_997
+
+
+def test_many_fields_are_read_in_one_pass(tmp_path):
+    path = tmp_path / "config.json"
+    fields = json.loads(path_of("Llama-3-8B").read_text()) | {f"field_{n}": n for n in range(50_000)}
+    path.write_text(json.dumps(fields))
+    started = time.perf_counter()
+    assert catalogue.model(path)["params"] == PUBLISHED["Llama-3-8B"]
+    path.write_text(json.dumps(fields)[:-1] + ', "field_7": 1}')
+    assert refused(catalogue.model, path) == "config.json, field field_7: there twice; allowed: each once"
+    assert time.perf_counter() - started < 2
+
+
+def test_pipes_devices_and_large_files_are_no_configs(tmp_path):
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "zero.json").symlink_to("/dev/zero")
+    for name in ("pipe", "zero"):
+        assert refused(catalogue.model, tmp_path / f"{name}.json").startswith(f"{tmp_path}/{name}.json: not a regular file")
+    with open(tmp_path / "large.json", "wb") as file:
+        file.truncate(10_000_001)
+    assert refused(catalogue.model, tmp_path / "large.json").endswith(
+        "large.json: more than 10,000,000 bytes; allowed: at most that")
+    assert refused(catalogue.model, f"{'x' * 300}.json").endswith("...: File name too long")
+
+
 @pytest.mark.parametrize("content, expected", [
+    (b'{"model_type": ' + b"1" * 5000 + b"}", "config.json: Exceeds the limit"),
     (b"", "config.json: Expecting value: line 1 column 1 (char 0); allowed: a JSON object of fields"),
     (b"{'model_type': 'llama'}", "config.json: Expecting property name enclosed in double quotes: line 1 column 2"),
     (b'{"model_type": "llama"', "config.json: Expecting ',' delimiter"),
@@ -266,7 +321,7 @@ def test_a_malformed_config_is_refused_by_field(changed, name, fields, expected)
     (b"null", "config.json: a JSON NoneType; allowed: an object of fields"),
     (b"{}", "config.json, field model_type: missing; allowed: deepseek_v2"),
     (b'{"model_type": "llama", "vocab_size": 1, "vocab_size": 2}', "config.json, field vocab_size: there twice; allowed: each once"),
-    (b'{"model_type": "ll\xe4ma"}', "config.json: not UTF-8 text; allowed: JSON"),
+    (b'{"model_type": "ll\xe4ma"}', "config.json, row 1: byte 0xe4; allowed: UTF-8 text, JSON"),
     (b"[" * 100_000, "config.json: maximum recursion depth exceeded"),
 ])
 def test_a_file_that_is_no_config_is_refused(tmp_path, content, expected):
@@ -279,4 +334,5 @@ def test_a_missing_file_is_named(tmp_path):
     assert refused(catalogue.model, "nowhere/config.json") == "nowhere/config.json: No such file or directory"
     assert refused(as_parameter, "nowhere/config.json").startswith("parameter model: nowhere/config.json")
     (tmp_path / "folder.json").mkdir()
-    assert refused(catalogue.model, tmp_path / "folder.json") == f"{tmp_path}/folder.json: Is a directory"
+    assert refused(catalogue.model, tmp_path / "folder.json") == (
+        f"{tmp_path}/folder.json: not a regular file; allowed: a file that can be read to its end")

@@ -96,7 +96,7 @@ def test_every_assumption_is_an_input_of_the_model(spans):
 
 def test_draws_repeat_and_keep_to_their_range(spans, drawn):
     again = decide.draws(spans, 100_000)
-    for name, low, likely, high in spans.itertuples(name=None):
+    for name, low, _, high in spans.itertuples(name=None):
         assert (drawn[name] == again[name]).all()
         assert low <= drawn[name].min() and drawn[name].max() <= high
     assert (decide.draws(spans, 10, seed=1)["pue"] != again["pue"][:10]).all()
@@ -187,6 +187,16 @@ def test_turning_points_turn_the_answer(spans):
         else:
             assert {npv(likely | {name: spans.loc[name, end]}) > 0 for end in ("low", "high")} == {owning}
     assert any(value == value for value in points.values())
+
+
+def test_the_money_decides_nothing_by_its_size(spans):
+    """All prices in millions of USD: the same answers, and turning points of prices a millionth of theirs."""
+    money = ["server_usd", "usd_per_hour", "usd_per_kwh", "hosting_usd_per_month", "staff_usd_per_year"]
+    small = spans.mul(pd.Series(1e-6, money).reindex(spans.index, fill_value=1.0), axis=0)
+    fixed = FIXED | dict(usd_per_port=600e-6, cable_usd=900e-6)
+    points, tiny = decide.turning_points(spans, CARD, **FIXED), decide.turning_points(small, CARD, **fixed)
+    assert {name: tiny[name] / (1e-6 if name in money else 1) for name in points} == pytest.approx(points, rel=1e-6, nan_ok=True)
+    assert decide.probability(np.array([-1e-9, 0, 1e-9, 2])) == 0.5
 
 
 @given(st.floats(0.05, 1), st.floats(0.5, 8), st.floats(0, 0.3))

@@ -23,7 +23,7 @@ CARD = catalogue.gpu("H100 SXM 80GB")
 def drawn(chart):
     """The rows that the chart shows, all data sets one after the other, and its specification."""
     spec = chart.to_dict()
-    return [rows for rows in spec["datasets"].values()], spec
+    return list(spec["datasets"].values()), spec
 
 
 def encodings(spec):
@@ -36,7 +36,7 @@ def encodings(spec):
 @given(middle=st.floats(-1e6, 1e6), width=st.floats(10, 1e6), seed=st.integers(0, 9))
 def test_parts_of_the_spread_are_nearly_all_draws_and_coloured_by_their_sign(middle, width, seed):
     npvs = np.random.default_rng(seed).normal(middle, width, 5000)
-    (bars,), spec = drawn(spread_chart(npvs, "a chart"))
+    (bars,), _ = drawn(spread_chart(npvs, "a chart"))
     assert 0.99 <= sum(bar["part"] for bar in bars) <= 1 + 1e-9
     assert all(bar["winner"] == ("owning is cheaper" if bar["low"] >= 0 else "renting is cheaper") for bar in bars)
     assert all(bar["low"] >= 0 or bar["high"] <= 1e-6 * width for bar in bars), "no bar lies on both sides"
@@ -72,6 +72,48 @@ def test_cells_of_the_map_are_coloured_around_one_half():
     assert [encoding[axis]["field"] for axis in ("x", "y", "color")] == ["utilization", "years", "wins"]
     assert encoding["y"]["sort"] == "descending"
     assert encoding["color"]["scale"] == {"domain": [0, 0.5, 1], "range": [RENTING, "#f7f7f7", OWNING]}
+
+
+def test_axes_of_the_spread():
+    _, spec = drawn(spread_chart(np.linspace(-100, 100, 1000), "All draws"))
+    encoding = encodings(spec)[0]
+    assert {name: each.get("field", each.get("datum")) for name, each in encoding.items()} == {
+        "x": "low", "x2": "high", "y": "part", "y2": 0, "color": "winner"}
+    assert encoding["x"]["title"] == "net present value, USD" and encoding["y"]["axis"] == {"format": "%", "tickCount": 5}
+    assert spec["height"] == 260 and spec["usermeta"] == {"alt": "All draws"}
+
+
+@pytest.mark.parametrize("half, width", [(100, 2), (999, 20), (1001, 20), (1e6, 20_000)])
+def test_bars_of_the_spread_are_two_of_a_power_of_ten_wide(half, width):
+    """996 parts in 1,000 of the draws from -half to half, in 20 bars or more: 199.2 / 20 is 9.96, so bars of 2."""
+    (bars,), _ = drawn(spread_chart(np.linspace(-half, half, 10_001), "a chart"))
+    assert bars[1]["high"] - bars[1]["low"] == pytest.approx(width)
+    assert bars[0]["low"] <= -0.996 * half < bars[0]["high"] and bars[-1]["low"] < 0.996 * half <= bars[-1]["high"]
+
+
+def test_axes_of_the_tornado():
+    swings = decide.tornado(be.owning_npv, SPANS, CARD, **FIXED)
+    _, spec = drawn(tornado_chart(swings, 0, "a chart"))
+    bars, zero = encodings(spec)
+    assert {name: each["field"] for name, each in bars.items() if name != "tooltip"} == {
+        "x": "start", "x2": "stop", "y": "input", "color": "end"}
+    assert bars["y"]["axis"] == {"labelLimit": 150}
+    assert bars["x"]["title"] == "net present value, USD" and bars["color"]["scale"] == {"domain": ["low", "high"]}
+    assert [each["field"] for each in bars["tooltip"]] == ["input", "end", "value", "stop"] and zero["x"]["field"] == "at"
+    assert spec["height"] == max(360, 22 * len(swings))
+    few, _ = drawn(tornado_chart(swings[:1], 0, "a chart"))
+    assert {bar["input"] for rows in few for bar in rows if "input" in bar} == {short_name(swings.index[0])}
+
+
+def test_legend_and_tooltip_of_the_map_are_percentages():
+    _, spec = drawn(map_chart(DataFrame([dict(utilization=0.5, years=5, wins=0.5)]), "a chart"))
+    encoding = encodings(spec)[0]
+    assert encoding["x"]["axis"] == {"labelAngle": 0, "tickSize": 0, "labelExpr": (
+        "round(datum.value * 20) % 4 ? '' : format(datum.value, '.0%')")}, "a label each 20 %"
+    assert encoding["color"]["legend"] == {"format": ".0%"} and encoding["color"]["title"] == "owning wins in"
+    assert [(each["field"], each.get("format")) for each in encoding["tooltip"]] == [
+        ("utilization", ".0%"), ("years", None), ("wins", ".0%")]
+    assert spec["height"] == 230
 
 
 def cells_of(shown):

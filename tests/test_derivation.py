@@ -1,4 +1,5 @@
 """How a figure came about, as a page shows it: equations of the steps, numbers put in, inputs with unit, source and date."""
+import ast
 import math
 import re
 
@@ -6,9 +7,27 @@ import pytest
 from latex2mathml.converter import convert
 
 from gpucalc import LAWS, QUANTITIES, Case, break_even, kv_cache, renting, serving
-from gpucalc.page.derivation import equation, symbol_table, vocabulary_table, wording
+from gpucalc.page.derivation import derivation, equation, symbol_table, vocabulary_table, wording
+from gpucalc.page.printer import tex
 
 CASE = Case(model="Llama-3-70B", gpu="H100 SXM 80GB", context=8192, batch=32, cache_element_bytes=2)
+
+
+WHOLE = r"""$$
+c_{\mathrm{rent}} = \frac{c_{\mathrm{hr}}}{u}
+$$
+
+$$
+c_{\mathrm{rent}} = \frac{\text{2 USD/h}}{0.800} = \text{2.50 USD/h}
+$$
+
+
+
+| symbol | input | value | source | date |
+|---|---|---:|---|---|
+| $c_{\mathrm{hr}}$ | price of one rented GPU-hour | 2 USD/h | given |  |
+| $u$ | share of the hours offered that are used | 0.800 | given |  |
+| $\chi$ | rented hours are paid used or not \(reserved\) | 1 | given |  |"""
 
 
 def displays(markdown):
@@ -28,7 +47,7 @@ def test_an_input_has_its_unit_source_and_date():
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in shown.splitlines() if line.startswith("| $")]
     inputs = {row[1]: row for row in rows}
     assert inputs["tokens in the context"][2:] == ["8,192", "given", ""]
-    name, value, source, date = inputs["key and value heads"][1:]
+    value, source, date = inputs["key and value heads"][2:]
     assert value == "8" and source.startswith("Llama-3-70B; ") and re.fullmatch(r"\d{4}(-\d\d)*", date)
     assert inputs["bytes of one cached element"][2:4] == ["2 B", "given"]
 
@@ -54,6 +73,12 @@ def test_a_law_that_stands_for_an_input_is_said():
     assert r"c = \bar{c}" in displays(shown._repr_markdown_()) and shown.bound == {"context": "mean_context"}
 
 
+def test_the_whole_text_of_a_derivation():
+    """An hour that is paid whether used or not, of which 8 in 10 are used: 2 / 0.8."""
+    shown = derivation(Case(usd_per_hour=2, utilization=0.8, committed=1).explain(renting.rented_usd_per_hour))
+    assert shown == WHOLE
+
+
 def test_a_derivation_is_folded():
     shown = CASE.explain(kv_cache.kv_bytes)._repr_markdown_()
     assert shown.startswith('<details class="derivation">\n<summary>How this is computed</summary>\n\n$$')
@@ -61,6 +86,13 @@ def test_a_derivation_is_folded():
 
 def test_a_figure_is_its_name_and_value_in_plain_text():
     assert repr(CASE.explain(kv_cache.kv_bytes)) == "kv_bytes = 85.9 GB"
+
+
+@pytest.mark.parametrize("product, shown", [
+    ("batch * hidden", "n h"), ("pue * batch", r"\mathrm{PUE} \, n"), ("batch * pue", r"n \, \mathrm{PUE}"),
+    ("2 * pue", r"2 \, \mathrm{PUE}"), ("batch * 2", r"n \times 2")])
+def test_words_stand_apart_in_a_product(product, shown):
+    assert tex(ast.parse(product).body[0].value) == shown
 
 
 def test_an_equation_keeps_the_order_of_its_author():

@@ -32,6 +32,15 @@ def test_kinds_and_marks():
     assert PLACES.kind["DeepSeek-V3", 24e9] == KINDS[3]
 
 
+def test_eight_gpus_are_a_node_and_nine_are_not():
+    # INT4 needs 39.77 + 21.47 = 61.24 GB: of an eighth of it in each GPU eight hold it, of a ninth nine.
+    need = (39_765_832_864 + 8 * 8192 * 327_680) / 0.9
+    memories = pandas.Series({1.0: need, 2.0: need / 2, 8.0: need / 8, 9.0: need / 9}) + 1
+    found = fit_map(CASE, MODELS.loc[["Llama-3-70B"]], memories)
+    assert found.gpus.tolist() == [1, 2, 8, 9]
+    assert found.kind.tolist() == [KINDS[1], KINDS[2], KINDS[2], KINDS[3]] and found["mark"].tolist() == ["Q", "2", "8", "·"]
+
+
 def test_contexts_end_where_the_models_does():
     long = CASE.but(context=1_000_000)
     own = Case(model="Llama-3-8B", context=8192).but(**long.but(context=8192).inputs)

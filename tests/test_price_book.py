@@ -2,6 +2,7 @@
 import datetime
 import io
 import math
+import os
 import subprocess
 import sys
 
@@ -119,6 +120,26 @@ def test_several_prices_are_listed(book):
         price_book.price(book(GOOD), "rent", gpu="H100 SXM 80GB")
 
 
+def offers_at(book, regions):
+    rows = [GOOD.splitlines()[1].replace(",west,", f",r{number},") for number in range(regions)]
+    return book("\n".join([HEADER, *rows]))
+
+
+@pytest.mark.parametrize("regions", [2, 3, 12])
+def test_an_ambiguous_price_names_up_to_twelve_rows(book, regions):
+    with pytest.raises(ValueError) as error:
+        price_book.price(offers_at(book, regions), "rent")
+    named = "; ".join(f"Cloud, one H100, r{number}, on-demand" for number in range(regions))
+    assert str(error.value) == f"my-prices.csv: {regions} prices for item 'rent'; say which of {named}"
+
+
+def test_an_ambiguous_price_counts_the_rows_beyond_twelve(book):
+    with pytest.raises(ValueError) as error:
+        price_book.price(offers_at(book, 13), "rent")
+    named = "; ".join(f"Cloud, one H100, r{number}, on-demand" for number in range(12))
+    assert str(error.value) == f"my-prices.csv: 13 prices for item 'rent'; say which of {named}; 1 more"
+
+
 def test_price_that_is_not_there(book):
     with pytest.raises(ValueError, match="no price for item 'rent', provider 'Nobody'; provider is one of 'Cloud'"):
         price_book.price(book(GOOD), "rent", provider="Nobody")
@@ -155,11 +176,29 @@ def test_price_that_is_not_there(book):
     ("rent,Cloud,one", "rent,,one", "row 2, column provider: blank; allowed: text"),
     ("2026-01-12,price page", "2026-01-12,", "row 2, column source: blank; allowed: text"),
     (",seen,\nrent", ",sure,\nrent", "row 2, column confidence: 'sure'; allowed: seen, recalled"),
-    ("2026-01-12", "12.01.2026", "row 2, column date: '12.01.2026'; allowed: YYYY, YYYY-MM or YYYY-MM-DD, not in the future"),
+    ("2026-01-12", "12.01.2026",
+     "row 2, column date: '12.01.2026'; allowed: YYYY, YYYY-MM or YYYY-MM-DD, from 1990 on and not in the future"),
+    ("2026-01-12", "1989-12-31", "row 2, column date: '1989-12-31'; allowed: YYYY, YYYY-MM or YYYY-MM-DD, from 1990 on"),
+    ("2026-01-12", "0001-01-01", "row 2, column date: '0001-01-01'; allowed: YYYY, YYYY-MM or YYYY-MM-DD, from 1990 on"),
+    (",2.10,", ",1e308,", "row 2, column price: 1e+308; allowed: from 0.01 to 1,000 USD/h for rent of 1 GPUs"),
+    (",16,", ",8000.1,", "row 3, column price: 8000.1; allowed: from 0.08 to 8,000 USD/h for rent of 8 GPUs"),
+    (",16,", ",0.079,", "row 3, column price: 0.079; allowed: from 0.08 to 8,000 USD/h for rent of 8 GPUs"),
+    (",250000,", ",99,", "row 4, column price: 99.0; allowed: from 100 to 100,000,000 USD for server"),
+    (",0.09,", ",11,", "row 6, column price: 11.0; allowed: from 0 to 10 USD/GB for egress"),
+    (",1,west", ",1e300,west", "row 2, column gpus_per_server: 1e+300; allowed: at most 10,000"),
+    (",1,west", ",10001,west", "row 2, column gpus_per_server: 10001.0; allowed: at most 10,000"),
+    ("100e9,10e12,", "100e9,1.1e18,", "row 6, column to_bytes: 1.1e+18; allowed: at most 1,000,000,000,000,000,000"),
+    ("10e12,,2026", "1e300,,2026", "row 7, column from_bytes: 1e+300; allowed: at most 1,000,000,000,000,000,000"),
+    ("rent,Cloud,one", "rent,Clo\0ud,one", "row 2, column provider: 'Clo\\x00ud'; allowed: text without control and invisible"),
+    ("rent,Cloud,one", "rent,Cloud,\u200bone", "row 2, column sku: '\\u200bone H100'; allowed: text without control"),
+    (",west,on", ",\u202ewest,on", "row 2, column region: '\\u202ewest'; allowed: text without control and invisible"),
+    ("rent,Cloud,one", 'rent,"Clo\nud",one', "row 2, column provider: 'Clo\\nud'; allowed: text without control"),
+    ("price page,seen", "price\x1b[31m page,seen", "row 2, column source: 'price\\x1b[31m page'; allowed: text without"),
     ("2026-01-12", "2026-02-30", "row 2, column date: '2026-02-30'; allowed: YYYY"),
     ("2026-01-12", "2026-1-2", "row 2, column date: '2026-1-2'; allowed: YYYY"),
     ("2026-01-12", "20260112", "row 2, column date: '20260112'; allowed: YYYY"),
-    ("2026-01-12", str(datetime.date.today() + datetime.timedelta(2)), "allowed: YYYY, YYYY-MM or YYYY-MM-DD, not in the"),
+    ("2026-01-12", str(datetime.date.today() + datetime.timedelta(2)),
+     "allowed: YYYY, YYYY-MM or YYYY-MM-DD, from 1990 on and not in the"),
     ("eight H100,H100 SXM 80GB,8", "one H100,H100 SXM 80GB,8",
      "row 3: same item, provider, sku, instance, region, term, from_bytes as row 2"),
     (",100e9,10e12", ",200e9,10e12", "row 6, column from_bytes: 200000000000.0; allowed: 1e+11, where the tier below ends"),
@@ -281,9 +320,67 @@ def test_refused_content(book, content, expected):
     assert refused(book, content).startswith(expected)
 
 
+def test_a_project_without_books_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(price_book, "DATA", tmp_path)
+    with pytest.raises(ValueError, match=f"^{tmp_path}/prices: no price book; allowed: at least one CSV file$"):
+        price_book.prices()
+
+
+def test_a_name_that_hides_something_is_shown_as_it_is(tmp_path):
+    path = tmp_path / "my\u202eprices.csv"
+    path.write_text(GOOD)
+    assert price_book.prices(path).attrs["file"] == "my<U+202E>prices.csv"
+    path.write_text("")
+    with pytest.raises(ValueError, match=r"^my<U\+202E>prices.csv, row 1: the file is empty"):
+        price_book.prices(path)
+
+
 def test_missing_file_is_named(tmp_path):
     with pytest.raises(ValueError, match="nowhere.csv: No such file or directory"):
         price_book.prices(tmp_path / "nowhere.csv")
+
+
+def test_the_ends_of_what_is_plausible_are_read(book):
+    changed = GOOD.replace(",2.10,", ",0.01,").replace(",8,west,on-demand,16,", ",10000,west,on-demand,1e7,")
+    assert list(book(changed)["usd_per_hour"][:2]) == [0.01, 1000]
+    assert book(GOOD.replace("2026-01-12", "1990-01-01"))["date"].iloc[0] == "1990-01-01"
+
+
+@pytest.fixture
+def limited():
+    """Reads a price file in a process of its own, which may take so many bytes of memory more than an empty one; the message."""
+    def read(path, bytes_more):
+        code = ("import resource, sys; import pandas; from gpucalc.rows import price_book\n"
+                "taken = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize() if sys.platform == 'linux' else 2**40\n"
+                "resource.setrlimit(resource.RLIMIT_AS, (taken + int(sys.argv[2]),) * 2)\n"
+                "try: price_book.prices(sys.argv[1])\n"
+                "except ValueError as error: print(error)")
+        done = subprocess.run([sys.executable, "-c", code, str(path), str(bytes_more)], cwd=DATA.parent, capture_output=True,
+                              text=True, timeout=60)
+        return done.stdout.strip() or done.stderr
+    return read
+
+
+def test_a_file_of_200_mb_is_refused_at_once(tmp_path, limited):
+    path = tmp_path / "large.csv"
+    path.write_text(GOOD)
+    os.truncate(path, 200_000_000)
+    assert limited(path, 20_000_000) == f"{path}: more than 50,000,000 bytes; allowed: at most that"
+
+
+def test_pipes_and_devices_are_no_price_files(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    for path in (tmp_path / "pipe.csv", "/dev/zero", tmp_path):
+        with pytest.raises(ValueError, match=f"^{path}: not a regular file"):
+            price_book.prices(path)
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
+def test_rows_and_lines_have_a_most(book, end):
+    with pytest.raises(ValueError, match="^my-prices.csv: 200,001 rows; allowed: at most 200,000$"):
+        book(end * 200_001)
+    assert refused(book, GOOD.encode() + b"," * 100_001) == (
+        "my-prices.csv, row 8: 100,001 characters; allowed: at most 100,000")
 
 
 def test_text_is_text(book):
@@ -310,6 +407,12 @@ def test_columns_in_any_order(book):
 def validate(path):
     return subprocess.run([sys.executable, "-m", "gpucalc.rows.price_book", str(path)], cwd=DATA.parent,
                           capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("given", [[], ["a.csv", "b.csv"]])
+def test_the_command_takes_one_file(given, capsys):
+    assert price_book.main(given) == 2
+    assert capsys.readouterr() == ("", "usage: python -m gpucalc.rows.price_book FILE\n")
 
 
 def test_command_line(tmp_path):

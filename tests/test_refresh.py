@@ -139,6 +139,18 @@ def test_an_instance_with_several_numbers_of_gpus_is_named_by_them(folder):
     assert {key[1] for key in rows(folder / "2026-02-03.csv") if key[0] == "RunPod"} == {"1x NVIDIA L4", "2x NVIDIA L4"}
 
 
+@pytest.mark.parametrize("instance, price, gpus", [
+    ("p5.a", 8000.1, 8), ("p5.b", 0.079, 8), ("p5.c", 1e308, 8), ("p5.d", -1.0, 8), ("p5.e", float("nan"), 8),
+    ("p5.f", 10.0, 10_001),
+    ("p5.\u202eg", 10.0, 8), ("p5.h\0", 10.0, 8)])
+def test_what_no_book_may_hold_is_skipped(folder, capsys, instance, price, gpus):
+    remade(folder, TODAY, catalog("aws", "20260202", (instance, "us-east-1", price, gpus, "H100", 80.0, False),
+                                  ("p5.z", "us-east-1", 8.0, 8, "H100", 80.0, False)))
+    assert {key[1] for key in rows(folder / "2026-02-03.csv") if key[1].startswith("p5.")} == {"p5.z", "p5.48xlarge"}
+    assert "skipped: 1 offers without a plausible price or of a GPU that the table has no SKU for: aws H100 80 GB (1)" in (
+        capsys.readouterr().out)
+
+
 def test_a_second_time_on_one_day_is_refused(folder):
     remade(folder, TODAY, AWS)
     first = (folder / "2026-02-03.csv").read_bytes()
@@ -204,6 +216,18 @@ def test_with_a_catalog_it_makes_the_book_of_today(folder, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "gpuhunt", stand_in(lambda module: None))
     assert refresh.main(folder) == 0
     assert f"{datetime.date.today()}.csv: 7 prices" in capsys.readouterr().out
+
+
+def test_without_a_folder_it_is_the_project_that_is_refreshed(folder, monkeypatch, capsys):
+    (folder / "prices").mkdir()
+    (folder / "2026-01-12.csv").rename(folder / "prices/2026-01-12.csv")
+    monkeypatch.setattr(price_book, "DATA", folder)
+    monkeypatch.setitem(sys.modules, "gpuhunt", stand_in(lambda module: None))
+    assert refresh.main() == 0
+    assert sorted(path.name for path in (folder / "prices").iterdir()) == ["2026-01-12.csv", f"{datetime.date.today()}.csv"]
+    assert refresh.main() == 1
+    assert capsys.readouterr().err == (
+        f"make prices: {datetime.date.today()}.csv is there already; remove it to make it again; nothing is changed\n")
 
 
 def test_the_command_without_gpuhunt_is_one_line(folder, tmp_path):

@@ -1,10 +1,12 @@
 """Tables, the guess box and the list of sources: what they show, in which order, and that no text in them is markup."""
+import math
 import re
 
 import pandas as pd
+import pytest
 
 from gpucalc.core.evaluate import Row
-from gpucalc.page.show import guess, sources, table
+from gpucalc.page.show import Html, guess, reach, sources, table, volume
 
 FRAME = pd.DataFrame({"model": ["small", "<b>large</b>"], "kv_bytes": [1.5e9, float("nan")], "factor": [2.5, 30.0]})
 
@@ -49,3 +51,44 @@ def test_sources_list_each_row_once_with_its_date_and_what_was_recalled():
     lines = sources(seen, recalled, seen, caption="Rows")._repr_markdown_().splitlines()
     assert lines == ["| Rows | source | date |", "|---|---|---|", r"| A card | vendor \| page | 2024-04 |",
                      r"| \*B\* | memory | 2023 \(recalled\) |"]
+
+
+@pytest.mark.parametrize("share, text", [
+    (0, "0 %"), (0.9994, "99.9 %"), (0.9996, "100 %"), (1, "100 %"), (1.0001, "never"), (math.inf, "never"),
+    (1e-7, "0.0000100 %")])
+def test_a_share_above_the_whole_is_never_reached(share, text):
+    assert reach(share) == text
+
+
+@pytest.mark.parametrize("count, text", [
+    (0, "0"), (0.9994, "0.999"), (0.9996, "1"), (1, "1"), (999.5, "1,000"), (9999.99, "10,000"), (1e4, "10,000"),
+    (826_432, "826,000"),
+    (999_499, "999,000"), (1e6 - 1, "1 million"), (9_474_000, "9.47 million"), (-3, "−3"), (math.inf, "never"),
+    (1e-7, "0.000000100")])
+def test_a_volume_has_three_figures(count, text):
+    assert volume(count) == text
+
+
+@pytest.mark.parametrize("length, width", [(1, "short"), (20, "short"), (21, "middling"), (40, "middling"), (41, "long")])
+def test_a_text_cell_is_as_wide_as_its_text(length, width):
+    shown = table(pd.DataFrame({"a": ["x" * length]}), "")._repr_html_()
+    assert f'<td class="{width}">{"x" * length}</td>' in shown
+
+
+def test_a_table_is_whole():
+    frame = pd.DataFrame({"kv_heads": [8], "two_words": [None], "usd_per_hour": [1 / 3]})
+    assert table(frame, "All").source == (
+        '<div class="table-scroll"><table class="data"><caption>All</caption><thead><tr><th scope="col">key and value heads</th>'
+        '<th scope="col">two words</th><th scope="col">price of one rented GPU-hour</th></tr></thead><tbody><tr>'
+        '<td class="number" data-value="8">8</td><td>–</td><td class="number" data-value="0.333333333333">0.333 USD/h</td>'
+        '</tr></tbody></table></div>')
+
+
+def test_html_has_a_plain_reading():
+    shown = Html("<b>x</b>", "x")
+    assert (shown._repr_html_(), repr(shown)) == ("<b>x</b>", "x")
+
+
+def test_a_row_that_says_nothing_of_itself_was_given_and_seen():
+    assert sources({"batch": 1}).source.splitlines() == [
+        "| Rows this page was computed from | source | date |", "|---|---|---|", "| given |  |  |"]

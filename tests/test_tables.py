@@ -145,6 +145,50 @@ def test_prices_are_described_as_they_are_read():
     assert tables.schema("prices").choices["item"] == list(price_book.ITEMS)
 
 
+def refused(tmp_path, monkeypatch, name, column, value):
+    """The message where the second row of a table has that value."""
+    with open(DATA / f"{name}.csv", encoding="utf-8", newline="") as file:
+        held = list(csv.DictReader(file))
+    held[1][column] = value
+    with open(tmp_path / f"{name}.csv", "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, held[0])
+        writer.writeheader()
+        writer.writerows(held)
+    tables.rows("links")
+    monkeypatch.setattr(tables, "DATA", tmp_path)
+    with pytest.raises(ValueError) as error:
+        tables.table.__wrapped__(name)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("name, column, value, expected", [
+    ("measurements", "unit", "GB",
+     "'GB'; allowed: byte, byte/second, FLOP, FLOP/second, watt, second, FLOP/byte, token/second, "),
+    ("measurements", "unit", "", "blank; allowed: text"),
+    ("claims", "unit", "GB", "'GB'; allowed: byte, byte/second, FLOP,"),
+    ("measurements", "family", "prefil", "'prefil'; allowed: decode on one GPU, prefill, matrix product, "),
+    ("measurements", "kind", "guessed", "'guessed'; allowed: "),
+    ("fine_print", "verdict", "maybe", "'maybe'; allowed: moves freely, at a price, rewrite, forbidden, "),
+    ("measurements", "date", "1989", "'1989'; allowed: YYYY, YYYY-MM or YYYY-MM-DD, from 1990 on and not in the future"),
+    ("gpus", "vendor", "NVIDIA\u200b", "'NVIDIA\\u200b'; allowed: text without control and invisible characters"),
+    ("gpus", "link", "NVLink 9", "'NVLink 9'; allowed: a link of data/links.csv; close: "),
+    ("measurements", "inputs", "{batch: 1}", "'{batch: 1}'; allowed: a JSON object, such as {\"batch\": 32}"),
+    ("claims", "inputs", "[1]", "'[1]'; allowed: a JSON object"),
+    ("claims", "inputs", "[" * 90_000, f"'{'[' * 56}...; allowed: a JSON object"),
+    ("defaults", "value", "-1", "-1.0; allowed: "),
+    ("assumptions", "unit", "parsec", "'parsec'; allowed: year or of the price"),
+    ("assumptions", "likely", "1000", "1000.0; allowed: from low, 4, to high, 6"),
+    ("assumptions", "likely", "0.1", "0.1; allowed: from low, 4, to high, 6"),
+    ("assumptions", "low", "-1", "-1.0; allowed: a number above 0"),
+    ("gpus", "vendor", "", "blank; allowed: text"),
+    ("gpus", "tdp_watts", "700 W", "'700 W'; allowed: a number such as 2.10 or 80e9"),
+    ("gpus", "bandwidth", "0", "0.0; allowed: a number above 0"),
+    ("assumptions", "quantity", "util", "'util'; allowed: a name of the vocabulary; close: memory_utilization"),
+])
+def test_what_a_closed_list_does_not_have_is_refused_where_it_is_read(tmp_path, monkeypatch, name, column, value, expected):
+    assert refused(tmp_path, monkeypatch, name, column, value).startswith(f"{name}.csv, row 3, column {column}: {expected}")
+
+
 def test_measurements_and_claims_give_their_inputs_as_json():
     for name in ("measurements", "claims"):
         assert all(isinstance(json.loads(row["inputs"]), dict) for _, row in records(name))

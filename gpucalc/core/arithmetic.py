@@ -4,6 +4,7 @@ A law's few lines serve floats, NumPy arrays, pandas columns, Altair parameters,
 Python's operators already do; only rounding, extremes and choice need the functions here.
 """
 import math
+from typing import Any
 
 SECONDS_PER_HOUR = 3600
 HOURS_PER_DAY = 24
@@ -17,32 +18,32 @@ FP32_BYTES = 4
 MASK_BYTES = 1
 
 
-def ceil(value):
+def ceil(value: Any) -> Any:
     """Smallest whole number not below `value`; infinity stays."""
     return _dispatch("ceil", "ceiling", "ceil", lambda plain: math.ceil(plain) if math.isfinite(plain) else plain, value)
 
 
-def floor(value):
+def floor(value: Any) -> Any:
     """Largest whole number not above `value`; infinity stays."""
     return _dispatch("floor", "floor", "floor", lambda plain: math.floor(plain) if math.isfinite(plain) else plain, value)
 
 
-def sqrt(value):
+def sqrt(value: Any) -> Any:
     """Square root of a number of at least 0."""
     return _dispatch("sqrt", "sqrt", "sqrt", lambda plain: plain ** 0.5, value)
 
 
-def exp(value):
+def exp(value: Any) -> Any:
     """The exponential function; infinite where a float can't hold it."""
     return _dispatch("exp", "exp", "exp", lambda plain: math.exp(plain) if plain < 700 else math.inf, value)
 
 
-def log(value):
+def log(value: Any) -> Any:
     """Natural logarithm of a number above 0."""
     return _dispatch("log", "log", "log", math.log, value)
 
 
-def log2(value):
+def log2(value: Any) -> Any:
     """Logarithm to base 2 of a number above 0; powers of 2 give whole numbers."""
     if _kind(value) == "sympy":
         import sympy
@@ -50,17 +51,17 @@ def log2(value):
     return log(value) / math.log(2) if _kind(value) == "altair" else _dispatch("", "", "log2", math.log2, value)
 
 
-def minimum(a, b):
+def minimum(a: Any, b: Any) -> Any:
     """The smaller of two values, element by element for columns."""
     return _dispatch("min", "Min", "minimum", lambda a, b: a if a <= b else b, a, b)
 
 
-def maximum(a, b):
+def maximum(a: Any, b: Any) -> Any:
     """The larger of two values, element by element for columns."""
     return _dispatch("max", "Max", "maximum", lambda a, b: a if a >= b else b, a, b)
 
 
-def where(condition, a, b):
+def where(condition: Any, a: Any, b: Any) -> Any:
     """`a` where the condition holds, else `b`."""
     match _kind(condition):
         case "altair":
@@ -77,7 +78,7 @@ def where(condition, a, b):
     return a if condition else b
 
 
-def quotient(a, b):
+def quotient(a: Any, b: Any) -> Any:
     """`a / b` where `b` is above 0, else infinite: what can't be reached is a value, not an error."""
     match _kind(a, b):
         case "altair":
@@ -94,7 +95,7 @@ def quotient(a, b):
     return a / b if b > 0 else math.inf
 
 
-def flow(ratio, years):
+def flow(ratio: Any, years: Any) -> Any:
     """Years of a flow that falls by `ratio` each year, evenly: (1 - ratio^-years) / log(ratio), and all of them at ratio 1."""
     match _kind(ratio, years):
         case "altair":
@@ -109,7 +110,7 @@ def flow(ratio, years):
     return -math.expm1(-log(ratio) * years) / log(ratio) if ratio != 1 else years
 
 
-def wide(value):
+def wide(value: Any) -> Any:
     """NumPy's whole numbers overflow without a word in 6 x params x tokens: Python's int and floats do not."""
     if _kind(value) == "array":
         return value.astype(float) if value.dtype.kind in "iu" else value

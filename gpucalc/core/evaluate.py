@@ -4,16 +4,22 @@ A law's arguments are found by name: in what was given, in the rows, as the valu
 sourced defaults. No value is found by accident: an unknown name, a blank cell and a name that two rows give are errors.
 """
 import difflib
+import reprlib
 from collections import namedtuple
+from collections.abc import Callable, Iterable
+from os import PathLike
 from types import FunctionType
+from typing import Any
 
 from .arithmetic import wide
 from .figures import number
-from .law import LAWS
+from .law import LAWS, Law
 from .quantities import DEFAULTS, QUANTITIES, check
 
 # What a case may name, and how the row is found by that name: filled by the catalogue.
-FINDERS = {}
+FINDERS: dict[str, Callable] = {}
+# How a file of names and values is read: filled by the catalogue, too.
+READERS: dict[str, Callable] = {}
 # The source of a neutral default, which drops a term from a law.
 LEFT_OUT = "left out"
 
@@ -21,17 +27,16 @@ LEFT_OUT = "left out"
 class Row(dict):
     """A row of plain values by column, also as attributes. `name` is its key; `kind` what it is, such as "gpu"."""
 
-    __slots__ = ("name", "kind")
+    __slots__ = ("kind", "name")
 
-    def __init__(self, values, name=None, kind=None):
+    def __init__(self, values: dict, name: str | None = None, kind: str | None = None):
         super().__init__(values)
         self.name, self.kind = name, kind
 
     def __getattr__(self, column):
-        try:
+        if column in self:
             return self[column]
-        except KeyError:
-            raise AttributeError(f"{self.name}: no column {column!r}") from None
+        raise AttributeError(f"{self.name}: no column {column!r}")
 
     def __reduce__(self):
         return Row, (dict(self), self.name, self.kind)
@@ -48,9 +53,8 @@ class Explanation:
     `bound` are the laws that stand for inputs, by name of the input.
     """
 
-    def __init__(self, steps, inputs, bound):
-        self.steps, self.inputs = steps, inputs
-        self.value = steps[-1].value
+    def __init__(self, steps: list[Step], inputs: list[Input], bound: dict[str, str]):
+        self.steps, self.inputs, self.value = steps, inputs, steps[-1].value
         self.terms = {step.law: step.value for step in steps}
         taken = {name for step in steps for name in step.arguments}
         self.bound = {name: law for name, law in bound.items() if name in taken}
@@ -71,8 +75,9 @@ class Case:
     Raises ValueError naming what is unknown, missing, blank or in two rows, and what is allowed.
     """
 
-    def __init__(self, *rows, **inputs):
-        self.rows, self.inputs = {}, {}
+    def __init__(self, *rows: Any, **inputs: Any):
+        self.rows: dict[Any, Any] = {}
+        self.inputs: dict[str, Any] = {}
         for position, row in enumerate(rows):
             kind = row.kind if isinstance(row, Row) else None
             self.rows[position if kind is None or kind in self.rows else kind] = _checked("row", row)
@@ -90,7 +95,7 @@ class Case:
             raise ValueError(f"{name}: unknown; allowed: the names in data/quantities.csv, "
                              f"{', '.join(FINDERS)}{close(name, [*QUANTITIES, *FINDERS])}")
 
-    def but(self, **changes):
+    def but(self, **changes: Any) -> "Case":
         """The same case with other rows or inputs; None takes one away."""
         other = Case()
         other.rows, other.inputs = dict(self.rows), dict(self.inputs)
@@ -102,32 +107,29 @@ class Case:
                 other._put(name, value)
         return other
 
-    def __call__(self, law):
+    def __call__(self, law: Law | str) -> Any:
         return self._trace([law])[0][-1].value
 
-    def terms(self, *laws):
+    def terms(self, *laws: Law | str) -> dict[str, Any]:
         """Values by name of the laws and of every law they need."""
         return {step.law: step.value for step in self._trace(laws)[0]}
 
-    def explain(self, law):
+    def explain(self, law: Law | str) -> Explanation:
         """The figure with its derivation: an `Explanation`, which a notebook shows as equations, numbers and sources."""
-        return Explanation(*self._trace([law]), self._bound())
+        steps, inputs = self._trace([law])
+        return Explanation(steps, inputs, self._bound())
 
     @classmethod
-    def read(cls, path):
+    def read(cls, path: str | PathLike) -> "Case":
         """The case in a YAML file: a mapping of names to values, `{law: NAME}` or `{row: KIND}`. Raises ValueError."""
-        import yaml
+        held = READERS["mapping"](path)
         try:
-            with open(path, encoding="utf-8") as file:
-                held = yaml.safe_load(file)
-            if not isinstance(held, dict):
-                raise ValueError(f"{held!r}; allowed: names and values, such as batch: 32")
             return cls.of(held)
-        except (OSError, ValueError, yaml.YAMLError) as error:
+        except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
 
     @classmethod
-    def of(cls, held):
+    def of(cls, held: dict[str, Any]) -> "Case":
         """The case of plain values by name, as in a YAML file or a row of measurements."""
         case = cls()
         for name, value in sorted(held.items(), key=lambda item: item[0] not in FINDERS):
@@ -145,10 +147,10 @@ class Case:
                 return law_named(law, f"{name}: ")
             case {"row": str(kind), **rest} if not rest and kind in self.rows:
                 return self.rows[kind]
-        raise ValueError(f"{name}: {value!r}; allowed: for a row its name; for a quantity a number (in YAML 1.0e+9, not 1e9), "
+        raise ValueError(f"{name}: {reprlib.repr(value)}; allowed: for a row its name; for a quantity a number, "
                          f"{{law: NAME}} or {{row: KIND}}, one of {', '.join(map(str, self.rows)) or 'no rows'}")
 
-    def write(self, path):
+    def write(self, path: str | PathLike) -> None:
         """Write the case as YAML that `read` takes. Raises ValueError for what has no name there: tables and columns."""
         import yaml
         held = {}
@@ -157,8 +159,11 @@ class Case:
                 raise ValueError(f"row {kind}: has no name to write; allowed: rows as they stand in the catalogue")
             held[kind] = row.name
         held |= {name: self._plain(name, value) for name, value in self.inputs.items()}
-        with open(path, "w", encoding="utf-8") as file:
-            yaml.safe_dump(held, file, sort_keys=False, allow_unicode=True)
+        try:
+            with open(path, "w", encoding="utf-8") as file:
+                yaml.safe_dump(held, file, sort_keys=False, allow_unicode=True)
+        except OSError as error:
+            raise ValueError(f"{path}: {error.strerror}") from None
 
     def _plain(self, name, value):
         """The value as YAML holds it."""
@@ -203,7 +208,7 @@ class Case:
             return self._of_law(self.inputs[name], steps, used)
         found = self._given(name) if name in self.inputs else self._in_rows(name, self.rows.values())
         if found is None and name in law.defaults:
-            found = _default(name, law)
+            found = Input(name, law.defaults[name], *(DEFAULTS[name][1:] if name in DEFAULTS else (LEFT_OUT, "")))
         elif found is None and name in LAWS:
             return self._of_law(LAWS[name], steps, used)
         elif found is None:
@@ -226,26 +231,27 @@ class Case:
             if isinstance(row[name], float) and row[name] != row[name]:
                 raise ValueError(f"{_label(row)}: {name} ({QUANTITIES[name].meaning}) is blank; give {name}")
         for other in there[1:]:
-            if not _same(there[0][name], other[name]):
+            same = there[0][name] == other[name]
+            if not (same.all() if hasattr(same, "all") else same):
                 raise ValueError(f"{name} ({QUANTITIES[name].meaning}) is in two rows: {there[0][name]!r} of "
                                  f"{_label(there[0])} and {other[name]!r} of {_label(other)}; give {name}, or the row to "
                                  f"take it from")
         return _from_row(name, there[0]) if there else None
 
 
-def is_law(value):
+def is_law(value: Any) -> bool:
     """Whether the value is a law, which stands for its own value."""
     return isinstance(value, FunctionType) and hasattr(value, "formula")
 
 
-def law_named(law, where=""):
+def law_named(law: Any, where: str = "") -> Law:
     """The law itself, or the one of that name; `where` opens the message of the ValueError where there is none."""
     if not is_law(law) and law not in LAWS:
         raise ValueError(f"{where}law {law!r}: unknown{close(str(law), LAWS)}")
     return law if is_law(law) else LAWS[law]
 
 
-def close(value, names):
+def close(value: Any, names: Iterable[str]) -> str:
     """Up to four names like `value`, to suggest."""
     within = [name for name in names if str(value).lower() in name.lower()]
     similar = within or difflib.get_close_matches(str(value), list(names), cutoff=0.5)
@@ -268,17 +274,7 @@ def _checked(name, row):
     return row
 
 
-def _same(one, other):
-    same = one == other
-    return bool(same.all() if hasattr(same, "all") else same)
-
-
 def _from_row(name, row):
     source = "; ".join(part for part in (getattr(row, "name", None), row.get("source")) if isinstance(part, str) and part)
     date = row.get("date", "")
     return Input(name, row[name], source or "given", date if isinstance(date, str) else "")
-
-
-def _default(name, law):
-    sourced = DEFAULTS.get(name)
-    return Input(name, law.defaults[name], *(sourced[1:] if sourced else (LEFT_OUT, "")))

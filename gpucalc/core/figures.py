@@ -1,5 +1,6 @@
 """How numbers become text: the one formatter, with units and prefixes."""
 import math
+from collections.abc import Callable
 
 from .quantities import QUANTITIES, read_rows
 
@@ -8,7 +9,7 @@ _PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3
 UNITS = {row["unit"]: row for row in read_rows("units.csv")}
 
 
-def number(value, unit=""):
+def number(value: float, unit: str = "") -> str:
     """`value` (SI) at three significant figures with its unit and prefix; whole counts below a million are exact.
 
     Infinity is said in the words of the unit: a time is never over, an amount of money has no price, bytes have no limit.
@@ -21,19 +22,16 @@ def number(value, unit=""):
     if prefixes == "small":
         return seconds(value)
     if prefixes == "large":
-        for scale, prefix in _PREFIXES:
-            if abs(value) >= scale * 0.9995 or scale == 1:
-                return f"{three_figures(value / scale)} {prefix}{symbol}"
-    if unit == "" and value == int(value) and abs(value) < 1e6:
-        return _minus(f"{int(value):,}")
+        return _scaled(value, _PREFIXES) + symbol
     if unit == "" and abs(value) >= 1e6:
-        return next(f"{three_figures(value / scale)} {word}" for scale, word in
-                    ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")) if abs(value) >= scale * 0.9995)
+        return _scaled(value, ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")))
+    if unit == "" and value == int(value):
+        return _minus(f"{int(value):,}")
     text = three_figures(value)
     return f"{text} {symbol.removesuffix('s') if text == '1' and '/' not in symbol else symbol}".rstrip()
 
 
-def three_figures(value):
+def three_figures(value: float) -> str:
     """`value` at three significant figures, in plain digits with thousands separators; a whole number below 1,000 in full."""
     if value == int(value) and abs(value) < 1000:
         return _minus(f"{int(value)}")
@@ -41,75 +39,77 @@ def three_figures(value):
     return _minus(f"{round(value, places):,.{max(places, 0)}f}")
 
 
+def _scaled(value, scales):
+    """`value` at three significant figures by the largest of the scales that it reaches, else by the last."""
+    scale, name = next((each for each in scales if abs(value) >= each[0] * 0.9995), scales[-1])
+    return f"{three_figures(value / scale)} {name}"
+
+
 def _minus(text):
     """A true minus sign, which a browser does not break a line after."""
     return text.replace("-", "−")
 
 
-def seconds(value):
+def seconds(value: float) -> str:
     """A time in s, ms or µs at three significant figures."""
-    if math.isinf(value):
-        return "never"
-    for scale, unit in ((1, "s"), (1e-3, "ms"), (1e-6, "µs")):
-        if abs(value) >= scale * 0.9995 or scale == 1e-6:
-            return f"{three_figures(value / scale)} {unit}"
+    return "never" if math.isinf(value) else _scaled(value, ((1, "s"), (1e-3, "ms"), (1e-6, "µs")))
 
 
-def unit_symbol(unit):
+def unit_symbol(unit: str) -> str:
     """The unit as it is printed, without prefix: `byte/second` is B/s, a count is nothing."""
     return UNITS[unit]["symbol"]
 
 
-def exact(value, unit="byte"):
+def exact(value: float, unit: str = "byte") -> str:
     """A whole number in full, with its unit."""
     return f"{round(value):,} {unit_symbol(unit)}".rstrip()
 
 
-def gib(value):
+def gib(value: float) -> str:
     """Bytes as GiB (2^30) at three significant figures."""
     return f"{three_figures(value / 2**30)} GiB"
 
 
-def percent(value):
+def percent(value: float) -> str:
     """A share as a percentage at three significant figures."""
     return f"{three_figures(round(100 * value, 9))} %" if math.isfinite(value) else "never"
 
 
-def usd(value):
+def usd(value: float) -> str:
     """An amount in USD to the cent below ten thousand, else to the dollar."""
     return _minus(f"{value:,.2f} USD" if abs(value) < 1e4 else f"{value:,.0f} USD") if math.isfinite(value) else "no price"
 
 
-def hourly(value):
+def hourly(value: float) -> str:
     """A rate in USD an hour, to the cent."""
     return _minus(f"{value:,.2f} USD/h") if math.isfinite(value) else "no price"
 
 
-def dollars(value):
+def dollars(value: float) -> str:
     """An amount in USD at three significant figures."""
     return number(value, "USD")
 
 
-def days(value):
+def days(value: float) -> str:
     """A time in days at three significant figures, in hours where it is less than one."""
     return number(value, "day") if value >= 1 else number(24 * value, "hour")
 
 
-def signed(value, show=None):
+def signed(value: float, show: Callable[[float], str] | None = None) -> str:
     """A difference with its sign, by the formatter `show` (default: `number` of a count)."""
     return ("+" if value > 0 else "") + (show or number)(value)
 
 
-def chance(value):
+def chance(value: float) -> str:
     """A probability as a whole percentage, without more figures than it has."""
     return "less than 1 %" if value < 0.01 else "more than 99 %" if value > 0.99 else f"{100 * value:.0f} %"
 
 
-def times(value):
+def times(value: float) -> str:
     """A ratio at three significant figures: `2.5 times`."""
     return f"{three_figures(value)} times" if math.isfinite(value) else "no limit"
 
 
-def quantity(name, value):
+def quantity(name: str, value: float) -> str:
     """A value of the vocabulary's quantity `name`, with its unit."""
     return number(value, QUANTITIES[name].unit)

@@ -5,8 +5,10 @@ takes where nothing is given is in data/defaults.csv, with its source, unless it
 FLOP and token are names of counts, without dimension, like GPUs and layers; bytes, seconds, watts and USD have one.
 """
 import csv
+from collections import namedtuple
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # In a checkout beside the package, in a wheel inside it.
 DATA = next(folder / "data" for folder in Path(__file__).parents[1:3] if (folder / "data/quantities.csv").exists())
@@ -22,6 +24,8 @@ class Quantity(NamedTuple):
     example: float
 
 
+# One row of the defaults: what a law takes where nothing is given, and why.
+Default = namedtuple("Default", "value source date")
 # What "allowed" means: lowest value, whether that value itself is allowed, highest value, whole numbers only.
 DOMAINS = {
     "a whole number of at least 1": (1, True, float("inf"), True),
@@ -40,15 +44,7 @@ DOMAINS = {
 COUNT, COUNT0, POSITIVE, AMOUNT, FACTOR, FRACTION, SHARE, RATE, ANY, FLAG, LEVEL2, LEVEL3 = DOMAINS
 
 
-class Default(NamedTuple):
-    """One row of the defaults: what a law takes where nothing is given, and why."""
-
-    value: float
-    source: str
-    date: str
-
-
-def read_rows(name):
+def read_rows(name: str) -> Iterator[dict[str, str]]:
     """The rows of a file in data/, as text by column."""
     with open(DATA / name, encoding="utf-8", newline="") as file:
         yield from csv.DictReader(file)
@@ -63,13 +59,13 @@ QUANTITIES = {row["quantity"]: Quantity(row["unit"], row["symbol"], row["meaning
 DEFAULTS = {row["quantity"]: Default(_number(row["value"]), row["source"], row["date"]) for row in read_rows("defaults.csv")}
 
 
-def neutral(name):
+def neutral(name: str) -> float:
     """The value of a quantity that drops its term from a law: 0 where 0 is allowed, else 1."""
     low, low_included, _, _ = DOMAINS[QUANTITIES[name].allowed]
     return 0 if low < 0 or low == 0 and low_included else 1
 
 
-def check(name, value, where=""):
+def check(name: str, value: Any, where: str = "") -> None:
     """Raise ValueError unless a plain number, array or column is allowed for the quantity `name`.
 
     `where` opens the message (a file, a row, a law). Symbols, expressions and unit-carrying values pass unchecked.
@@ -98,7 +94,7 @@ def _allowed(value, low, low_included, high, whole):
 
 def _check_column(name, column, where):
     if column.dtype.kind not in "iufb":
-        raise ValueError(_message(name, list(column)[0], where))
+        raise ValueError(_message(name, next(iter(column)), where))
     low, low_included, high, whole = DOMAINS[QUANTITIES[name].allowed]
     good = (column >= low if low_included else column > low) & (column <= high)
     if whole:

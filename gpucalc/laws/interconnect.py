@@ -2,8 +2,8 @@
 from ..core.arithmetic import ceil, log2, maximum, minimum, quotient, where
 from ..core.law import law
 
-# Collectives among equal GPUs. `base_latency` is the cost to start one, paid if there is a peer.
 
+# Collectives among equal GPUs. `base_latency` is the cost to start one, paid if there is a peer.
 def _steps(steps, message_bytes, ranks, link_bandwidth, latency, link_efficiency, base_latency):
     """`steps` steps that send an Nth of the message each (s)."""
     piece = message_bytes / (ranks * link_bandwidth * link_efficiency)

@@ -42,7 +42,7 @@ def prompt_exchange_seconds(prefilled_tokens, hidden, layers, link_bandwidth, la
 
 @law
 def replica_prefill_seconds(prompt_flops, weight_bytes, prompt_exchange_seconds, launch_seconds, peak_flops, bandwidth,
-                   tensor_parallel=1, compute_efficiency=1, bandwidth_efficiency=1):
+                            tensor_parallel=1, compute_efficiency=1, bandwidth_efficiency=1):
     """Time of one request's prompt in a pass of its own (s): time to first token if nothing else waits."""
     compute = prompt_flops / (tensor_parallel * peak_flops * compute_efficiency)
     memory = weight_bytes / (tensor_parallel * bandwidth * bandwidth_efficiency)
@@ -74,7 +74,7 @@ def gpu_decode_bytes(decode_bytes, kv_bytes, cache_share, tensor_parallel=1):
 
 @law
 def replica_pass_seconds(pass_flops, gpu_decode_bytes, exchange_seconds, launch_seconds, peak_flops, bandwidth, tensor_parallel=1,
-                 compute_efficiency=1, bandwidth_efficiency=1):
+                         compute_efficiency=1, bandwidth_efficiency=1):
     """One pass of a replica (s): the longer of compute and memory on each GPU, then what waits for the others."""
     compute = pass_flops / (tensor_parallel * peak_flops * compute_efficiency)
     memory = gpu_decode_bytes / (bandwidth * bandwidth_efficiency)

@@ -100,4 +100,3 @@ def break_even_requests_per_month(serving_usd_per_month, api_request_usd):
 def api_break_even_utilization(usd_per_hour, replica_seconds, api_request_usd, tensor_parallel=1):
     """Share of a full replica's requests from which its GPUs cost less than the API (ratio); above 1 they never do."""
     return quotient(usd_per_hour * tensor_parallel * replica_seconds / SECONDS_PER_HOUR, api_request_usd)
-

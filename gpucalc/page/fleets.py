@@ -3,7 +3,8 @@ from ..core.figures import percent
 from .show import table
 
 LABELS = {"tensor_parallel": "GPUs in a replica", "batch": "batch", "replicas": "replicas", "gpus": "GPUs",
-          "bound": "GPUs, bound", "offered_load": "places filled", "limit": "in the way", "time_per_output_token": "time per output token",
+          "bound": "GPUs, bound", "offered_load": "places filled", "limit": "in the way",
+          "time_per_output_token": "time per output token",
           "request_seconds": "whole request", "alone": "one request, alone"}
 
 

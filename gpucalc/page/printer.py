@@ -73,7 +73,7 @@ def _terms(node):
         case ast.BinOp(left, ast.Add(), right):
             return _terms(left) + _terms(right)
         case ast.BinOp(left, ast.Sub(), right):
-            return _terms(left) + [(-_signed(right)[0], _signed(right)[1])]
+            return [*_terms(left), (-_signed(right)[0], _signed(right)[1])]
     return [_signed(node)]
 
 
@@ -84,7 +84,7 @@ def _factors(node):
             first, *others = _factors(right)
             return _factors(left) + ([] if plain(first[1]) == 1 else [first]) + others
         case ast.BinOp(left, ast.Div(), right):
-            return _factors(left) + [(True, right)]
+            return [*_factors(left), (True, right)]
     return [(False, node)]
 
 

@@ -60,7 +60,8 @@ def guess(question, answer, unit, text):
 
 def sources(*rows, caption="Rows this page was computed from"):
     """What the rows of data are, where they come from and when they were read; a row that was recalled says so."""
-    about = [(getattr(row, "name", "given"), row.get("source", ""), row.get("date", ""), row.get("confidence", "seen")) for row in rows]
+    about = [(getattr(row, "name", "given"), row.get("source", ""), row.get("date", ""), row.get("confidence", "seen"))
+             for row in rows]
     lines = "\n".join(f"| {' | '.join(map(markdown, (name, source, date if seen == 'seen' else f'{date} ({seen})')))} |"
                       for name, source, date, seen in dict.fromkeys(about))
     return Markdown(f"| {markdown(caption)} | source | date |\n|---|---|---|\n{lines}")

@@ -1,64 +1,69 @@
 """What data/ holds, by name: tables and their rows. Price books are in `price_book`."""
-from ..core.evaluate import FINDERS, close
-from .tables import TABLES, plain_row, table
+from typing import TYPE_CHECKING
+
+from ..core.evaluate import FINDERS, READERS, Row, close
+from .tables import TABLES, plain_row, rows, table
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
-def gpus():
+def gpus() -> "DataFrame":
     """All GPUs, by full SKU."""
     return table("gpus").copy()
 
 
-def links():
+def links() -> "DataFrame":
     """All links, by name."""
     return table("links").copy()
 
 
-def models():
+def models() -> "DataFrame":
     """All models, by name."""
     return table("models").copy()
 
 
-def recipes():
+def recipes() -> "DataFrame":
     """All training recipes, by name."""
     return table("recipes").copy()
 
 
-def formats():
+def formats() -> "DataFrame":
     """All formats of weights, by name; `weight_element_bytes` follows from their bits."""
     return table("formats").copy()
 
 
-def efficiencies():
+def efficiencies() -> "DataFrame":
     """All sets of achieved shares of the peaks, by name."""
     return table("efficiencies").copy()
 
 
-def assumptions():
+def assumptions() -> "DataFrame":
     """Low, likely and high value of what the cost of owning depends on, by quantity."""
     return table("assumptions").copy()
 
 
-def fine_print():
+def fine_print() -> "DataFrame":
     """What decides beside the price, by subject: migration, licenses, error correction, warranty, availability."""
     return table("fine_print").copy()
 
 
-def measurements():
+def measurements() -> "DataFrame":
     """All published figures that a law predicts, by id."""
     return table("measurements").copy()
 
 
-def gpu(name):
+def gpu(name: str) -> Row:
     """The row of one GPU."""
     return _row("gpus", name)
 
 
-def link(name):
+def link(name: str) -> Row:
     """The row of one link."""
     return _row("links", name)
 
 
-def model(name):
+def model(name: str) -> Row:
     """The row of one model: its name in data/models.csv, or the path of a Hugging Face config.json."""
     if str(name).endswith(".json"):
         from .config import read
@@ -67,17 +72,17 @@ def model(name):
     return _row("models", name)
 
 
-def recipe(name):
+def recipe(name: str) -> Row:
     """The row of one training recipe."""
     return _row("recipes", name)
 
 
-def efficiency(name):
+def efficiency(name: str) -> Row:
     """The row of one set of achieved shares of the peaks."""
     return _row("efficiencies", name)
 
 
-def weight_format(name):
+def weight_format(name: str) -> Row:
     """The row of one format of weights."""
     return _row("formats", name)
 
@@ -86,8 +91,16 @@ def weight_format(name):
 FINDERS.update(model=model, gpu=gpu, link=link, recipe=recipe, weight_format=weight_format, efficiency=efficiency)
 
 
+def _mapping(path):
+    from .mapping import read_mapping
+    return read_mapping(path)
+
+
+READERS.update(mapping=_mapping)
+
+
 def _row(name, key):
-    frame = table(name)
-    if key not in frame.index:
-        raise ValueError(f"data/{name}.csv has no {frame.index.name} {key!r}{close(key, frame.index)}; see all in that file")
-    return plain_row(frame.loc[key], key, frame.index.name)
+    held, kind = rows(name), TABLES[name].key
+    if key not in held:
+        raise ValueError(f"data/{name}.csv has no {kind} {key!r}{close(key, held)}; see all in that file")
+    return plain_row(held[key], key, kind)

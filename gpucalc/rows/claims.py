@@ -1,13 +1,17 @@
 """What others published beside what the laws give for the same inputs: measurements of a topic, claims of a page."""
 import json
+from typing import TYPE_CHECKING, Any
 
 from . import catalogue
-from ..core.evaluate import Case, close
+from ..core.evaluate import Case, Row, close
 from ..core.law import LAWS
 from .tables import plain_row, table
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
-def measurements(topic, kind=None, **instead):
+
+def measurements(topic: str, kind: str | None = None, **instead: Any) -> "DataFrame":
     """The published figures of a topic that were `measured`, or `computed` by a formula of their own; both if no kind.
 
     `instead` replaces inputs of that name: efficiency="bound" gives the laws' upper bounds.
@@ -16,13 +20,13 @@ def measurements(topic, kind=None, **instead):
     return _compared(frame[(frame["topic"] == topic) & ((frame["kind"] == kind) | (kind is None))], instead)
 
 
-def claims(page=None):
+def claims(page: str | None = None) -> "DataFrame":
     """What articles and guides claim on the subject of a page, or of any. NaN where a claim has no figure or no law."""
     frame = table("claims")
     return _compared(frame[(frame["page"] == page) | (page is None)], {})
 
 
-def claim(name):
+def claim(name: str) -> Row:
     """One claim as a row: `value` as published, `predicted` by the law, `error`, `inputs` by name."""
     known = table("claims").index
     if name not in known:

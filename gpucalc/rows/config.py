@@ -3,15 +3,16 @@
 A field that is missing has a default only where the class of that architecture in transformers gives it one. A field that
 would change the architecture in a way the laws do not count is refused by name.
 """
-import json
 from pathlib import Path
 
 from ..core.evaluate import Case, Row
 from ..laws.model_size import params
+from .files import hidden, shortened
+from .json_fields import NEEDED, Fields
 
 _TEXT = ["family", "attention", "unit", "source", "date", "confidence", "note"]
-_NEEDED = object()
-_OFF = (None, False, 0, "", [], {})
+_OFF: tuple = (None, False, 0, "", [], {})
+_LONGEST_NAME = 300
 # Fields that change parameters or cache. An architecture that does not read one of them must not have it switched on.
 _SHAPING = (
     "head_dim num_key_value_heads num_kv_heads n_head_kv multi_query new_decoder_architecture parallel_attn "
@@ -29,91 +30,23 @@ def read(path, columns):
     Raises ValueError naming the file, the field, its value and what is allowed.
     """
     path = Path(path)
-    fields = _Fields(path.name, _load(path))
+    fields = Fields(path)
     model_type = fields.choice("model_type", *FAMILIES)
     _check_head(fields)
     architecture = FAMILIES[model_type](fields)
-    fields.refuse_others(model_type)
+    _refuse_others(fields, model_type)
     row = {**{column: 0 for column in columns if column not in _TEXT}, "note": "", **architecture}
     row |= {"family": "MoE" if row["moe_layers"] else "dense", "attention": _attention(**row), "unit": "count, tokens",
-            "source": f"Hugging Face config {'/'.join(path.absolute().parts[-2:])}", "date": "", "confidence": "seen"}
+            "source": f"Hugging Face config {shortened('/'.join(path.absolute().parts[-2:]))}", "date": "", "confidence": "seen"}
     row["params"] = Case({name: value for name, value in row.items() if name != "params"})(params)
     extra = [name for name in row if name not in columns]
     return Row({name: row[name] for name in columns + extra}, _name(fields, path), "model")
 
 
-class _Fields:
-    """The fields of one file, read by name and checked; remembers which were read."""
-
-    def __init__(self, file, fields):
-        self.file, self.fields, self.seen = file, fields, set()
-
-    def bad(self, name, allowed):
-        value = json.dumps(self.fields[name], ensure_ascii=False) if name in self.fields else "missing"
-        return ValueError(f"{self.file}, field {name}: {value if len(value) <= 60 else value[:57] + '...'}; allowed: {allowed}")
-
-    def get(self, name, missing=None):
-        self.seen.add(name)
-        return self.fields.get(name, missing)
-
-    def count(self, name, least=1, most=None, missing=_NEEDED, null=_NEEDED):
-        """A whole number; `missing` and `null` are what its absence means, where that is allowed."""
-        value = self.get(name, _NEEDED)
-        if value is _NEEDED and missing is not _NEEDED:
-            return missing
-        if value is None and null is not _NEEDED:
-            return null
-        if type(value) is not int or value < least or most is not None and value > most:
-            allowed = f"of at least {least}" if most is None else f"from {least} to {most}"
-            raise self.bad(name, f"a whole number {allowed}" + ("" if null is _NEEDED else " or null"))
-        return value
-
-    def flag(self, name, missing=_NEEDED):
-        value = self.get(name, missing)
-        if type(value) is not bool:
-            raise self.bad(name, "true or false")
-        return int(value)
-
-    def choice(self, name, *allowed, missing=_NEEDED):
-        """One of the allowed values, of the same type."""
-        value = self.get(name, missing)
-        if not any(type(value) is type(each) and value == each for each in allowed):
-            raise self.bad(name, ", ".join(each if isinstance(each, str) else json.dumps(each) for each in allowed))
-        return value
-
-    def refuse_others(self, model_type):
-        for name in _SHAPING:
-            if name not in self.seen and name in self.fields and self.fields[name] not in _OFF:
-                raise self.bad(name, f"none for {model_type}, which does not have it")
-
-
-def _load(path):
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-        fields = json.loads(text, object_pairs_hook=_once)
-    except UnicodeDecodeError:
-        raise ValueError(f"{path.name}: not UTF-8 text; allowed: JSON") from None
-    except OSError as error:
-        raise ValueError(f"{path}: {error.strerror}") from None
-    except _Twice as error:
-        raise ValueError(f"{path.name}, field {error}: there twice; allowed: each once") from None
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path.name}: {error}; allowed: a JSON object of fields, such as model_type") from None
-    if not isinstance(fields, dict):
-        raise ValueError(f"{path.name}: a JSON {type(fields).__name__}; allowed: an object of fields, such as model_type")
-    return fields
-
-
-class _Twice(ValueError):
-    pass
-
-
-def _once(pairs):
-    names = [name for name, _ in pairs]
-    for name in names:
-        if names.count(name) > 1:
-            raise _Twice(name)
-    return dict(pairs)
+def _refuse_others(c, model_type):
+    for name in _SHAPING:
+        if name not in c.seen and c.fields.get(name) not in _OFF:
+            raise c.bad(name, f"none for {model_type}, which does not have it")
 
 
 def _check_head(c):
@@ -126,7 +59,11 @@ def _check_head(c):
 
 def _name(c, path):
     name = c.get("_name_or_path")
-    return name if isinstance(name, str) and name.strip() else path.stem
+    if not isinstance(name, str) or not name.strip():
+        return shortened(path.stem)
+    if hidden(name) or len(name) > _LONGEST_NAME:
+        raise c.bad("_name_or_path", f"at most {_LONGEST_NAME} characters, none of them control or invisible")
+    return name
 
 
 def _attention(heads, kv_heads, kv_lora_rank, **_):
@@ -136,7 +73,7 @@ def _attention(heads, kv_heads, kv_lora_rank, **_):
 
 
 def _sizes(c, tied, layers="num_hidden_layers", hidden="hidden_size", heads="num_attention_heads",
-           context="max_position_embeddings", no_context=_NEEDED):
+           context="max_position_embeddings", no_context=NEEDED):
     """What every architecture has. transformers ties the embeddings unless the class says otherwise: `tied`."""
     return dict(layers=c.count(layers), hidden=c.count(hidden), heads=c.count(heads), vocab=c.count("vocab_size"),
                 max_context=c.count(context, missing=no_context), tied_embeddings=c.flag("tie_word_embeddings", tied),
@@ -231,8 +168,9 @@ def _qwen_experts(c, dense):
     step, plain = c.count("decoder_sparse_step", missing=1), c.get("mlp_only_layers", []) or []
     if not isinstance(plain, list) or any(type(each) is not int or not 0 <= each < layers for each in plain):
         raise c.bad("mlp_only_layers", f"a list of layers from 0 to {layers - 1}")
-    sparse = [layer for layer in range(layers) if (layer + 1) % step == 0 and layer not in plain]
-    return dense | dict(moe_layers=len(sparse), experts=experts, expert_intermediate=c.count("moe_intermediate_size"),
+    sparse = {layer for layer in range(layers) if (layer + 1) % step == 0}
+    return dense | dict(moe_layers=len(sparse.difference(plain)), experts=experts,
+                        expert_intermediate=c.count("moe_intermediate_size"),
                         experts_per_token=c.count("num_experts_per_tok", most=experts))
 
 

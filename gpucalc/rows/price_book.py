@@ -1,39 +1,53 @@
 """Price books: CSV files in data/prices, each price with its date and source, checked row by row and against each other."""
+import functools
 import math
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..core.evaluate import Row
 from ..core.figures import number
 from ..core.quantities import QUANTITIES
+from .files import shortened
 from .tables import DATA, TABLES, bad, check_known, check_quantity, plain_row, read, refuse_duplicates
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class Item(NamedTuple):
-    """What a price is for: its unit, the quantity that says which values are allowed, and the terms it is sold on."""
+    """What a price is for: its unit, the quantity that says which values are allowed, and the terms it is sold on.
+
+    `low` and `high` are what is plausible, in that unit, of a rent for each GPU: what lies outside is a slip.
+    """
 
     unit: str
     quantity: str
     terms: list
+    low: float
+    high: float
 
 
 ITEMS = {
-    "rent": Item("USD/h", "usd_per_hour", ["on-demand", "spot", "reserved-1y", "reserved-3y", "marketplace", "managed"]),
-    "card": Item("USD", "server_usd", ["purchase", "used"]),
-    "server": Item("USD", "server_usd", ["purchase", "used"]),
-    "egress": Item("USD/GB", "usd_per_gb", ["list"]),
-    "storage": Item("USD/GB-month", "usd_per_gb_month", ["list"]),
-    "power": Item("USD/kWh", "usd_per_kwh", ["list"]),
-    "hosting": Item("USD/month", "hosting_usd_per_month", ["list"]),
-    "managed": Item("share", "premium", ["list"]),
-    "switch": Item("USD/port", "usd_per_port", ["purchase", "used"]),
-    "cable": Item("USD", "cable_usd", ["purchase", "used"]),
-    "storage-gear": Item("USD/GB", "storage_gear_usd_per_gb", ["purchase", "used"]),
-    "api-input": Item("USD/Mtoken", "api_input_usd_per_million", ["list"]),
-    "api-cached-input": Item("USD/Mtoken", "api_cached_usd_per_million", ["list"]),
-    "api-output": Item("USD/Mtoken", "api_output_usd_per_million", ["list"]),
+    "rent": Item("USD/h", "usd_per_hour", ["on-demand", "spot", "reserved-1y", "reserved-3y", "marketplace", "managed"],
+                 0.01, 1000),
+    "card": Item("USD", "server_usd", ["purchase", "used"], 10, 1e6),
+    "server": Item("USD", "server_usd", ["purchase", "used"], 100, 1e8),
+    "egress": Item("USD/GB", "usd_per_gb", ["list"], 0, 10),
+    "storage": Item("USD/GB-month", "usd_per_gb_month", ["list"], 0, 10),
+    "power": Item("USD/kWh", "usd_per_kwh", ["list"], 0, 10),
+    "hosting": Item("USD/month", "hosting_usd_per_month", ["list"], 0, 1e6),
+    "managed": Item("share", "premium", ["list"], 0, 10),
+    "switch": Item("USD/port", "usd_per_port", ["purchase", "used"], 0, 1e5),
+    "cable": Item("USD", "cable_usd", ["purchase", "used"], 0, 1e5),
+    "storage-gear": Item("USD/GB", "storage_gear_usd_per_gb", ["purchase", "used"], 0, 100),
+    "api-input": Item("USD/Mtoken", "api_input_usd_per_million", ["list"], 0, 1e4),
+    "api-cached-input": Item("USD/Mtoken", "api_cached_usd_per_million", ["list"], 0, 1e4),
+    "api-output": Item("USD/Mtoken", "api_output_usd_per_million", ["list"], 0, 1e4),
 }
+MOST_GPUS, MOST_BYTES = 10_000, 1e18
 # Years that a term commits to.
 RESERVED_YEARS = {"reserved-1y": 1, "reserved-3y": 3}
 _FILLED = {"gpu": ["rent", "card", "server"], "gpus_per_server": ["rent", "server"], "from_bytes": ["egress"]}
@@ -46,34 +60,38 @@ _OFFER = ["provider", "sku", "gpu", "region"]
 _KEY = ["item", "provider", "sku", "instance", "region", "term", "from_bytes"]
 
 
-def price_books():
+def price_books() -> list[Path]:
     """Paths of the project's price books, the newest last."""
     return sorted((DATA / "prices").glob("*.csv"))
 
 
-def prices(path=None):
+def _newest():
+    books = price_books()
+    if not books:
+        raise ValueError(f"{DATA / 'prices'}: no price book; allowed: at least one CSV file")
+    return books[-1]
+
+
+def prices(path: str | Path | None = None) -> "DataFrame":
     """A price book (default: the newest) by the key of each offer, with `usd_per_hour` for one rented GPU.
 
     The index `row` cites an offer: file, provider, SKU, region and term; `attrs` holds the book's `file` name and `date`.
     """
-    path = Path(path or price_books()[-1])
-    frame = read(path, PRICES)
+    path = Path(path) if path else _newest()
+    file = shortened(path.name)
     last = path.stem if re.fullmatch(r"\d{4}-\d\d-\d\d", path.stem) else "9999"
-    for row, record in zip(frame.index, frame.to_dict("records")):
-        _check_price(path.name, row, record)
-        if record["date"] > last:
-            raise bad(path.name, row, "date", record["date"], f"at most {last}, the date of the book")
-    refuse_duplicates(path.name, frame, _KEY)
+    frame = read(path, PRICES, functools.partial(_check_price, last))
+    refuse_duplicates(file, frame, _KEY)
     egress = frame["item"] == "egress"
     frame.loc[egress, "to_bytes"] = frame.loc[egress, "to_bytes"].fillna(math.inf)
-    _check_tiers(path.name, frame[egress])
+    _check_tiers(file, frame[egress])
     on_demand = (frame["item"] == "rent") & (frame["term"] == "on-demand")
-    _check_at_most(path.name, frame[frame["term"].isin(RESERVED_YEARS)], frame[on_demand], "on-demand")
-    _check_at_most(path.name, frame[frame["item"] == "api-cached-input"], frame[frame["item"] == "api-input"], "api-input")
-    _check_sold_together(path.name, frame[frame["item"].str.startswith("api-")])
+    _check_at_most(file, frame[frame["term"].isin(RESERVED_YEARS)], frame[on_demand], "on-demand")
+    _check_at_most(file, frame[frame["item"] == "api-cached-input"], frame[frame["item"] == "api-input"], "api-input")
+    _check_sold_together(file, frame[frame["item"].str.startswith("api-")])
     frame["usd_per_hour"] = (frame["price"] / frame["gpus_per_server"]).where(frame["item"] == "rent")
     full_dates = [date for date in frame["date"] if len(date) == 10]
-    frame.attrs = {"file": path.name, "date": max(full_dates or frame["date"])}
+    frame.attrs = {"file": file, "date": max(full_dates or frame["date"])}
     return _by_key(frame)
 
 
@@ -92,7 +110,7 @@ def _offer(item, provider, sku, instance, region, term, from_bytes):
     return ", ".join(parts)
 
 
-def select(book, **wanted):
+def select(book: "DataFrame", **wanted: Any) -> "DataFrame":
     """The rows with these values, in the book's order; None allows all, a list several, each of which must be there.
 
     Raises ValueError naming the file, what was asked, and what is allowed.
@@ -108,7 +126,7 @@ def select(book, **wanted):
     return book
 
 
-def no_price(file, wanted, column, there):
+def no_price(file: str, wanted: dict[str, Any], column: str, there: Iterable) -> ValueError:
     """The error for what a book has no price for: `there` is what it has in the column."""
     return ValueError(f"{file}: no price for {_asked(wanted)}; {column} is one of "
                       f"{', '.join(map(_text, sorted(there))) or 'none'}")
@@ -122,12 +140,13 @@ def _text(value):
     return f"{value:g}" if isinstance(value, (int, float)) else repr(value)
 
 
-def cheapest_first(rows):
+def cheapest_first(rows: "DataFrame") -> "DataFrame":
     """Rows of one item, the lowest price first: per GPU where rented."""
     return rows.sort_values("usd_per_hour" if (rows["item"] == "rent").all() else "price", kind="stable")
 
 
-def price(book, item, *, gpu=None, provider=None, sku=None, region=None, term=None, instance=None, cheapest=False):
+def price(book: "DataFrame", item: str, *, gpu: str | None = None, provider: str | None = None, sku: str | None = None,
+          region: str | None = None, term: str | None = None, instance: str | None = None, cheapest: bool = False) -> Row:
     """The one row of `book` that is asked for; with `cheapest` the lowest price of several (per GPU where rented).
 
     Egress tiers belong together, so none of them is the cheapest. Rents of servers: `rents.cheapest_rent`.
@@ -144,7 +163,7 @@ def price(book, item, *, gpu=None, provider=None, sku=None, region=None, term=No
     return price_row(found.iloc[0])
 
 
-def price_row(row):
+def price_row(row: Any) -> Row:
     """A row of a book as a `Row` for a case: the columns of its item, and its price under the name that the laws know."""
     item = row["item"]
     values = {column: value for column, value in row.items() if item in _ONLY_OF.get(column, [item])}
@@ -156,8 +175,8 @@ def _named_price(item, price):
     return {} if item in ("rent", "card") else {ITEMS[item].quantity: price}
 
 
-def _check_price(file, row, record):
-    """What depends on the item: its unit, its terms, the columns it fills, and the values its price may have."""
+def _check_price(last, file, row, record):
+    """What depends on the item: its unit, its terms, the columns it fills, and the values it may have; and its date."""
     name, item = record["item"], ITEMS.get(record["item"])
     if item is None or item.quantity not in QUANTITIES:
         raise ValueError(f"{name}: needs its unit, quantity and terms in ITEMS of gpucalc/rows/price_book.py, and the quantity a "
@@ -174,6 +193,21 @@ def _check_price(file, row, record):
     if record["gpu"]:
         check_known(file, row, "gpu", record["gpu"], "gpus")
     check_quantity(file, row, "price", item.quantity, record["price"])
+    for column, most in (("gpus_per_server", MOST_GPUS), ("from_bytes", MOST_BYTES), ("to_bytes", MOST_BYTES)):
+        if record[column] > most:
+            raise bad(file, row, column, record[column], f"at most {most:,.0f}")
+    low, high = plausible(name, record["gpus_per_server"])
+    if not low <= record["price"] <= high:
+        raise bad(file, row, "price", record["price"], f"from {low:,g} to {high:,.0f} {item.unit} for {name}"
+                  + (f" of {record['gpus_per_server']:g} GPUs" if name == "rent" else ""))
+    if record["date"] > last:
+        raise bad(file, row, "date", record["date"], f"at most {last}, the date of the book")
+
+
+def plausible(item: str, gpus_per_server: float) -> tuple[float, float]:
+    """Lowest and highest price of an item, in its unit; of a rent for so many GPUs together."""
+    many = gpus_per_server if item == "rent" else 1
+    return ITEMS[item].low * many, ITEMS[item].high * many
 
 
 def _is_filled(cell):
@@ -222,7 +256,7 @@ def _check_sold_together(file, api):
                 raise bad(file, rows.index[0], "item", rows["item"].iloc[0], f"with a row {item} of the same offer")
 
 
-def main(arguments):
+def main(arguments: list[str]) -> int:
     """Validate one price book: a line on stdout and 0, or the error on stderr and 1."""
     if len(arguments) != 1:
         print("usage: python -m gpucalc.rows.price_book FILE", file=sys.stderr)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from . import price_book
 from .book_diff import matched
+from .files import hidden
 
 PROVIDERS = {"aws": "AWS", "azure": "Azure", "cloudrift": "CloudRift", "gcp": "GCP", "lambdalabs": "Lambda", "nebius": "Nebius",
              "oci": "OCI", "runpod": "RunPod", "verda": "Verda"}
@@ -107,7 +108,7 @@ def gpu_sku(item):
 
 
 def offers(catalogs):
-    """All that the catalogs rent as rows of a price book by key, and a count of what has no SKU or no price here.
+    """All that the catalogs rent as rows of a price book by key, and a count of what has no SKU or no plausible price here.
 
     Where zones of a region differ, the upper price counts.
     """
@@ -125,9 +126,11 @@ def offers(catalogs):
 
 
 def _row(item, version, sizes):
-    """An offer of gpuhunt as a row of a price book; None without a SKU here or without a price."""
+    """An offer of gpuhunt as a row of a price book; None without a SKU here or without a price that a book may hold."""
     gpu = gpu_sku(item)
-    if item.provider not in PROVIDERS or gpu is None or not item.price > 0:
+    low, high = price_book.plausible("rent", item.gpu_count)
+    if (item.provider not in PROVIDERS or gpu is None or not low <= item.price <= high
+            or item.gpu_count > price_book.MOST_GPUS or hidden(item.instance_name + item.location)):
         return None
     sku = item.instance_name.removeprefix("Standard_")
     region = item.location.rpartition("-")[0] if item.provider == "gcp" and item.location.count("-") == 2 else item.location
@@ -200,7 +203,7 @@ def report(before, after, dropped, skipped, missing):
         print(f"  {row['change']}: {offer}: {values} {row['unit']}{by}{why}{wild}")
     if skipped:
         most = ", ".join(f"{name} ({count})" for name, count in skipped.most_common(8))
-        print(f"skipped: {skipped.total()} offers without a price or of a GPU that the table has no SKU for: {most}")
+        print(f"skipped: {skipped.total()} offers without a plausible price or of a GPU that the table has no SKU for: {most}")
     if missing:
         print(f"not loaded, prices kept: {', '.join(missing)}")
 

@@ -1,13 +1,22 @@
 """Offers to rent GPUs: the one place that says which is the cheapest."""
+from typing import TYPE_CHECKING, Any
+
+from ..core.evaluate import Row
 from .price_book import cheapest_first, no_price, price_row, select
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Choice = str | list[str] | None
 
 # What the cheapest is taken of; offers on different terms are never rivals.
 PER = {"gpu": ["gpu"], "server": ["gpu", "gpus_per_server"], "provider": ["gpu", "provider"],
        "instance": ["gpu", "provider", "sku", "region"]}
 
 
-def rents(book, *, gpu=None, term=None, provider=None, region=None, gpus_per_server=None, at_least=None, per=None,
-          required=True):
+def rents(book: "DataFrame", *, gpu: Choice = None, term: Choice = None, provider: Choice = None, region: Choice = None,
+          gpus_per_server: float | list[float] | None = None, at_least: float | None = None, per: str | None = None,
+          required: bool = True) -> "DataFrame":
     """Offers to rent, the cheapest GPU-hour first, as rows of the book by their key.
 
     gpu, term, provider, region, gpus_per_server: the one value to take, or a list of several; None takes all. at_least: the
@@ -34,7 +43,7 @@ def _large(found, wanted, at_least):
     return large
 
 
-def cheapest_rent(book, *, whole=None, **wanted):
+def cheapest_rent(book: "DataFrame", *, whole: float | None = None, **wanted: Any) -> Row:
     """The cheapest offer per GPU-hour, as a `Row` for a case; `wanted` as in `rents`.
 
     With `whole`, of servers of that many GPUs if there are any. Raises ValueError where nothing matches.
@@ -44,7 +53,7 @@ def cheapest_rent(book, *, whole=None, **wanted):
     return price_row(found.iloc[0])
 
 
-def with_rent(book, gpu, gpus_per_server, term, usd_per_hour):
+def with_rent(book: "DataFrame", gpu: str, gpus_per_server: float, term: str, usd_per_hour: float) -> "DataFrame":
     """The book with one rent that is given in place of all its own."""
     import pandas
     given = dict(item="rent", provider="given", sku="parameter", gpu=gpu, gpus_per_server=gpus_per_server, region="",

@@ -8,9 +8,17 @@ import math
 import re
 from typing import NamedTuple
 
-from ..core.quantities import DATA, DOMAINS, QUANTITIES, check
 from ..core.evaluate import Row, close
+from ..core.figures import UNITS
+from ..core.quantities import DATA, DOMAINS, QUANTITIES, check
 from ..laws.quantization import format_element_bytes, stored_bits
+from .files import hidden, shortened, text
+
+
+# The most that a file holds: a hundred times the largest price book, read in seconds.
+_MOST_BYTES, _MOST_ROWS, _LONGEST_LINE = 50_000_000, 200_000, 100_000
+FIRST_YEAR = 1990
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 class Table(NamedTuple):
@@ -34,6 +42,8 @@ def _table(schema):
     rules = {field["name"]: field["constraints"] for field in schema["fields"]}
     blank = [name for name, rule in rules.items() if not rule["required"]]
     choices = {name: rule["enum"] for name, rule in rules.items() if "enum" in rule}
+    if any(key["reference"]["resource"] == "units" for key in schema.get("foreignKeys", [])):
+        choices["unit"] = list(filter(None, UNITS))
     return Table(*schema.get("primaryKey", ["row"]), list(rules), blank, choices)
 
 
@@ -50,22 +60,40 @@ def schema(name):
 @functools.cache
 def table(name):
     """A table of the project by its key, read once; callers copy it."""
-    key = schema(name).key
-    frame = read(DATA / f"{name}.csv", schema(name))
-    refuse_duplicates(f"{name}.csv", frame, [key])
+    import pandas
+    held = _held(name)
+    return pandas.DataFrame(list(held.values()), pandas.Index(held, name=schema(name).key))
+
+
+@functools.cache
+def rows(name):
+    """The rows of a table of the project by their key, as plain cells, read once: one row needs no pandas."""
+    return _held(name)
+
+
+def _held(name):
+    file, key, held, first = f"{name}.csv", schema(name).key, {}, {}
+    for row, record in records(DATA / file, schema(name), functools.partial(_check_row, name)):
+        known = record.pop(key)
+        if known in held:
+            raise ValueError(f"{file}, row {row}: same {key} as row {first[known]}; allowed: each once")
+        held[known], first[known] = record, row
+    return held
+
+
+def _check_row(name, file, row, record):
+    """Check the cells of a row against each other and against other tables, and add what follows from them."""
     if name == "gpus":
-        for row, value in frame["link"].items():
-            check_known(f"{name}.csv", row, "link", value, "links")
+        check_known(file, row, "link", record["link"], "links")
     if name == "defaults":
-        for row, quantity, value in frame[["quantity", "value"]].itertuples(name=None):
-            check_quantity(f"{name}.csv", row, "value", quantity, value)
+        check_quantity(file, row, "value", record["quantity"], record["value"])
     if name == "assumptions":
-        for row, *cells in frame[["quantity", "low", "likely", "high", "unit"]].itertuples(name=None):
-            _check_range(f"{name}.csv", row, *cells)
+        _check_range(file, row, *(record[column] for column in ("quantity", "low", "likely", "high", "unit")))
+    if "inputs" in record:
+        _check_inputs(file, row, record["inputs"])
     if name == "formats":
-        bits = stored_bits(**frame[list(stored_bits.arguments)])
-        frame["weight_element_bytes"] = format_element_bytes(bits)
-    return frame.set_index(key)
+        bits = stored_bits(**{column: record[column] for column in stored_bits.arguments})
+        record["weight_element_bytes"] = format_element_bytes(bits)
 
 
 def _check_range(file, row, name, low, likely, high, unit):
@@ -80,10 +108,19 @@ def _check_range(file, row, name, low, likely, high, unit):
         check_quantity(file, row, column, name, value)
 
 
+def _check_inputs(file, row, text):
+    try:
+        held = json.loads(text)
+    except (ValueError, RecursionError):
+        held = None
+    if not isinstance(held, dict):
+        raise bad(file, row, "inputs", text, "a JSON object, such as {\"batch\": 32}")
+
+
 def plain_row(row, name, kind=None):
     """A row of plain Python numbers, counts as int: NumPy's own would overflow without a word. Columns hold floats for that."""
-    return Row({column: int(value) if _is_count(column) and value == value else getattr(value, "item", lambda: value)()
-                for column, value in row.items()}, name, kind)
+    return Row({column: int(value) if _is_count(column) and value == value else
+                value.item() if hasattr(value, "item") else value for column, value in row.items()}, name, kind)
 
 
 def _is_count(column):
@@ -91,39 +128,48 @@ def _is_count(column):
 
 
 def bad(file, row, column, value, allowed):
-    shown = "blank" if value == "" else repr(value) if len(repr(value)) <= 60 else repr(value)[:57] + "..."
+    shown = "blank" if value == "" else shortened(repr(value), 60)
     return ValueError(f"{file}, row {row}, column {column}: {shown}; allowed: {allowed}")
 
 
-def read(path, schema):
-    """The file as a DataFrame whose index is the line in the file; every cell checked by itself."""
+def read(path, schema, check_row=None):
+    """The file as a DataFrame whose index is the line in the file, checked as in `records`."""
     import pandas
-    file, lines = path.name, _lines(path)
+    lines, found = zip(*((row, list(record.values())) for row, record in records(path, schema, check_row)))
+    return pandas.DataFrame(list(found), pandas.Index(lines, name="row"), schema.columns)
+
+
+def records(path, schema, check_row=None):
+    """Line in the file and cells by column of each row, every cell checked by itself.
+
+    `check_row(file, row, cells)` checks the cells of a row, by column, against each other.
+    """
+    file, lines = shortened(path.name), _lines(path)
     _, header = next(lines, (1, []))
     _check_header(file, header, schema.columns)
-    records, rows = [], []
+    row = None
     for row, cells in lines:
         if len(cells) != len(header):
             raise ValueError(f"{file}, row {row}: {len(cells)} cells; allowed: {len(header)}, as in the header")
         texts = dict(zip(header, cells))
-        records.append([_value(file, row, column, texts[column], schema) for column in schema.columns])
-        rows.append(row)
-    if not rows:
+        if hidden("".join(cells)):
+            column = next(column for column in header if hidden(texts[column]))
+            raise bad(file, row, column, texts[column], "text without control and invisible characters")
+        record = {column: _value(file, row, column, texts[column], schema) for column in schema.columns}
+        if check_row:
+            check_row(file, row, record)
+        yield row, record
+    if row is None:
         raise ValueError(f"{file}, row 1: no rows below the header; allowed: at least one")
-    return pandas.DataFrame(records, pandas.Index(rows, name="row"), schema.columns)
 
 
 def _lines(path):
     """Number of the first line and cells of every record that is not blank, spaces around cells removed."""
-    try:
-        content = path.read_bytes()
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        row = content.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{path.name}, row {row}: byte {content[error.start]:#04x}; allowed: UTF-8 text") from None
-    except OSError as error:
-        raise ValueError(f"{path}: {error.strerror}") from None
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    held, file = text(path, _MOST_BYTES), shortened(path.name)
+    count = max(held.count("\n"), held.count("\r"))
+    if count > _MOST_ROWS:
+        raise ValueError(f"{file}: {count:,} rows; allowed: at most {_MOST_ROWS:,}")
+    reader = csv.reader(_short_lines(file, io.StringIO(held, newline="")), strict=True)
     row = 1
     try:
         for cells in reader:
@@ -132,7 +178,14 @@ def _lines(path):
                 yield row, cells
             row = reader.line_num + 1
     except csv.Error as error:
-        raise ValueError(f"{path.name}, row {row}: {error}; allowed: comma-separated cells, quoted where needed") from None
+        raise ValueError(f"{file}, row {row}: {error}; allowed: comma-separated cells, quoted where needed") from None
+
+
+def _short_lines(file, lines):
+    for row, line in enumerate(lines, 1):
+        if len(line) > _LONGEST_LINE:
+            raise ValueError(f"{file}, row {row}: {len(line):,} characters; allowed: at most {_LONGEST_LINE:,}")
+        yield line
 
 
 def _check_header(file, header, columns):
@@ -144,7 +197,7 @@ def _check_header(file, header, columns):
             raise ValueError(f"{file}, row 1: missing column {column}; {names}")
     for column in header:
         if column not in columns or header.count(column) > 1:
-            raise ValueError(f"{file}, row 1, column {column or 'without a name'}: unknown or there twice; {names}")
+            raise ValueError(f"{file}, row 1, column {shortened(column) or 'without a name'}: unknown or there twice; {names}")
 
 
 def _value(file, row, column, text, schema):
@@ -156,13 +209,13 @@ def _value(file, row, column, text, schema):
         return math.nan if number else text
     if column in schema.choices and text not in schema.choices[column]:
         raise bad(file, row, column, text, ", ".join(schema.choices[column]))
-    if column == "date":
-        _check_date(file, row, text)
+    if column == "date" and not _is_date(text):
+        raise bad(file, row, "date", text, f"YYYY, YYYY-MM or YYYY-MM-DD, from {FIRST_YEAR} on and not in the future")
     return _number(file, row, column, text) if number else text
 
 
 def _number(file, row, column, text):
-    if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text, re.ASCII) or math.isinf(float(text)):
+    if not _NUMBER.fullmatch(text) or math.isinf(float(text)):
         raise bad(file, row, column, text, "a number such as 2.10 or 80e9")
     value = float(text)
     if column in QUANTITIES:
@@ -177,19 +230,20 @@ def check_quantity(file, row, column, quantity, value):
         raise bad(file, row, column, value, QUANTITIES[quantity].allowed) from None
 
 
-def _check_date(file, row, text):
-    """A year, a month or a day that has begun."""
+@functools.cache
+def _is_date(text):
+    """Whether the text is a year, a month or a day that has begun, since FIRST_YEAR."""
     try:
         day = datetime.date.fromisoformat(text + "-01" * (2 - text.count("-")))
     except ValueError:
-        day = None
-    if not day or day > datetime.date.today() or not re.fullmatch(r"\d{4}(-\d\d){0,2}", text, re.ASCII):
-        raise bad(file, row, "date", text, "YYYY, YYYY-MM or YYYY-MM-DD, not in the future")
+        return False
+    known = re.fullmatch(r"\d{4}(-\d\d){0,2}", text, re.ASCII) and day.year >= FIRST_YEAR
+    return bool(known) and day <= datetime.date.today()
 
 
 def check_known(file, row, column, value, name):
-    if value not in table(name).index:
-        raise bad(file, row, column, value, f"a {column} of data/{name}.csv{close(value, table(name).index)}")
+    if value not in rows(name):
+        raise bad(file, row, column, value, f"a {column} of data/{name}.csv{close(value, rows(name))}")
 
 
 def refuse_duplicates(file, frame, columns):

@@ -1,0 +1,52 @@
+"""Reads files that others wrote: regular files only, no larger than said, UTF-8, and no character that nobody sees."""
+import os
+import stat
+import unicodedata
+from pathlib import Path
+
+# Categories of Unicode that show nothing or change how what follows is shown: controls, formats (zero-width, right-to-left), lone
+# surrogates, separators of lines and paragraphs.
+_HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+
+def content(path, most):
+    """The bytes of a regular file of at most `most` bytes. Raises ValueError with the path: nothing else is opened."""
+    try:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError("not a regular file; allowed: a file that can be read to its end")
+        if status.st_size <= most:
+            with open(path, "rb") as file:
+                held = file.read(most + 1)
+        if status.st_size > most or len(held) > most:
+            raise ValueError(f"more than {most:,} bytes; allowed: at most that")
+        return held
+    except OSError as error:
+        raise ValueError(f"{shortened(path)}: {error.strerror}") from None
+    except ValueError as error:
+        raise ValueError(f"{shortened(path)}: {error}") from None
+
+
+def text(path, most, allowed="UTF-8 text"):
+    """The text of a UTF-8 file of at most `most` bytes. Raises ValueError naming the file, the row and the byte."""
+    held = content(path, most)
+    try:
+        return held.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # The decoder counts from behind a byte order mark, which is no character of the text.
+        start = error.start + (len(held) - len(error.object))
+        row = held.count(b"\n", 0, start) + 1
+        raise ValueError(f"{Path(path).name}, row {row}: byte {held[start]:#04x}; allowed: {allowed}") from None
+
+
+def hidden(value):
+    """The first character of a text that shows nothing, as U+202E; empty if there is none."""
+    if value.isprintable():
+        return ""
+    return next((f"U+{ord(each):04X}" for each in value if unicodedata.category(each) in _HIDDEN), "")
+
+
+def shortened(value, most=120):
+    """A path or text for a message, without what can't be printed and not longer than `most` characters."""
+    shown = "".join(f"<{hidden(each)}>" if hidden(each) else each for each in str(value)[:most])
+    return shown if len(str(value)) <= most else shown[:most - 3] + "..."
