@@ -15,17 +15,19 @@ from pathlib import Path
 import pandas
 from playwright.sync_api import sync_playwright
 
-from book.build import ROOT
+from book.inputs import ROOT
 from gpucalc import break_even, training_memory
 from gpucalc.rows import catalogue
 from gpucalc.plan import decide
 from gpucalc.core.evaluate import Case
-from gpucalc.plan.layouts import all_layouts
+from gpucalc.plan.layout_grid import FITS, size
+from gpucalc.plan.layouts import all_layouts, best_layouts, usual_axes
 from tests.browser import launch, page_budget, page_bytes, visit
 
 JOB = dict(micro_batch=1, micro_batches=1, recompute=1, flash_attention=1)
 LLAMA = dict(model="Llama-3.1-405B", gpu="H100 SXM 80GB", gpus=16384, global_batch=2048, sequence=8192)
 DEEPSEEK = dict(model="DeepSeek-V3", gpu="H800 SXM 80GB", gpus=[1024, 2048], global_batch=3072, sequence=4096)
+MANY = DEEPSEEK | dict(gpus=[1024 * nodes for nodes in range(1, 10)])
 PARTS = ("book", "notebooks", "gpucalc", "data", "_config.yml", "requirements.txt")
 
 
@@ -69,24 +71,30 @@ def fit_seconds(combinations):
     return time.perf_counter() - started
 
 
-def search_figures(job):
-    """Layouts of a job, processor seconds that a search of all takes (the median of nine), and the bytes at its peak."""
+def search_figures(search, job, times=9):
+    """Rows that a search finds, how many keep every rule of a layout, processor seconds (the median), bytes at its peak."""
     catalogue.gpu(job["gpu"])
     before, took = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, []
-    for _ in range(9):
+    for _ in range(times):
         started = time.process_time()
-        count = len(all_layouts(**job))
+        found = search(**job)
         took.append(time.process_time() - started)
-    return count, statistics.median(took), 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    kept = found["reason"].isin(["", FITS]).sum() if "reason" in found else len(found)
+    return len(found), kept, statistics.median(took), 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 
 def report_search():
-    """In a process of its own, whose peak memory is the search's."""
+    """Each search in a process of its own, whose peak memory is the search's."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), max_tasks_per_child=1) as pool:
-        count, took, _ = pool.submit(search_figures, LLAMA).result()
+        count, kept, took, _ = pool.submit(search_figures, all_layouts, LLAMA).result()
         report(f"all {count:,} layouts of 405B on 16,384 GPUs", took, 0.5, "s")
-        count, took, held = pool.submit(search_figures, DEEPSEEK).result()
+        print(f"  a second: {count / took / 1e6:.2f} million layouts, of which {kept / took / 1e6:.2f} million keep every rule")
+        count, _, took, held = pool.submit(search_figures, all_layouts, DEEPSEEK).result()
         report(f"a million layouts, of {count:,}", took / count * 1e6, 1, "s")
+        report("memory of that search", held / 2**30, 1, "GiB")
+        count = size(usual_axes(catalogue.model(MANY["model"]), MANY["gpus"])) * len(MANY["gpus"])
+        _, _, took, held = pool.submit(search_figures, best_layouts, MANY, 1).result()
+        report(f"the best of {count:,} layouts", took, 25, "s")
         report("memory of that search", held / 2**30, 1, "GiB")
 
 
@@ -104,15 +112,77 @@ def decision_seconds(count):
     return statistics.median(took)
 
 
-def change_one_price(root):
+def change_price(root, offer):
+    """Puts another price on the first row of the newest book that begins with the offer."""
     newest = max((root / "data/prices").glob("*.csv"))
     text = newest.read_text(encoding="utf-8")
-    newest.write_text(re.sub(r"(?<=,on-demand,)[\d.]+", "9.87", text, count=1), encoding="utf-8")
+    changed = re.sub(rf"(?m)^({re.escape(offer)}.*?,on-demand,)[\d.]+", r"\g<1>9.87", text, count=1)
+    assert changed != text, f"{newest.name} has no price of {offer}"
+    newest.write_text(changed, encoding="utf-8")
+
+
+def add_sentence(root):
+    page = root / "notebooks/kv_cache.md"
+    page.write_text(page.read_text(encoding="utf-8") + "\nOne sentence more.\n", encoding="utf-8")
+
+
+def report_builds(root, build):
+    """The builds of a fresh clone, and of one after each kind of change."""
+    def made(what, budget):
+        took, said = seconds(build, ROOT)
+        report(what, took, budget, "s")
+        ran = re.findall(r"^  (\w+) done", said, re.MULTILINE)
+        print(f"  notebooks that ran: {', '.join(ran) or 'none'}{'; no page changed' if 'Pages: none changed' in said else ''}")
+
+    made("make book, first build of a clone", 10)
+    made("make book, nothing changed", 1)
+    add_sentence(root)
+    made("make book, one sentence changed", 5)
+    change_price(root, "rent,AWS,p5.48xlarge,")
+    made("make book, a price changed that pages use", 8)
+    change_price(root, "rent,AWS,p3.16xlarge,")
+    made("make book, a price changed that shows nowhere", 1)
+    shutil.rmtree(root / "_build")
+    for recording in (root / "notebooks").glob("*.ipynb"):
+        recording.unlink()
+    code = "from book.editions import Editions; from book.inputs import Frozen; from pathlib import Path; import sys; "
+    code += "root = Path(sys.argv[1]); Editions(Frozen(root, root / '_build/frozen')).current()"
+    report("all notebooks executed", seconds([sys.executable, "-c", code, str(root)], ROOT)[0], 20, "s")
+
+
+STEADINESS = """() => new Promise((done) => {
+  let blocked = 0, shifted = 0;
+  new PerformanceObserver((list) => list.getEntries().forEach((task) => { blocked += Math.max(0, task.duration - 50); }))
+    .observe({ type: "longtask", buffered: true });
+  new PerformanceObserver((list) => list.getEntries().forEach((shift) => { shifted += shift.hadRecentInput ? 0 : shift.value; }))
+    .observe({ type: "layout-shift", buffered: true });
+  setTimeout(() => done([blocked, shifted]), 500);
+})"""
+
+
+def report_pages(site):
+    """What each page weighs, and how long its scripts block the reader and how far its text jumps while it loads."""
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        worst = {"blocks": (0, ""), "shifts": (0, "")}
+        for path in sorted(site.glob("*.html")):
+            page = browser.new_page()
+            page.goto(path.as_uri(), wait_until="load")
+            blocked, shifted = page.evaluate(STEADINESS)
+            page.close()
+            worst["blocks"] = max(worst["blocks"], (blocked, path.stem))
+            worst["shifts"] = max(worst["shifts"], (shifted, path.stem))
+            page = visit(browser, path.as_uri())
+            report(f"page {path.stem}", page_bytes(page) / 1e6, page_budget(page) / 1e6, "MB")
+            page.context.close()
+        report(f"longest blocking while a page loads ({worst['blocks'][1]})", worst["blocks"][0], 150, "ms")
+        report(f"largest layout shift ({worst['shifts'][1]})", worst["shifts"][0], 0.01, "")
+        browser.close()
 
 
 def report(what, measured, budget, unit):
     verdict = "" if measured <= budget else "  over budget"
-    print(f"{what:<44} {measured:>8.2f} {unit:<3} budget {budget:g} {unit}{verdict}", flush=True)
+    print(f"{what:<52} {measured:>8.2f} {unit:<3} budget {budget:g} {unit}{verdict}", flush=True)
 
 
 def main():
@@ -127,19 +197,9 @@ def main():
         for part in PARTS:
             copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
             copy(ROOT / part, root / part)
-        build.append(str(root))
-        report("make book, from clean, environment ready", seconds(build, ROOT)[0], 25, "s")
-        report("make book, nothing changed", seconds(build, ROOT)[0], 2, "s")
-        change_one_price(root)
-        took, said = seconds(build, ROOT)
-        report("make book, one price changed", took, 25, "s")
-        print("  notebooks that ran: " + ", ".join(re.findall(r"^  (\w+) done", said, re.MULTILINE)))
-        with sync_playwright() as playwright:
-            browser = launch(playwright)
-            for path in sorted((root / "_build/html").glob("*.html")):
-                page = visit(browser, path.as_uri())
-                report(f"page {path.stem}", page_bytes(page) / 1e6, page_budget(page) / 1e6, "MB")
-            browser.close()
+        report_builds(root, [*build, str(root)])
+        seconds([*build, str(root)], ROOT)
+        report_pages(root / "_build/html")
 
 
 if __name__ == "__main__":

@@ -103,7 +103,10 @@ def test_data_elsewhere_pays_its_own_storage_and_toll(book):
     homes = plan.by_home(book, offers, **LOAD | {"usd_per_gb": 9.0, "usd_per_gb_month": 9.0}).set_index("data_at")
     assert homes["total"].is_monotonic_increasing and {"AWS", "GCP", "Azure", "Lambda"} <= set(homes.index)
     assert homes.loc["AWS", ["once", "every", "storage_usd"]].tolist() == pytest.approx([36, 891, 27.6])
-    assert homes.loc["AWS", "total"] == both(book)[0]["total_usd"].min()
+    pulled, copied = both(book)
+    cheapest = [(homes.loc["AWS", [at, total]].tolist(), frame.loc[0, ["provider", "total_usd"]].tolist())
+                for at, total, frame in (("at", "total", pulled), ("copy_at", "copy_total", copied))]
+    assert all(found == expected for found, expected in cheapest)
 
 
 def test_the_service_wins_only_where_compute_counts_once_and_egress_twenty_times():
@@ -138,7 +141,23 @@ def test_what_takes_the_place_of_a_card_is_allowed_and_holds_as_much(book):
     rents = book[(book["item"] == "rent") & (book["term"] == "on-demand")].groupby("gpu")["usd_per_hour"].min()
     for row in found[found["way"] == "rent, USD/h"].itertuples():
         assert row.per_flops == pytest.approx(rents[row.gpu] / (cards["peak_flops"][row.gpu] / 1e15))
+        instead = [rents[gpu] / (cards["peak_flops"][gpu] / 1e15) for gpu in rents.index
+                   if cards["kind"][gpu] not in {"tpu", *forbidden_kinds()} and memory[gpu] >= memory[row.gpu]]
+        assert row.lawful == pytest.approx(min(instead, default=math.nan), nan_ok=True)
     assert list(substitutes(book[book["item"] == "egress"], "spot")) == list(found)
+
+
+def test_a_server_counts_by_the_card_against_a_forbidden_one():
+    # 8 H100 at 240,000 USD: 30,000 for 0.989 PFLOP/s, whatever the order of the book; an RTX 4090 at 2,000 is a tenth of that.
+    card = BOOK[(BOOK["item"] == "card") & (BOOK["gpu"] == "RTX 4090 24GB")].head(1).assign(
+        item="server", price=16_000.0, gpus_per_server=8.0)
+    server = card.assign(gpu=H100, price=240_000.0)
+    for book in (pd.concat([card, server]), pd.concat([server, card])):
+        [row] = substitutes(book, "on-demand").itertuples()
+        flops = catalogue.gpu("RTX 4090 24GB").peak_flops / 1e15
+        assert (row.way, row.gpu, row.instead) == ("buy a server, USD", "RTX 4090 24GB", H100)
+        assert row.per_flops == pytest.approx(2000 / flops) and row.lawful == pytest.approx(30_000 / 0.989, rel=1e-3)
+        assert row.more == pytest.approx(row.lawful / row.per_flops - 1)
 
 
 @every_book
@@ -169,3 +188,47 @@ def test_parts_of_the_first_ways_are_a_bar_each():
     drawn = next(iter(chart["datasets"].values()))
     assert {row["way"] for row in drawn} == set(found["way"][:3]) and chart["usermeta"]["alt"] == "a finding"
     assert sum(row["total_usd"] for row in drawn) == pytest.approx(found["total_usd"][:3].sum())
+    assert chart["encoding"]["y"]["axis"] == {"labelLimit": 230} and chart["height"] == 300
+    usual = next(iter(parts_bars(found, "").to_dict()["datasets"].values()))
+    assert len(found) > 10 and {row["way"] for row in usual} == set(found["way"][:10])
+
+
+def test_a_load_in_columns_gives_the_bills_of_each_load():
+    offers, sizes = plan.rents_with_services(BOOK, H100), [0.0, 500e9, 2.5e12]
+    every = pd.DataFrame({"corpus_bytes": sizes, "runs": [1, 20, 3], "months": [1, 0.5, 2.5]}).merge(offers, how="cross")
+    for cached in (0, 1):
+        found = plan.bills(BOOK, every, "AWS", 100, every["runs"], every["corpus_bytes"], 1e12, every["months"], cached)
+        for (size, runs, months), part in found.groupby(["corpus_bytes", "runs", "months"]):
+            alone = plan.bills(BOOK, offers, "AWS", 100, int(runs), size, 1e12, months, cached)
+            assert part[alone.columns].reset_index(drop=True).equals(alone)
+
+
+def test_a_flip_is_the_nearest_and_halving_stops_at_a_hundredth_of_a_doubling():
+    # 2^(1/128): the value found flips, and one 0.6 % nearer does not.
+    offers = plan.rents_with_services(BOOK, H100)
+    load = LOAD | dict(gpu_hours=30, runs=10, corpus_bytes=5e12, months=3, stored_bytes=6e12)
+    value, way = plan.flips("corpus_bytes", 0.5, BOOK, offers, "AWS", **load)
+    then, nearer = (plan.ways(BOOK, offers, "AWS", **load | {"corpus_bytes": value * factor}).iloc[0]
+                    for factor in (1, 2 ** (1 / 128)))
+    assert then.way == way and then.provider != nearer.provider == "AWS"
+
+
+def test_runs_fall_to_one_and_no_further():
+    # 100 GB leave AWS free once a month and for 9 USD each time after: half a cheaper GPU-hour is worth that only in one run.
+    offers = plan.rents_with_services(BOOK, H100)
+    load = LOAD | dict(gpu_hours=0.5, corpus_bytes=100e9, runs=8, copy_usd_per_gb_month=100)
+    best = [plan.ways(BOOK, offers, "AWS", **load | {"runs": runs}).iloc[0] for runs in (1, 2, 8)]
+    assert [each.provider == "AWS" for each in best] == [False, True, True]
+    assert plan.flips("runs", 0.5, BOOK, offers, "AWS", **load) == (1, best[0].way)
+
+
+def test_each_part_is_to_the_cent_and_the_total_is_their_sum():
+    offers = plan.rents_with_services(BOOK, H100).set_index(["provider", "service"])
+    found = plan.bills(BOOK, offers.reset_index(), "AWS", **LOAD | dict(gpu_hours=0.37, stored_bytes=1.234e12))
+    for row in found.itertuples():
+        offer = offers.loc[row.provider, row.service]
+        assert row.compute_usd == round(0.37 * 20 * offer.usd_per_hour, 2)
+        assert row.managed_usd == round(row.compute_usd * offer.premium, 2)
+        assert row.total_usd == round(sum(getattr(row, part) for part in plan.PARTS), 2)
+    for part in ("compute_usd", "managed_usd", "storage_usd", "total_usd"):
+        assert (found[part] != found[part].round(1)).any(), part

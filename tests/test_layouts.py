@@ -1,5 +1,7 @@
 """The search against the scalar laws, row by row; what must hold for any search; layouts that were published; bad input."""
+import itertools
 import json
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -7,6 +9,7 @@ import pytest
 
 from gpucalc.rows import catalogue
 from gpucalc.core.evaluate import Case
+from gpucalc.plan import layout_grid
 from gpucalc.plan.account import fullest
 from gpucalc.plan.layouts import (AXES, LAYOUT, all_layouts, best_layouts, best_of, fastest_by_gpus, in_layout,
                                   layout_case, layout_name, pareto_front, published_layout, readable, reasons, runs_of,
@@ -199,6 +202,7 @@ def test_a_layout_has_a_short_name():
     one = dict.fromkeys(LAYOUT, 1) | dict(zero_stage=0, sequence_parallel=0)
     assert layout_name(one) == "one GPU"
     split = one | dict(tensor_parallel=2, pipeline_parallel=4, virtual_stages=2, data_parallel=3, zero_stage=1)
+    assert "TP\u00a02\u00a0+\u00a0SP, PP\u00a04" in layout_name(split | dict(sequence_parallel=1))
     assert layout_name(split | dict(sequence_parallel=1)).replace("\u00a0", " ") == "TP 2 + SP, PP 4 × 2, DP 3, ZeRO 1"
     shown = readable(pd.DataFrame([split | dict(micro_batches=1024, recompute=2)])).iloc[0]
     assert (shown["micro_batches"], shown["recompute"]) == ("1,024 × 1", "layers")
@@ -328,3 +332,68 @@ def test_a_latency_that_the_catalogue_lacks_can_be_given():
 def test_a_model_may_be_a_row():
     row = catalogue.model("Qwen2.5-7B")
     assert best_layouts(**QWEN | dict(model=row), gpus=8).equals(best_layouts(**QWEN, gpus=8))
+
+
+def test_blocks_of_any_size_give_the_same_rows_ties_included(monkeypatch):
+    # Under ZeRO-3 twice the context-parallel degree at twice the micro-batch takes the same time and memory.
+    axes = dict(pipeline_parallel=[1], virtual_stages=[1], zero_stage=[0, 3], micro_batch=[1, 2])
+    job = QWEN | dict(gpus=[8, 16], usd_per_hour=2, axes=axes)
+    whole = all_layouts(**job)
+    ordered = {by: best_of(whole, by) for by in ("step_seconds", "gpus")}
+    assert ordered["gpus"].duplicated(layout_grid.order("gpus")).sum() > 3
+    for block in (100, 999, 10**9):
+        monkeypatch.setattr(layout_grid, "BLOCK", block)
+        assert all_layouts(**job).equals(whole)
+        for by, best in ordered.items():
+            assert best_layouts(**job, by=by, count=None).equals(best)
+            assert best_layouts(**job, by=by, count=9).equals(best.head(9))
+
+
+def test_a_block_has_at_most_so_many_layouts_and_all_together_are_every_one(monkeypatch):
+    # 2 x 3 x 4 layouts in blocks of at most 5: 2 counts x 3 degrees x parts of the 4 stages, whose rows keep their order.
+    monkeypatch.setattr(layout_grid, "BLOCK", 5)
+    values = {"gpus": [1, 2], "tensor_parallel": [1, 2, 4], "zero_stage": [0, 1, 2, 3]}
+    parts = list(layout_grid._parts(values))
+    assert [layout_grid.size(part) for part in parts] == [4] * 6
+    rows = [row for part in parts for row in itertools.product(*part.values())]
+    assert rows == list(itertools.product(*values.values()))
+    monkeypatch.setattr(layout_grid, "BLOCK", 8)
+    assert [layout_grid.size(part) for part in layout_grid._parts(values)] == [8, 4, 8, 4]
+
+
+def test_every_block_counts_in_what_nothing_keeps(monkeypatch):
+    job = QWEN | dict(model="Llama-3.1-405B", gpus=[1, 2])
+    with pytest.raises(ValueError) as whole:
+        best_of(all_layouts(**job))
+    monkeypatch.setattr(layout_grid, "BLOCK", 999)
+    with pytest.raises(ValueError) as parts:
+        best_layouts(**job)
+    assert str(parts.value) == str(whole.value)
+
+
+def test_a_search_that_is_too_large_is_refused_before_it_starts():
+    # 6 divisors of 28 heads, any of 28 stages: 6 * 28 * 4 chunks * 5 * 1 * 4 ZeRO * 4 * 3 * 2 = 322,560 for each of 99 counts.
+    counts = list(range(28, 28 * 100, 28))
+    with pytest.raises(ValueError, match=r"^gpus, axes: 31,933,440 layouts; allowed: at most 4,000,000 in one table"):
+        all_layouts(**QWEN, gpus=counts)
+    with pytest.raises(ValueError, match=r"^gpus, axes: [\d,]+ layouts; allowed: at most 1,000,000,000 in one search"):
+        best_layouts(**QWEN, gpus=range(1, 200_000))
+
+
+def test_memory_does_not_grow_with_the_search():
+    job = QWEN | dict(axes=dict(expert_parallel=[1], micro_batch=[1], recompute=[0]), count=3)
+    peaks = []
+    for counts in ([64], [64 * each for each in range(1, 65)]):
+        best_layouts(**job, gpus=64)
+        tracemalloc.start()
+        best_layouts(**job, gpus=counts)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.5 * peaks[0] + 64e6
+
+
+def test_tables_count_their_rows_from_zero():
+    frame = all_layouts(**QWEN, gpus=[1, 8], axes=dict(tensor_parallel=[1, 2], pipeline_parallel=[1], zero_stage=[0, 1]))
+    for found in (frame, best_of(frame), best_of(frame, count=3), fastest_by_gpus(frame)):
+        assert found.index.tolist() == list(range(len(found))) and len(found)
+        assert "index" not in found

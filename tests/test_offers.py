@@ -5,6 +5,8 @@ import math
 import pytest
 
 from gpucalc import Case
+from gpucalc.plan import offers
+from gpucalc.plan.layouts import all_layouts
 from gpucalc.plan.offers import (by_deadline, by_interruption, cheapest_flops, decided, drawn, judged, offer, outcome, priced,
                                  recommended, runs, runs_of, same_run)
 from gpucalc.rows import catalogue, price_book
@@ -90,3 +92,17 @@ def test_the_cheapest_flop_is_that_of_the_cheapest_server_of_each_gpu():
     of_book = BOOK[(BOOK["item"] == "rent") & (BOOK["term"] == "on-demand") & (BOOK["gpus_per_server"] >= 8)]
     assert dict(zip(servers["gpu"], servers["usd_per_hour"])) == of_book.groupby("gpu")["usd_per_hour"].min().to_dict()
     assert cheapest_flops(BOOK[BOOK["term"] == "spot"]).empty
+
+
+@pytest.mark.parametrize("model, degrees", [("Llama-3-8B", [1]), ("Mixtral-8x7B", [1, 8]), ("DeepSeek-V3", [1, 8, 32])])
+def test_experts_are_spread_where_there_are_experts(model, degrees, monkeypatch):
+    asked = []
+
+    def noted(*args, axes, **job):
+        asked.append(axes)
+        return all_layouts(*args, axes=axes, **job)
+
+    monkeypatch.setattr(offers, "all_layouts", noted)
+    runs(BOOK, model, 1e9, 512, 4096, gpus=8, gpu="B200 SXM 180GB", term="on-demand")
+    assert asked and all(axes["expert_parallel"] == degrees for axes in asked)
+    assert asked[-1]["tensor_parallel"] == [1, 2, 4, 8] and asked[-1]["recompute"] == [0, 2]

@@ -25,6 +25,13 @@ def test_rows_are_counted_by_confidence_and_grouped_by_source():
     assert by_source(frame, ["one", "two", "one"])["entries"].tolist() == ["two", "one"]
 
 
+def test_prices_are_named_by_provider_and_item():
+    frame = DataFrame({"provider": ["Cloud", "Cloud", "Grid"], "item": ["rent", "egress", "power"], "source": "page",
+                       "date": "2026", "confidence": "seen"})
+    assert ">Cloud rent; Cloud egress; Grid power<" in price_table({"my.csv": frame}).source
+    assert ">my.csv<" in price_table({"my.csv": frame}).source
+
+
 def test_tables_name_the_rows_as_a_reader_knows_them():
     assert "H100 SXM 80GB" in source_table("gpus", "GPUs").source
     assert "AdamW in FP32" in source_table("recipes", "recipes").source

@@ -3,6 +3,7 @@ import pandas
 import pytest
 
 from gpucalc import what_changed as wc
+from gpucalc.core.figures import times
 from gpucalc.laws.owning import owned_usd_per_hour
 from gpucalc.page import price_charts
 from gpucalc.plan import price_moves
@@ -72,6 +73,16 @@ def test_moves_as_a_table_and_bars(moved):
     chart = price_charts.moves_chart(moves)
     low, high = chart.to_dict()["encoding"]["x"]["scale"]["domain"]
     assert low < moves.ratio.min() and high > moves.ratio.max()
+    (bars,) = chart.to_dict()["datasets"].values()
+    assert [bar["offer"] for bar in bars] == [f"{row.provider}, {row.term}|{row.gpu}" for row in moves.itertuples()]
+    assert chart.to_dict()["encoding"]["x"]["axis"]["values"] == [0.1, 0.2, 0.5, 1, 2, 5, 10]
+    assert {(bar["same"], bar["instance"]) for bar in bars} <= {(True, "same SKU"), (False, "other SKU")}
+    alt = chart.usermeta["alt"]
+    first, last = moves.iloc[0], moves.iloc[-1]
+    assert alt == (f"How the cheapest GPU-hour of each provider moved. The ends are {first.provider}, {first.term}, {first.gpu} at "
+                   f"{times(first.ratio)} the older price and {last.provider}, {last.term}, {last.gpu} at {times(last.ratio)} the "
+                   "older price.")
+    assert chart.to_dict()["height"] == max(120, 36 * len(moves))
     assert price_charts.moves_chart(moves.head(0)).usermeta["alt"] == "No provider's cheapest GPU-hour moved."
     assert price_charts.moves_chart(moves.head(1)).usermeta["alt"].count(" the older price") == 1
 

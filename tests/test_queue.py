@@ -7,7 +7,6 @@ from pandas import DataFrame
 from gpucalc import Case, serving
 from gpucalc.page.fleets import fleet_table
 from gpucalc.plan import capacity, queue
-from gpucalc.rows import catalogue
 
 CASE = Case(model="Llama-3-70B", efficiency="achieved", prompt=500, output=200, requests_per_second=1000 / 60, answer_limit=5,
             late_share=0.05, context=serving.mean_context)

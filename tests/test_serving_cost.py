@@ -272,7 +272,23 @@ def test_api_offers():
     assert [offer[name] for name in token_offers.API_ITEMS.values()] == [1, 0.25, 4] and offer.has_cached
     whole = token_offers.api_offers(api_rows(book, **{"api-input": 1, "api-output": 4}), "my-model").iloc[0]
     assert whole.api_cached_usd_per_million == 1 and not whole.has_cached
+    three.loc[three["sku"] == "my-model", ["date", "source", "confidence"]] = [
+        ["2024", "of input", "recalled"], ["2023", "of cached", "recalled"], ["2025-03", "of output", "seen"]]
+    offer = token_offers.api_offers(three, "my-model").iloc[0]
+    assert (offer.date, offer.source, offer.confidence, offer["row"]) == ("2025-03", "of output", "seen", three.index[-1])
     assert token_offers.api_offers(book, "my-model").empty
+
+
+def test_a_replica_may_fill_its_server_and_any_usual_number_of_servers_is_tried():
+    assert token_offers.SERVERS == (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64)
+    book = price_book.prices()
+    eights = book[(book["item"] != "rent") | (book["gpus_per_server"] == 8)]
+    eights.attrs = book.attrs
+    full = points()
+    exact = full[full["tensor_parallel"] == 8]
+    assert len(token_offers.break_even_plans(exact, eights, "on-demand", 0.005, LIMIT, peak_factor=2))
+    wide = exact.assign(tensor_parallel=9)
+    assert token_offers.break_even_plans(wide, eights, "on-demand", 0.005, LIMIT, peak_factor=2).empty
 
 
 def test_a_server_that_is_not_in_the_book_is_refused_by_name():

@@ -177,6 +177,8 @@ def test_a_table_takes_the_columns_that_are_there_and_dashes_a_price_that_is_not
 def test_plans_side_by_side(plans):
     shown = tokens.plan_table({"achieved": plans.iloc[0], "bound": plans.iloc[1]}, 20e6, "Two").source
     assert "<th scope=\"col\">bound</th>" in shown and f"{plans.serving_usd_per_month[0]:,.0f} USD" in shown
+    round_sum = dict(plans.iloc[0]) | {"serving_usd_per_month": 20_000}
+    assert ">1,000 requests</td><td class=\"short\">1 USD</td>" in tokens.plan_table({"one": round_sum}, 20e6, "One").source
 
 
 def test_offers_and_rents_are_cited(offers, plans):
@@ -189,6 +191,12 @@ def test_offers_and_rents_are_cited(offers, plans):
 def test_the_chart_of_dollars_names_its_measures(rank):
     chart = tokens.dollar_chart(rank[list(costs.MEASURES)], "says").to_dict()
     assert chart["usermeta"]["alt"] == "says" and chart["encoding"]["x"]["sort"] == list(costs.MEASURES.values())
+    assert chart["encoding"]["x"]["axis"] == {"labelAngle": 0} and chart["encoding"]["y"]["scale"] == {"type": "log"}
+    assert chart["encoding"]["y"]["field"] == "ratio" and chart["encoding"]["color"]["sort"] == list(rank.index)
+    (drawn,) = chart["datasets"].values()
+    held = {(gpu, label): rank.loc[gpu, name] for gpu in rank.index for name, label in costs.MEASURES.items()}
+    assert {(row["gpu"], row["measure"]): row["ratio"] for row in drawn} == {
+        key: None if math.isnan(ratio) else ratio for key, ratio in held.items()}
 
 
 @pytest.mark.parametrize("share, text", [(0.5, "50 %"), (1, "100 %"), (1.01, "never"), (math.inf, "never")])

@@ -5,6 +5,7 @@ import pandas
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from gpucalc.core.figures import percent
 from gpucalc.rows import catalogue
 from gpucalc import what_changed as wc
 from gpucalc.rows.book_diff import matched
@@ -208,6 +209,15 @@ def test_managed_is_worth_it_below_the_cost_of_staff(books):
     assert row.answer_before == ("managed" if 525.6 < staff else "plain") and row.answer_after == "plain"
 
 
+def test_an_edge_above_all_hours_never_pays(book):
+    """A server at 250,000 USD against 9 USD a GPU-hour pays above some share of the hours; at 20 times the price never."""
+    for usd, said in ((250_000, "own above "), (5_000_000, "owning never pays")):
+        small = book(OLD.replace("purchase,250000", f"purchase,{usd}"), f"{usd}.csv")
+        found = next(each for each in wc.conclusions(small, wc.Situation(models=())) if each.topic == "rent or own")
+        assert found.figure == (said + percent(found.value) if found.value <= 1 else said)
+        assert (found.value <= 1) == (usd == 250_000) and found.answer == ("own" if found.value < 0.6 else "rent")
+
+
 def test_best_value_divides_by_the_peak_and_the_bandwidth(books):
     card = catalogue.gpu(H100)
     found = {each.question: each for each in wc.conclusions(books[0], wc.Situation(models=())) if each.topic == "value"}
@@ -274,3 +284,20 @@ def test_what_flips_between_the_projects_books(project):
     assert "AWS 5.12 to 3.43" in flips.loc["A100 SXM 80GB: who rents it cheapest?"].moved
     assert set(frame["topic"]) == {"rent or own", "value", "provider", "reservation", "spot", "serving", "managed"}
     assert len(frame[frame["verdict"] != "missing"]) >= 15
+
+
+def test_what_moved_is_the_largest_change_first_and_a_new_price_before_all():
+    sides = [wc.Conclusion("", "", "", 0, "", prices) for prices in (
+        {"a": (10, ""), "b": (2000, "X"), "c": (5, ""), "same": (1, "")},
+        {"a": (11, ""), "b": (999.5, "Y"), "d": (1000, "Z"), "same": (1, "")})]
+    # c is gone and d is new; b halves, ln 2; a rises a tenth, ln 1.1, and is the fourth.
+    assert wc._moved(*sides) == "c 5.00 to none; d none to 1,000 (Z); b 2,000 (X) to 999.50 (Y)"
+
+
+def test_moves_of_a_provider_say_whether_the_machine_is_the_same(books, book):
+    moves = wc.provider_moves(*books).set_index(["provider", "gpu", "term"])
+    aws = moves.loc["AWS", H100, "on-demand"]
+    assert (aws.before, aws.after, aws.ratio, aws.same) == (10, 5, 0.5, True)
+    other = book(NEW.replace("rent,AWS,p5,", "rent,AWS,p6,").replace(",,p5,,,", ",,p6,,,"), "p6.csv")
+    renamed = wc.provider_moves(books[0], other)
+    assert not renamed.set_index(["provider", "gpu", "term"]).loc["AWS", H100, "on-demand"].same

@@ -4,7 +4,7 @@ from collections import namedtuple
 
 import pandas as pd
 
-from ..core.arithmetic import BYTES_PER_GB
+from ..core.arithmetic import BYTES_PER_GB, ceil, maximum
 from ..core.evaluate import Case
 from ..laws.total_cost import (break_even_corpus_bytes, break_even_runs, copy_usd, egress_tier_usd, managed_usd, pulled_bytes,
                                storage_usd, total_usd)
@@ -40,8 +40,9 @@ def egress_tiers(book, provider, usd_per_gb=None):
 
 
 def tiered_usd(tiers, egress_bytes, egress_months=1):
-    """Egress over all tiers, for bytes that leave in equal parts over months."""
-    return float(Case(tiers, egress_bytes=float(egress_bytes), egress_months=egress_months)(egress_tier_usd).sum())
+    """Egress over all tiers (USD), for bytes that leave in equal parts over months; both may be columns."""
+    return sum(egress_tier_usd(egress_bytes, *tier, egress_months)
+               for tier in tiers[["from_bytes", "to_bytes", "usd_per_gb"]].itertuples(index=False, name=None))
 
 
 def last_usd_per_gb(tiers, corpus_bytes, runs, months):
@@ -101,7 +102,7 @@ def managed_price(book, provider, sku, gpu):
 
 def bills(book, offers, data_at, gpu_hours, runs, corpus_bytes, stored_bytes, months, cached=0, minimum_gpu_hours=0,
           usd_per_gb=None, usd_per_gb_month=None, copy_usd_per_gb_month=None):
-    """The bill at each rent of `offers`, cheapest first, every part to the cent.
+    """The bill at each rent of `offers`, cheapest first, every part to the cent. The load is numbers, or columns beside `offers`.
 
     The data lives at `data_at` and is pulled from there, once in the first month or in equal parts every month. A copy is
     priced at the provider's own storage; where the book has none, at the dearest in the book, and `copy_estimated` says so.
@@ -111,7 +112,7 @@ def bills(book, offers, data_at, gpu_hours, runs, corpus_bytes, stored_bytes, mo
         raise _missing(book, "storage", data_at, "usd_per_gb_month")
     home = stores[data_at] if usd_per_gb_month is None else usd_per_gb_month
     tiers, away = egress_tiers(book, data_at, usd_per_gb), offers["provider"] != data_at
-    leaves = tiered_usd(tiers, pulled_bytes(corpus_bytes, runs, cached), 1 if cached else max(1, math.ceil(months)))
+    leaves = tiered_usd(tiers, pulled_bytes(corpus_bytes, runs, cached), 1 if cached else maximum(ceil(months), 1))
     own = offers["provider"].map(stores) if copy_usd_per_gb_month is None else pd.Series(copy_usd_per_gb_month, offers.index)
     stand_in = dearest_storage(book)[1] if own.isna().any() else 0
     copied = copy_usd(corpus_bytes, own.fillna(stand_in), months, cached)
@@ -134,7 +135,7 @@ def places(pulled, copied, data_at, provider=None):
 
 def labelled(found, data_at):
     """The `places` that there are, by what each is in words."""
-    away, kept, home, managed = found
+    away, kept, _, managed = found
     names = [away is not None and f"{away.provider}, data pulled on every run",
              kept is not None and f"{kept.provider}, one copy kept",
              f"{data_at}, beside the data", managed is not None and f"{data_at}, {managed.service}"]
@@ -167,19 +168,22 @@ def flips(name, factor, book, offers, data_at, **load):
     """
     def at(power):
         value = load[name] * factor ** power
-        value = max(1, round(value)) if name == "runs" else value
-        best = ways(book, offers, data_at, **load | {name: value}).iloc[0]
-        return value, best.way, best.provider
+        return max(1, round(value)) if name == "runs" else value
 
-    now = at(0)[-1]
-    outside = next((power for power in range(1, 11) if at(power)[-1] != now), None)
-    if outside is None:
+    def cheapest(powers):
+        tried = pd.DataFrame({"power": powers, name: [at(power) for power in powers]}).merge(offers, how="cross")
+        return ways(book, tried, data_at, **load | {name: tried[name]}).drop_duplicates("power").set_index("power")
+
+    far = cheapest(range(11))
+    others = far.index[far["provider"] != far["provider"][0]]
+    if others.empty:
         return None
-    inside = outside - 1
+    inside, outside = others.min() - 1, others.min()
+    near = cheapest([inside + step / 128 for step in range(1, 129)])
     for _ in range(7):
         middle = (inside + outside) / 2
-        inside, outside = (inside, middle) if at(middle)[-1] != now else (middle, outside)
-    return at(outside)[:2]
+        inside, outside = (inside, middle) if near["provider"][middle] != far["provider"][0] else (middle, outside)
+    return at(outside), near["way"][outside]
 
 
 def rates_that_flip(best, second, gpu_hours):

@@ -4,11 +4,12 @@ import math
 from ..rows import catalogue
 from ..laws import serving
 from ..laws.kv_cache import concurrency
-from ..core.arithmetic import floor, where
+from ..core.arithmetic import floor, maximum, where
 from ..laws.sharding import layout_rules
 
 BATCHES = (*range(1, 16), *range(16, 64, 4), *range(64, 256, 16), *range(256, 2049, 128))
-TIMES = ("replica_prefill_seconds", "replica_pass_seconds", "time_per_output_token", "request_seconds", "output_tokens_per_second")
+TIMES = ("replica_prefill_seconds", "replica_pass_seconds", "time_per_output_token", "request_seconds",
+         "output_tokens_per_second")
 
 
 def linked_gpus(needed, weight_format=None):
@@ -31,19 +32,30 @@ def allowed_degrees(architecture, degrees=(1, 2, 4, 8)):
 
 
 def fewest_replicas(requests_per_second, request_seconds, batch, answer_limit, late_share=0.05):
-    """Fewest replicas, for columns: first enough for the load, then more until answers are in time; infinite if none help."""
-    def late(replicas):
-        places = dict(replicas=replicas, batch=batch)
-        load = serving.offered_load(requests_per_second, request_seconds, **places)
-        share = serving.waiting_share(load, **places)
-        wait = serving.waiting_seconds(share, load, request_seconds, late_share=late_share, **places)
-        return serving.answer_seconds(wait, request_seconds) > answer_limit
+    """Fewest replicas, for columns: enough for the load, and for answers in time; infinite if none help.
 
-    replicas = floor(requests_per_second * request_seconds / batch) + 1
+    Each replica shortens the wait, so halving finds them: between what the load takes and what does even if every request waits.
+    """
+    import numpy
     possible = request_seconds < answer_limit
-    while (more := possible & late(replicas)).any():
-        replicas = replicas + more
-    return where(possible, replicas, math.inf)
+    time, size = (numpy.asarray(column, float)[possible] for column in (request_seconds, batch))
+
+    def in_time(replicas):
+        load = serving.offered_load(requests_per_second, time, replicas, size)
+        share = serving.waiting_share(load, replicas, size)
+        wait = serving.waiting_seconds(share, load, time, replicas, size, late_share)
+        return serving.answer_seconds(wait, time) <= answer_limit
+
+    least = floor(requests_per_second * time / size) + 1
+    spare = serving.spare_places(time, answer_limit, late_share)
+    most = maximum(serving.replicas_required(requests_per_second, time, spare, size), least)
+    for _ in range(int((most - least).max(initial=0)).bit_length()):
+        middle = floor((least + most) / 2)
+        enough = in_time(middle)
+        least, most = where(enough, least, middle + 1), where(enough, middle, most)
+    replicas = numpy.full(len(possible), math.inf)
+    replicas[possible] = least
+    return replicas
 
 
 def search(case, cards, degrees):
@@ -53,15 +65,13 @@ def search(case, cards, degrees):
     memory (`concurrency`) needs. cards: rows of `linked_gpus`.
     """
     import pandas
-    grids, length = [], case.inputs["prompt"] + case.inputs["output"]
+    length = case.inputs["prompt"] + case.inputs["output"]
     open_case = case.but(gpu=None, link=None, batch=None, tensor_parallel=None)
-    for degree in degrees:
-        grid = cards.assign(tensor_parallel=degree)
-        grid["places"] = open_case.but(gpu=grid, context=length)(concurrency)
-        grid = grid.reset_index().merge(pandas.DataFrame({"batch": BATCHES}), how="cross")
-        values = open_case.but(gpu=grid, context=serving.mean_context).terms(serving.output_tokens_per_second)
-        grids.append(grid[["gpu", "tensor_parallel", "batch", "places"]].assign(**{name: values[name] for name in TIMES}))
-    return pandas.concat(grids, ignore_index=True)
+    grid = pandas.DataFrame({"tensor_parallel": degrees}).merge(cards.reset_index(), how="cross")
+    grid["places"] = open_case.but(gpu=grid, context=length)(concurrency)
+    grid = grid.merge(pandas.DataFrame({"batch": BATCHES}), how="cross")
+    values = open_case.but(gpu=grid, context=serving.mean_context).terms(serving.output_tokens_per_second)
+    return grid[["gpu", "tensor_parallel", "batch", "places"]].assign(**{name: values[name] for name in TIMES})
 
 
 def plans(points, requests_per_second, answer_limit, late_share=0.05):

@@ -220,8 +220,8 @@ def owned_parts(*rows, **inputs):
     of = {each.name: each.value for each in made.inputs} | made.terms
     utilization = of["utilization"]
     hours, paid, power = of["offered_gpu_hours"] * utilization, of["paid_years"], of["power_usd_per_hour"]
-    spares, idle = of.get("spare_share", 0), of.get("idle_power_share", 0)
-    upkeep = of.get("support_share", 0) + of.get("repair_share", 0)
+    spares, idle = of["spare_share"], of["idle_power_share"]
+    upkeep = of["support_share"] + of["repair_share"]
     once = of["bought_usd"] / (1 + spares)
     return {"server": of["server_usd"] / hours,
             "network": (once - of["server_usd"]) / hours,
@@ -229,7 +229,7 @@ def owned_parts(*rows, **inputs):
             "sold at the end": -of["residual_usd"] / hours,
             "rack space": of["hosting_usd_per_month"] * MONTHS_PER_YEAR * (1 + spares) * paid / hours,
             "support and repairs": of["server_usd"] * upkeep * paid / hours,
-            "staff": of.get("staff_usd_per_year", 0) * paid / hours,
+            "staff": of["staff_usd_per_year"] * paid / hours,
             "power at work": power,
             "power while idle": power * idle * (1 / utilization - 1)}
 

@@ -9,7 +9,8 @@ from ..rows import catalogue
 from ..rows.rents import rents
 from ..core.evaluate import Case
 from ..core.arithmetic import SECONDS_PER_HOUR
-from .layouts import FITS, all_layouts, layout_name, pareto_front
+from .layout_grid import FITS
+from .layouts import all_layouts, layout_name, pareto_front
 from ..laws.renting import group_interruption_seconds, interruption_slowdown
 from ..core.figures import days, dollars, hourly, number
 from ..laws.training_cost import compute_usd, paid_gpu_hours, planned_gpu_hours, reserved_gpu_hours, training_days
@@ -18,6 +19,7 @@ SERVER = 8
 AXES = dict(context_parallel=[1, 2, 4], virtual_stages=[1, 2], micro_batch=[1], recompute=[0, 2])
 RENT = ["row", "provider", "sku", "gpu", "gpus_per_server", "region", "term", "reserved_years", "usd_per_hour", "source",
         "date"]
+KIND = ["gpu", "gpus_per_server"]
 LATE, DEAR = "misses the deadline", "over the budget"
 # What of a case `priced` takes.
 TERMS = ("machine_interruption_seconds", "checkpoint_seconds", "restart_seconds", "other_work")
@@ -35,13 +37,20 @@ def runs(book, model, training_tokens, global_batch, sequence, gpus=64, mfu=None
     """The run on every rent of `book` and every number of GPUs up to `gpus`: a row each, `reason` says why one does not run.
 
     A run is as fast as its fastest layout, and at most as 6ND at the share `mfu` of the peak, if one is given; `job` is as in
-    `layouts.layout_terms`. Machines of 8 GPUs or more are joined by `network`, smaller ones by `small_network`.
+    `layouts.layout_case`. Machines of 8 GPUs or more are joined by `network`, smaller ones by `small_network`.
     """
     offered = rents(book, provider=provider, gpu=gpu, region=region, term=term).reset_index()[RENT]
-    kinds = offered[["gpu", "gpus_per_server"]].drop_duplicates().itertuples(index=False)
-    speeds = [_on_machines(model, gpu, int(size), gpus, training_tokens, global_batch, sequence,
-                           network=network if size >= SERVER else small_network, **job) for gpu, size in kinds]
-    frame = offered.merge(pd.concat(speeds), on=["gpu", "gpus_per_server"])
+    architecture, tried, searched = Case(model=model).rows["model"], [], []
+    for gpu, size in offered[KIND].drop_duplicates().itertuples(index=False, name=None):
+        counts = machine_counts(int(size), gpus)
+        kind = dict(gpu=gpu, gpus_per_server=int(size))
+        reason = _not_searched(gpu, counts, gpus)
+        tried.append(pd.DataFrame({"gpus": counts or [int(size)], **kind, "reason": reason}))
+        if not reason:
+            found = all_layouts(architecture, gpu, counts, global_batch, sequence, axes=AXES | _degrees(architecture, int(size)),
+                                gpus_per_node=int(size), network=network if size >= SERVER else small_network, **job)
+            searched.append(found[found["reason"].isin(["", FITS])].assign(**kind))
+    frame = offered.merge(_speeds(pd.concat(tried), searched, training_tokens, global_batch * sequence), on=KIND)
     return frame if mfu is None else planned(frame, model, training_tokens, mfu)
 
 
@@ -157,25 +166,35 @@ def machine_counts(gpus_per_server, gpus):
     return sorted(count for count in counts if count <= gpus)
 
 
-def _on_machines(model, gpu, gpus_per_server, gpus, training_tokens, global_batch, sequence, **job):
-    """The run on machines of one kind, a row for each number of GPUs: fastest layout and GPU-hours, or the reason for none."""
-    architecture, card, counts = Case(model=model).rows["model"], catalogue.gpu(gpu), machine_counts(gpus_per_server, gpus)
-    frame = pd.DataFrame(index=pd.Index(counts or [gpus_per_server], name="gpus")).reset_index()
-    frame = frame.assign(gpu=gpu, gpus_per_server=gpus_per_server, machines=frame["gpus"] // gpus_per_server)
+def _not_searched(gpu, counts, gpus):
+    """Why no layout of the run on these numbers of GPUs is looked for; empty if one is."""
     if not counts:
-        return frame.assign(gpu_hours=np.inf, reason=f"more than {gpus:,} GPUs in one machine")
-    if np.isnan(catalogue.link(card.link).latency):
-        return frame.assign(gpu_hours=np.inf, reason=f"speed unknown: no latency of {card.link}")
-    degrees = dict(tensor_parallel=[each for each in range(1, gpus_per_server + 1) if architecture.heads % each == 0],
-                   expert_parallel=[1, *(each for each in (8, 32) if architecture.experts % each == 0 < architecture.experts)])
-    found = all_layouts(architecture, gpu, counts, global_batch, sequence, axes=AXES | degrees,
-                        gpus_per_node=gpus_per_server, **job)
+        return f"more than {gpus:,} GPUs in one machine"
+    link = catalogue.gpu(gpu).link
+    return f"speed unknown: no latency of {link}" if np.isnan(catalogue.link(link).latency) else ""
+
+
+def _degrees(architecture, gpus_per_server):
+    return dict(tensor_parallel=[each for each in range(1, gpus_per_server + 1) if architecture.heads % each == 0],
+                expert_parallel=[1, *(each for each in (8, 32) if architecture.experts % each == 0 < architecture.experts)])
+
+
+def _speeds(tried, searched, training_tokens, step_tokens):
+    """The run on each kind and number of GPUs: fastest layout and GPU-hours, or the reason for none."""
+    keys = [*KIND, "gpus"]
+    tried = tried.assign(machines=tried["gpus"] // tried["gpus_per_server"])
+    if not searched:
+        return tried.assign(layout=None, training_bytes=np.nan, layout_mfu=np.nan, gpu_hours=np.inf)
+    found = pd.concat(searched, ignore_index=True)
     able, full = (found[found["reason"] == reason] for reason in ("", FITS))
-    best = found.loc[able.groupby("gpus")["step_seconds"].idxmin()].set_index("gpus")
-    best["gpu_hours"] = best["gpu_seconds"] * training_tokens / (global_batch * sequence) / SECONDS_PER_HOUR
-    best["layout"] = [layout_name(row) for row in best.to_dict("records")]
-    frame = frame.merge(best[["layout", "training_bytes", "layout_mfu", "gpu_hours"]], how="left", on="gpus")
-    least = full.groupby("gpus")["training_bytes"].min().reindex(counts)
-    reasons = ["" if count in best.index else f"{number(held, 'byte')} on a GPU of {number(card.memory_bytes, 'byte')}"
-               if held > 0 else "no layout splits the run so" for count, held in least.items()]
-    return frame.assign(gpu_hours=frame["gpu_hours"].fillna(np.inf), reason=reasons)
+    best = able.loc[able.groupby(keys)["step_seconds"].idxmin()]
+    best = best.assign(gpu_hours=best["gpu_seconds"] * training_tokens / step_tokens / SECONDS_PER_HOUR,
+                       layout=[layout_name(row) for row in best.to_dict("records")])
+    least = full.groupby(keys, as_index=False)["training_bytes"].min().rename(columns={"training_bytes": "least"})
+    frame = tried.merge(best[[*keys, "layout", "training_bytes", "layout_mfu", "gpu_hours"]], how="left", on=keys)
+    frame = frame.merge(least, how="left", on=keys)
+    memory = frame["gpu"].map(catalogue.gpus()["memory_bytes"])
+    reasons = [said if said or hours == hours else f"{number(held, 'byte')} on a GPU of {number(room, 'byte')}" if held > 0
+               else "no layout splits the run so" for said, hours, held, room in zip(
+                   frame["reason"], frame["gpu_hours"], frame["least"], memory)]
+    return frame.drop(columns="least").assign(gpu_hours=frame["gpu_hours"].fillna(np.inf), reason=reasons)

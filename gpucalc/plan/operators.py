@@ -66,7 +66,7 @@ class _Pass:
                     activation_bytes=through * values * self.widths["activation_element_bytes"])
 
     def weights(self, operator, count, kernels, params, values, through=None, read=None):
-        """An operator that is there `count` times, with as many parameters and moved values each; `read` in all, else every one."""
+        """An operator that is there `count` times, with as many parameters and moved values each; `read` in all, else all."""
         through, read = through or self.tokens, count * params if read is None else read
         return self.moved(operator, count * kernels, through, count * values) | dict(
             used_params=count * params, touched_params=read, operator_flops=ai.operator_flops(through, count * params),

@@ -2,7 +2,7 @@
 import functools
 import math
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -11,7 +11,7 @@ from ..rows import catalogue, price_book
 from ..rows.book_diff import HOME, NOT_STATED
 from ..rows.rents import rents
 from ..laws.break_even import break_even_utilization
-from .decide import deal
+from .decide import Deal, deal
 from ..core.evaluate import Case
 from ..core.arithmetic import HOURS_PER_YEAR
 from ..laws.owning import owned_usd_per_hour
@@ -27,7 +27,7 @@ class Situation(NamedTuple):
     """What conclusions are drawn for; `given` holds values that overrule assumptions or prices of both books."""
 
     utilization: float = 0.6
-    given: dict = None
+    given: dict | None = None
     machines: int = 16
     machine_interruption_seconds: float = 86400
     checkpoint_seconds: float = 60
@@ -38,6 +38,9 @@ class Situation(NamedTuple):
     output: int = 300
     answer_limit: float = 20
     peak_factor: float = 2
+
+
+USUAL = Situation()
 
 
 class Conclusion(NamedTuple):
@@ -52,11 +55,12 @@ class Conclusion(NamedTuple):
     value: float
     figure: str
     prices: dict
-    scores: dict = None
+    scores: dict | None = None
     unit: str = ""
 
 
-def two_books(prices=None, before=None, after=None):
+def two_books(prices: str | Path | None = None, before: str | Path | None = None,
+              after: str | Path | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The books to compare: the reader's or the newest, and the newest other one of the project, in the order of their dates.
 
     A path given as `before` or `after` keeps that place.
@@ -72,7 +76,7 @@ def two_books(prices=None, before=None, after=None):
     return (new, old) if swap else (old, new)
 
 
-def provider_moves(before, after):
+def provider_moves(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
     """The cheapest GPU-hour of each provider, GPU and term in both books, the ratio, and whether it is the same `sku`.
 
     The `date` of each is that of its row.
@@ -85,13 +89,13 @@ def provider_moves(before, after):
     return moves.assign(ratio=moves["after"] / moves["before"], same=moves["sku_before"] == moves["sku_after"])
 
 
-def compared(before, after, situation=Situation()):
+def compared(before: pd.DataFrame, after: pd.DataFrame, situation: Situation = USUAL) -> pd.DataFrame:
     """Every conclusion under both books: the answers, what they rest on, the `verdict`, and which price `moved` most.
 
     The verdict is `missing`, which is no flip, where a book lacks a price that the answer needs. Candidates of a ranking that
     one book lacks are left out of both.
     """
-    sides = [{each.question: each for each in conclusions(book, situation)} for book in (before, after)]
+    sides: list[Any] = [{each.question: each for each in conclusions(book, situation)} for book in (before, after)]
     rows = []
     for question in dict.fromkeys([*sides[0], *sides[1]]):
         old, new = (side.get(question) for side in sides)
@@ -137,27 +141,28 @@ def _price(side, name):
     return (f"{value:,.2f}" if value < 1000 else f"{value:,.0f}") + (f" ({whose})" if whose else "")
 
 
-def conclusions(book, situation=Situation()):
+def conclusions(book: pd.DataFrame, situation: Situation = USUAL) -> list[Conclusion]:
     """What the book says under these prices, as a list; a question whose prices the book lacks is not in it."""
     return [*_owning(book, situation), *_best_value(book), *_cheapest(book), *_reserving(book, situation),
             *_spot(book, situation), *_serving(book, situation), *_managed(book, situation)]
 
 
-def decision(book, gpu, situation=Situation(), term="on-demand", provider=None):
+def decision(book: pd.DataFrame, gpu: str, situation: Situation = USUAL, term: str = "on-demand",
+             provider: str | None = None) -> dict[str, Any]:
     """Rent or own one GPU: the break-even utilization, both costs of a used hour, the answer, and the deal behind them."""
     held = deal(book, gpu, catalogue.assumptions(), (situation.given or {}) | {"utilization": situation.utilization}, term,
                 provider)
     return settled(held, gpu)
 
 
-def settled(held, gpu):
+def settled(held: Deal, gpu: str) -> dict[str, Any]:
     """What a deal comes to with every input at its likely value."""
     terms = held.case(catalogue.gpu(gpu)).terms(break_even_utilization, owned_usd_per_hour, level_usd_per_hour)
     costs = {name: terms[name] for name in ("break_even_utilization", "owned_usd_per_hour", "level_usd_per_hour")}
     return costs | {"answer": "own" if costs["owned_usd_per_hour"] < costs["level_usd_per_hour"] else "rent", "deal": held}
 
 
-def prices_of(held):
+def prices_of(held: Deal) -> dict[str, tuple[float, str]]:
     """The prices of a deal by what they are for: (USD, whose)."""
     found = {}
     for item, name in PRICED.items():
@@ -167,7 +172,8 @@ def prices_of(held):
     return found
 
 
-def one_at_a_time(before, after, gpu, situation=Situation(), term="on-demand", provider=None):
+def one_at_a_time(before: pd.DataFrame, after: pd.DataFrame, gpu: str, situation: Situation = USUAL, term: str = "on-demand",
+                  provider: str | None = None) -> pd.DataFrame:
     """The decision of the older book with each price of the newer one put in alone, and then with all of them."""
     old, new = (decision(book, gpu, situation, term, provider) for book in (before, after))
     prices = [prices_of(side["deal"]) for side in (old, new)]
