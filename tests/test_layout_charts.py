@@ -43,6 +43,8 @@ def test_the_landscape_draws_no_more_than_it_says(search):
     good = best_of(search)
     front = pareto_front(good, "training_bytes", "step_seconds")
     spec = landscape(good, front, "Front", most=50).to_dict()
+    degrees = [f"tensor {degree}" for degree in sorted(thinned(good, 50)["tensor_parallel"].unique())]
+    assert len(degrees) > 1 and spec["layer"][1]["encoding"]["color"]["sort"] == degrees
     sizes = sorted(map(len, spec["datasets"].values()))
     assert sizes == sorted([len(front), len(thinned(good, 50))])
     assert 50 <= len(thinned(good, 50)) < 100 and len(thinned(good, len(good))) == len(good)

@@ -1,10 +1,14 @@
 """What fills a GPU: every term has a name and a part, and bars sum to the account."""
+import html
 import math
+import re
+
+import pytest
 
 from gpucalc import Case
 from gpucalc.page.memory_charts import (MOMENTS, TERMS, account_table, in_bytes, largest, memory_bars, moment_bars, moment_table,
                                         parts, spare)
-from gpucalc.plan.account import fullest, moments, peak_terms, server
+from gpucalc.plan.account import fullest, moments, origins, peak_terms, server
 
 JOB = Case(model="Mixtral-8x7B", recipe="mixed-adamw", micro_batch=1, sequence=2048, micro_batches=8)
 SERVER = server(Case(model="Llama-3-8B", gpu="H100 SXM 80GB", weight_format="BF16", context=8192, batch=16, batched_tokens=8192,
@@ -41,6 +45,19 @@ def test_tables_name_their_terms():
     assert "optimizer state" in shown and f">{in_bytes(account.value)}</td>" in shown and "gathered by ZeRO" in shown
     moment = moment_table(account, "Moments").source
     assert "backward starts" in moment and "the step&#x27;s own buffers" in moment and "total" in moment
+
+
+def test_each_term_has_its_share_and_its_source():
+    """Weights of 13 of 91 GB are a seventh: what a row shows is its bytes over the account's."""
+    account = fullest(JOB.but(**ALL))
+    rows = re.findall(r"<tr>(.*?)</tr>", account_table(account, "Account").source)[1:]
+    cells = [re.findall(r'<td[^>]*?(?:data-value="([^"]*)")?>(.*?)</td>', row) for row in rows]
+    held = {name: value for name, value in peak_terms(account).items() if value}
+    assert [row[0][1] for row in cells] == [html.escape(TERMS[name][0]) for name in held] + ["total"]
+    for row, (name, value) in zip(cells, held.items()):
+        assert float(row[2][0]) == pytest.approx(value / account.value) and row[2][1].endswith(" %")
+        assert float(row[1][0]) == pytest.approx(value) and row[3][1] == html.escape(origins(account)[name]) != ""
+    assert cells[-1][2][1] == "100 %" and cells[-1][3][1] == "–"
 
 
 def test_what_is_spare_in_words():

@@ -1,5 +1,6 @@
 """The account of a pass: its sums against the formulas of a whole pass, its times and turning points against hand calculations."""
 import math
+import re
 
 import pytest
 
@@ -93,9 +94,58 @@ def test_the_charts_draw_what_is_computed():
     moving = operator_roofline(CASE, "what it shows").to_dict()
     assert [each["name"] for each in moving["params"]] == ["card", "batch", "context", "prompt"]
     assert len(moving["layer"]) == 1 + 2 * 6
+    card = moving["params"][0]
+    assert card["value"] == "H100 SXM 80GB" and card["bind"] == {
+        "input": "select", "name": "GPU ", "options": list(catalogue.gpus().index)}
+    assert [(each["bind"]["min"], each["bind"]["max"]) for each in moving["params"][1:]] == [(1, 512), (128, 32768), (1, 8192)]
+    assert [each["bind"]["step"] for each in moving["params"][1:]] == [1, 128, 1]
+    for layer in moving["layer"]:
+        assert [layer["encoding"][name]["scale"]["domain"] for name in "xy"] == [[0.05, 10_000], [1e10, 4e15]]
+
+
+def test_the_last_row_of_the_operators_is_their_sum():
+    operators = timed(decode_operators(CASE), CASE)
+    shown = operator_table(operators, "Operators").source
+    last = re.findall(r'data-value="([^"]*)"', shown.split("<tr>")[-1])
+    flops, moved = operators["operator_flops"].sum(), operators["operator_bytes"].sum()
+    assert ">sum<" in shown.split("<tr>")[-1]
+    assert list(map(float, last)) == pytest.approx([flops, moved, flops / moved, operators["bound"].sum(),
+                                                    operators["reached"].sum()])
 
 
 def test_a_slider_reaches_the_load_of_the_case():
     far = operator_roofline(CASE.but(batch=4096, context=64), "").to_dict()["params"]
     assert far[1]["bind"]["max"] == far[1]["value"] == 4096 and far[2]["bind"]["min"] == far[2]["value"] == 64
     assert math.isfinite(far[3]["bind"]["max"])
+
+
+def test_what_latent_attention_moves_by_hand():
+    # DeepSeek-V3, 61 layers of 128 heads: queries of 128 + 64, a rotary key of 64 to turn beside them, latents of 512 for scores
+    # and for outputs (2 * 128 * 512), outputs of 128. A turned value is read and written.
+    case = CASE.but(model="DeepSeek-V3")
+    moved = {row["operator"]: row["moved_values"] for row in decode_operators(case)}
+    turned, queries, expanded, outputs = 129 * 64, 128 * 192, 2 * 128 * 512, 128 * 128
+    assert moved["scores and values"] == 61 * (2 * turned + queries + expanded + outputs)
+    # Around its four products: hidden, queries, 576 of the latents, 1,536 of the queries' latent twice, 512, what is expanded.
+    assert moved["queries, keys, values"] == 61 * (7168 + queries + 576 + 2 * 1536 + 512 + expanded)
+    # A prefill expands keys and values of 128 each for every head instead.
+    prefill = {row["operator"]: row["moved_values"] for row in prefill_operators(case)}
+    assert prefill["scores and values"] == 61 * (2 * turned + queries + 128 * 256 + outputs)
+
+
+def test_what_grouped_attention_moves_by_hand():
+    # Llama-3-8B, 32 layers: 4,096 values of queries, 1,024 of keys and 1,024 of values; queries and keys are turned.
+    moved = {row["operator"]: row["moved_values"] for row in decode_operators(CASE)}
+    assert moved["scores and values"] == 32 * (2 * (4096 + 1024) + 4096 + 4096)
+    assert moved["queries, keys, values"] == 32 * (4096 + 4096 + 2048)
+    assert moved["norms and residual sums"] == 32 * (2 * 2 + 6) * 4096
+    # In and out: a row of the embedding, and the final norm; the head reads 4,096 values and writes 128,256.
+    assert (moved["embedding"], moved["final norm"], moved["output head"]) == (2 * 4096, 2 * 4096, 4096 + 128_256)
+
+
+def test_kernels_by_hand():
+    kernels = {row["operator"]: row["kernels"] for row in decode_operators(CASE.but(model="DeepSeek-V3"))}
+    # 61 layers, 58 of them with experts; the queries and the keys of latent attention take two products each.
+    assert kernels == {"embedding": 1, "norms and residual sums": 61 * 4, "queries, keys, values": 61 * 4,
+                       "scores and values": 61 * 3, "output projection": 61, "MLP": 3 * 3, "router": 58,
+                       "shared experts": 58 * 3, "routed experts": 58 * 3, "final norm": 1, "output head": 1}

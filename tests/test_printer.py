@@ -152,7 +152,7 @@ class TexReader:
             self.next("&")
             if self.next(r"\text{if }", r"\text{otherwise}") == r"\text{otherwise}":
                 self.next(r"\end{cases}")
-                return (chosen + [value])[0]
+                return [*chosen, value][0]
             left = self.sum()
             if RELATIONS[self.next(*RELATIONS)](left, self.sum()):
                 chosen.append(value)
@@ -191,7 +191,7 @@ def test_the_rendering_equals_the_law(law):
 @every_law
 def test_the_page_can_show_it(law):
     for tree in (expression.tree(law), expression.tree(law, **law.defaults)):
-        for texts in (None, {name: r"\text{80 GB}" for name in expression.names(tree)}):
+        for texts in (None, dict.fromkeys(expression.names(tree), r"\text{80 GB}")):
             tex = printer.tex(tree, texts, times=texts is not None)
             shown = convert(f"{printer.SYMBOLS[law.__name__]} = {tex}", display="block")
             assert "\\" not in shown and "merror" not in shown, tex
@@ -234,7 +234,7 @@ def test_what_is_known_folds():
 def test_a_call_with_all_own_arguments_stands_as_its_law():
     tree = expression.tree(LAWS["kv_bytes_per_token"])
     assert expression.names(tree) == ["kv_lora_rank", "latent_bytes_per_token", "layers", "kv_heads", "head_dim",
-                                   "cache_element_bytes", "layers_per_cache"]
+                                      "cache_element_bytes", "layers_per_cache"]
     assert "latent_bytes_per_token" not in expression.names(expression.tree(LAWS["kv_bytes_per_token"], rope_head_dim=64))
 
 

@@ -5,7 +5,8 @@ from pandas import DataFrame
 
 from gpucalc.page.run_charts import cost_against_days, runs_table
 
-RUN = dict(gpu="H100 SXM 80GB", gpus=1024, provider="Nobody & Co", term="spot", training_days=12.3456, compute_usd=98_765.4,
+POINT = ("training_days", "compute_usd")
+RUN = dict(gpu="H100 SXM 80GB", gpus=1024, provider="Nobody & Co", term="spot", training_days=12.345678, compute_usd=98_765.4321,
            verdict="", layout_mfu=0.4)
 
 
@@ -33,5 +34,13 @@ def test_the_chart_marks_the_recommended_run():
     plain = cost_against_days(frame, frame, None, 28, "a finding").to_dict()
     assert len(marked["layer"]) == len(plain["layer"]) + 1 == 4
     assert marked["layer"][-1]["mark"]["shape"] == "diamond" and marked["usermeta"]["alt"] == "a finding"
+    assert [layer["mark"] for layer in marked["layer"]] == [
+        {"type": "circle", "size": 22, "opacity": 0.35}, {"type": "line", "strokeWidth": 2, "point": True},
+        {"type": "rule", "strokeDash": [5, 4]}, {"type": "point", "size": 260, "strokeWidth": 3, "shape": "diamond"}]
+    assert marked["datasets"][marked["layer"][2]["data"]["name"]] == [{"training_days": 28}], "the deadline"
+    for layer in (marked["layer"][0], marked["layer"][1], marked["layer"][3]):
+        assert [(layer["encoding"][name]["field"], layer["encoding"][name]["scale"]["type"]) for name in "xy"] == [
+            ("training_days", "log"), ("compute_usd", "log")]
+        assert [each["field"] for each in layer["encoding"]["tooltip"]] == ["gpu", "gpus", "provider", "term", *POINT]
     point = marked["datasets"][marked["layer"][-1]["data"]["name"]]
-    assert [(each["training_days"], each["compute_usd"]) for each in point] == [(12.3456, 98765.4)]
+    assert [(each["training_days"], each["compute_usd"]) for each in point] == [(12.3457, 98765.43)]

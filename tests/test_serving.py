@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pandas import Series
+from pandas import Series, concat
 
 from gpucalc.plan import capacity
 from gpucalc.plan.queue import ENGINE, erlang_c, published
@@ -367,3 +367,42 @@ def test_errors_by_family():
     # Every law is on the fast side, but for one row whose batch is near the engine's cap.
     slow = found[(found.error < 0) & (found.unit == "token/second") | (found.error > 0) & (found.unit == "second")]
     assert list(slow.index) == ["sv-trtllm-llama-3.3-70b-h100-tp2-128-128"]
+
+
+def test_every_batch_below_sixteen_is_tried_and_the_usual_degrees():
+    assert [batch for batch in capacity.BATCHES if batch <= 16] == list(range(1, 17))
+    assert [batch for batch in capacity.BATCHES if batch >= 48][:6] == [48, 52, 56, 60, 64, 80] and max(capacity.BATCHES) == 2048
+    assert list(capacity.BATCHES) == sorted(set(capacity.BATCHES))
+    assert capacity.allowed_degrees(LLAMA_70B) == [1, 2, 4, 8]
+
+
+def test_halving_finds_what_counting_up_does():
+    # 0.2 requests a second of 10 s in batches of 1, all but 5 % answered in 11 s: from 3 replicas on until the wait is short.
+    times, sizes, limit = np.array([10, 10, 4, 0.5]), np.array([1, 8, 2, 64]), 11
+    found = capacity.fewest_replicas(0.2, times, sizes, limit)
+    for time, size, fewest in zip(times, sizes, found):
+        replicas = math.floor(0.2 * time / size) + 1
+        while answered_in(0.2, time, replicas, size) > limit:
+            replicas += 1
+        assert fewest == replicas
+    assert found[0] > 3
+
+
+def answered_in(rate, time, replicas, size, late=0.05):
+    load = sv.offered_load(rate, time, replicas, size)
+    return time + sv.waiting_seconds(sv.waiting_share(load, replicas, size), load, time, replicas, size, late)
+
+
+def test_a_limit_barely_above_the_request_time_takes_many_replicas_and_no_long_search():
+    # Even one that waits for nothing takes 10 of 10.000001 s: some 3e7 places to spare.
+    found = capacity.fewest_replicas(1e6, np.array([10.0]), np.array([1]), 10.000001)[0]
+    assert 1e7 < found < 1e8 and answered_in(1e6, 10.0, found, 1) <= 10.000001 < answered_in(1e6, 10.0, found - 1, 1)
+
+
+def test_all_degrees_at_once_are_each_by_itself():
+    cards = capacity.linked_gpus("A100 SXM 80GB").loc[["A100 SXM 80GB", "L4 24GB"]]
+    case = Case(LLAMA_70B, ACHIEVED, **REQUEST, **ENGINE)
+    alone = [capacity.search(case, cards, [degree]) for degree in (1, 8)]
+    assert capacity.search(case, cards, [1, 8]).equals(concat(alone, ignore_index=True))
+    assert alone[1]["gpu"].unique().tolist() == ["A100 SXM 80GB", "L4 24GB"] and set(alone[1]["tensor_parallel"]) == {8}
+    assert alone[1]["batch"].tolist() == 2 * list(capacity.BATCHES)

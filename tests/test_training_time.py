@@ -272,9 +272,10 @@ def test_what_never_slows_a_step(layout):
         assert step(**layout, overlap=0.2, data_overlap=0.5, **{name: 0.5})["step_seconds"] >= before, name
 
 
-@pytest.mark.parametrize("model, layout", list(itertools.product([LLAMA_8B, catalogue.model("Mixtral-8x7B")], LAYOUTS))
-                         + [(LLAMA_405B, dict(tensor_parallel=8, pipeline_parallel=16, virtual_stages=4, sequence_parallel=1)),
-                            (DEEPSEEK, dict(pipeline_parallel=16, data_parallel=128, expert_parallel=64))])
+@pytest.mark.parametrize("model, layout", [
+    *itertools.product([LLAMA_8B, catalogue.model("Mixtral-8x7B")], LAYOUTS),
+    (LLAMA_405B, dict(tensor_parallel=8, pipeline_parallel=16, virtual_stages=4, sequence_parallel=1)),
+    (DEEPSEEK, dict(pipeline_parallel=16, data_parallel=128, expert_parallel=64))])
 def test_a_step_takes_at_least_each_part_and_no_peak_is_exceeded(model, layout):
     terms = step(model, **layout)
     for part in ("matrix_seconds", "elementwise_seconds", "tensor_seconds", "context_seconds", "expert_seconds",
