@@ -1,10 +1,15 @@
 """GPU arithmetic: which GPUs a model needs, how fast it runs and what it costs, as laws of plain arithmetic."""
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from .core.law import LAWS
 from .core.quantities import QUANTITIES
 from .laws import (arithmetic_intensity, break_even, interconnect, kv_cache, model_size, owning, quantization, renting,
                    serving, serving_cost, sharding, total_cost, training_cost, training_memory, training_time)
+
+if TYPE_CHECKING:
+    from .core.evaluate import Case
+    from .plan import layouts, what_changed
 
 __all__ = ["LAWS", "QUANTITIES", "Case", "arithmetic_intensity", "break_even", "interconnect", "kv_cache", "layouts",
            "model_size", "owning", "quantization", "renting", "serving", "serving_cost", "sharding", "total_cost",
