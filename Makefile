@@ -1,23 +1,31 @@
 PYTHON ?= python3
 PORT ?= 8000
 
-# Kept out of the recipes' text, so that any character in a file name is safe.
+# Kept out of the recipes' text and from make's own expansion, so that any character in a file name is safe.
 export BOOK_PRICES := $(value PRICES)
 export BOOK_TOPIC := $(value TOPIC)
 export BOOK_PARAMS := $(value PARAMS)
+unexport PRICES TOPIC PARAMS
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 IN_VENV := .venv/bin/python
 BUILD := $(IN_VENV) -m book.build
 
-.PHONY: book test notebook prices serve bench accept clean
+# Notebooks that the tests run in Jupyter's own kernel too; the others are compared with the run of the tests' site.
+NBVAL := $(patsubst %,notebooks/%.ipynb,kv_cache break_even memory_worksheet)
+
+.PHONY: book test lint notebook prices lab serve bench accept clean
 
 book: .venv/ready
 	@$(BUILD) --prices="$$BOOK_PRICES"
 
-test: .venv/ready
-	@$(IN_VENV) -m tests.browser
-	@$(IN_VENV) -m pytest -n 2 --dist loadfile --nbval tests notebooks
+test: .venv/ready lint
+	-@$(IN_VENV) -m tests.browser
+	@$(IN_VENV) -m pytest -n 2 --dist loadgroup --nbval tests $(NBVAL)
+
+lint: .venv/ready
+	@$(IN_VENV) -m ruff check --quiet .
+	@$(IN_VENV) -m autopep8 --diff --exit-code --recursive book gpucalc tests
 
 notebook: .venv/ready
 	@$(BUILD) --notebook="$$BOOK_TOPIC" --params="$$BOOK_PARAMS" --prices="$$BOOK_PRICES"
@@ -27,6 +35,12 @@ prices: .venv/ready
 	@$(IN_VENV) -c 'import gpuhunt' 2>/dev/null || \
 	  $(IN_VENV) -m pip install --quiet -r requirements.txt -e '.[prices]' 2>/dev/null || true
 	@$(IN_VENV) -m gpucalc.rows.refresh
+
+# Installs the extra `lab` of pyproject.toml where it is missing; nothing else needs it.
+lab: .venv/ready
+	@$(IN_VENV) -c 'import jupyterlab' 2>/dev/null || \
+	  { echo "Installing JupyterLab into .venv (once) ..."; $(IN_VENV) -m pip install --quiet -r requirements.txt -e '.[lab]'; }
+	@$(IN_VENV) -m jupyter lab --notebook-dir=. notebooks
 
 serve: book
 	@echo "http://localhost:$(PORT) (Ctrl-C stops it)"

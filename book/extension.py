@@ -1,68 +1,76 @@
-"""What the site adds to Jupyter Book: charts, MathML, and pages that load nothing from elsewhere."""
+"""What the site adds to Jupyter Book: charts, MathML, a page for addresses that do not exist."""
 
-import json
+import hashlib
+import os
 import re
+import sys
+from functools import cache
 from html import escape
 from pathlib import Path
 
 from docutils import nodes
 from latex2mathml.converter import convert
+from myst_nb.core import render
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
-CHART_MIME = "application/vnd.vegalite.v6+json"
+from book.charts import MIME, chart_html
+
 STATIC = Path(__file__).parent / "static"
 LOGGER = logging.getLogger(__name__)
-
-# What the theme writes and this book does not want, and what takes its place.
-PAGE_FIXES = {
-    # The style sheet draws icons from a web font; this script is a second copy, of 1.5 MB.
-    r'<script defer src="[^"]*fontawesome\.js[^"]*"></script>': "",
-    # The search page has these itself; elsewhere they serve a search as you type, which is off.
-    r'(name="docsearch:version"[^>]*>)\s*(<script src="[^"]*(searchtools|language_data|searchindex)\.js"></script>\s*){3}': r"\1",
-    # Accessible names that differ from the visible ones, and a sidebar outside every landmark.
-    r'<summary aria-label="Toggle hidden content">': "<summary>",
-    r'(<button class="btn search-button-field [^"]*") title="Search" aria-label="Search"': r"\1",
-    r'<div id="pst-primary-sidebar"': r'\g<0> role="region" aria-label="Book"',
-}
-ICON_RULE = r'(?:\.fa-[\w-]+:before,?)+\{content:"[^"]*"\}'
-
 PROMPTS = {"input": "Show code", "output": "How this is computed", "all": "How this is computed"}
+NOT_FOUND = (
+    '<h1>There is no such page</h1><p>It may have moved: start at the <a href="index.html">front page</a>, '
+    'or <a href="search.html">search the book</a>.</p>'
+)
 
 
 class ChartRenderer:
-    """Writes a Vega-Lite output as a div that holds its JSON; charts.js draws it."""
+    """Writes a Vega-Lite output as a div that holds its JSON; finish.py compiles it, charts.js draws it."""
 
-    mime_priority_overrides = [("html", CHART_MIME, 1)]
+    mime_priority_overrides = [("html", MIME, 1)]
 
     @staticmethod
     def handle_mime(renderer, data, inline):
-        if data.mime_type != CHART_MIME:
+        if data.mime_type != MIME:
             return None
         return [nodes.raw(text=chart_html(data.content), format="html", classes=["chart-output"])]
 
 
-def chart_html(spec: dict) -> str:
-    alt = spec.get("usermeta", {}).get("alt")
-    if not alt:
-        raise ValueError("a chart has no usermeta.alt: say in it what the chart shows")
-    # "<" can only stand inside a JSON string, where \u003c is the same character.
-    safe_json = json.dumps(spec).replace("<", "\\u003c")
-    return (
-        f'<div class="chart"><div role="img" aria-label="{escape(alt)}"><div class="chart-view"></div></div>'
-        f'<script type="application/json">{safe_json}</script><noscript><p>{escape(alt)}</p></noscript></div>'
-    )
+def add_renderer():
+    """Adds the renderer to MyST-NB's own, which it finds only in installed packages."""
+    renderers = render.load_mime_renders()
+    if ChartRenderer not in renderers:
+        renderers.append(ChartRenderer)
 
 
-def mathml(latex: str, display: str) -> str:
+@cache
+def mathml(latex: str, display: str) -> tuple[str, list[str]]:
+    """MathML for a formula in LaTeX, and the commands in it that the converter does not know."""
     result = re.sub(r"\\([_%#&$])", r"\1", convert(latex.strip(), display=display))
-    if unknown := re.findall(r"\\\S+", result):
+    return slim(result), re.findall(r"\\\S+", result)
+
+
+def slim(math):
+    """The same MathML in half the bytes: letters as themselves, an upright word as one, no row of one row."""
+    math = math.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "").replace(' display="inline"', "")
+    math = re.sub(r"&#x0*(\w+);", lambda code: escape(chr(int(code[1], 16))), math)
+    upright = r'(?:<mi mathvariant="normal">\w</mi>){2,}'
+    math = re.sub(upright, lambda letters: f"<mi>{re.sub('<[^>]*>', '', letters[0])}</mi>", math)
+    while (slimmer := re.sub(r"<mrow><mrow>((?:(?!</?mrow).)*)</mrow></mrow>", r"<mrow>\1</mrow>", math)) != math:
+        math = slimmer
+    return re.sub(r"<mrow>(<(m[in]|mtext)\b[^>]*>[^<]*</\2>)</mrow>", r"\1", math)
+
+
+def checked_mathml(latex, display):
+    result, unknown = mathml(latex, display)
+    if unknown:
         LOGGER.warning("LaTeX not understood: %s in %r", ", ".join(unknown), latex)
     return result
 
 
 def visit_inline_math(translator, node):
-    translator.body.append(f'<span class="math">{mathml(node.astext(), "inline")}</span>')
+    translator.body.append(f'<span class="math">{checked_mathml(node.astext(), "inline")}</span>')
     raise nodes.SkipNode
 
 
@@ -70,7 +78,7 @@ def visit_block_math(translator, node):
     translator.body.append(translator.starttag(node, "div", CLASS="math", tabindex="0"))
     if node["number"]:
         translator.body.append(f'<span class="eqno">({get_node_equation_number(translator, node)})</span>')
-    translator.body.append(mathml(node.astext(), "block") + "</div>\n")
+    translator.body.append(checked_mathml(node.astext(), "block") + "</div>\n")
     raise nodes.SkipNode
 
 
@@ -87,39 +95,33 @@ def add_chart_scripts(app, pagename, templatename, context, doctree):
         app.add_js_file("charts.js", loading_method="defer")
 
 
-def finish_pages(app, exception):
-    """Adds the chart library, and leaves out what no page needs."""
-    if exception or app.builder.format != "html":
-        return
-    import vl_convert
-
-    static = Path(app.outdir, "_static")
-    bundle = vl_convert.javascript_bundle()
-    (static / "vega.js").write_text("(() => {" + bundle + "\n})();\n", encoding="utf-8")
-    for unused in [*static.rglob("*.map"), static / "scripts/fontawesome.js"]:
-        unused.unlink()
-    pages = list(Path(app.outdir).rglob("*.html"))
-    for page in pages:
-        for unwanted, wanted in PAGE_FIXES.items():
-            change(page, unwanted, wanted)
-    code = "".join(path.read_text(encoding="utf-8") for path in [*pages, *static.rglob("*.js")])
-    icons = set(re.findall(r"fa-[\w-]+", code))
-    style = static / "styles/pydata-sphinx-theme.css"
-    change(style, ICON_RULE, lambda rule: rule[0] if icons & set(re.findall(r"fa-[\w-]+", rule[0])) else "")
+def not_found(app):
+    yield "404", {"title": "There is no such page", "body": NOT_FOUND}, "page.html"
 
 
-def change(path, pattern, replacement):
-    path.write_text(re.sub(pattern, replacement, path.read_text(encoding="utf-8")), encoding="utf-8")
+def outdated(app, env, added, changed, removed):
+    """Pages whose text is not the one read last, whatever their dates say, and those that show what others hold.
+
+    Sphinx forgets the index entries of a page that it does not read, so the glossary is read each time.
+    """
+    texts = {name: Path(env.doc2path(name)).read_bytes() for name in env.found_docs}
+    known, env.texts = getattr(env, "texts", {}), {name: hashlib.sha256(text).digest() for name, text in texts.items()}
+    always = (b"{glue", b"{glossary}")
+    return [name for name, text in texts.items() if known.get(name) != env.texts[name] or any(word in text for word in always)]
 
 
 def setup(app):
+    if os.environ.get("GPU_BOOK_PIPELINE") != "1":
+        sys.exit("make book makes this book: it runs the notebooks and then Jupyter Book. Nothing was written.")
+    add_renderer()
     app.add_html_math_renderer("mathml", (visit_inline_math, None), (visit_block_math, None))
     app.config.html_math_renderer = "mathml"
     app.config.html_favicon = str(STATIC / "favicon.svg")
     app.config.html_static_path.append(str(STATIC))
     app.add_css_file("site.css")
-    app.add_js_file("site.js", loading_method="defer")
+    app.add_js_file("site.js")
+    app.connect("env-get-outdated", outdated)
     app.connect("doctree-read", word_prompts)
     app.connect("html-page-context", add_chart_scripts)
-    app.connect("build-finished", finish_pages)
+    app.connect("html-collect-pages", not_found)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,6 +9,8 @@ from hypothesis import settings
 from playwright.sync_api import sync_playwright
 
 from book.build import ROOT, build_book
+from book.editions import Editions
+from book.inputs import Frozen, alone
 from tests.browser import launch
 
 settings.register_profile("any machine", deadline=None)
@@ -17,7 +19,15 @@ settings.load_profile("any machine")
 
 @pytest.fixture(scope="session")
 def site():
-    return build_book(output=ROOT / "_build/test-site")
+    """The site from notebooks that ran for it: recordings stand for nothing here. The first worker that asks makes it."""
+    return build_book(output=ROOT / "_build/test-site", recorded=False)
+
+
+@pytest.fixture(scope="session")
+def executed():
+    """The file of each notebook as it ran for the tests' site."""
+    with alone(ROOT / "_build"):
+        return Editions(Frozen(ROOT, ROOT / "_build/frozen"), recorded=False).current()
 
 
 @pytest.fixture(scope="session")

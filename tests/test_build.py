@@ -2,14 +2,19 @@
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
-from book import build
+from book import build, pages
+from book.editions import Editions
+from book.inputs import Frozen, alone
 
 HEADER = """---
 jupytext:
@@ -44,8 +49,9 @@ def write_notebook(root, topic, parameters, code):
 def project(tmp_path):
     for folder in ("notebooks", "book", "gpucalc", "data/prices"):
         (tmp_path / folder).mkdir(parents=True)
-    for name in ("_config.yml", "requirements.txt"):
-        (tmp_path / name).write_bytes((build.ROOT / name).read_bytes())
+    (tmp_path / "requirements.txt").write_text("")
+    # The pages made from the code are the project's own.
+    (tmp_path / "_config.yml").write_text((build.ROOT / "_config.yml").read_text().replace("      - book.api\n", ""))
     (tmp_path / "book/_toc.yml").write_text("format: jb-book\nroot: index\nchapters: [{file: cost}, {file: size}]\n")
     (tmp_path / "book/index.md").write_text("# A small book\n")
     (tmp_path / "gpucalc/rows").mkdir()
@@ -57,24 +63,33 @@ def project(tmp_path):
     return tmp_path
 
 
+def ran(said):
+    return sorted(re.findall(r"^  (\w+) done", said, re.MULTILINE))
+
+
 def built(project, capsys, **options):
     """Builds the site; returns the names of the notebooks that ran, and what was printed."""
-    before = set((project / "_build/executed").glob("*.ipynb"))
     build.build_book(project, **options)
-    new = set((project / "_build/executed").glob("*.ipynb")) - before
-    return sorted(path.name.split("-")[0] for path in new), capsys.readouterr().out
+    said = capsys.readouterr().out
+    return ran(said), said
+
+
+def executed(project, capsys, prices=None, **options):
+    """Runs what has to run, without pages; returns the names of the notebooks that ran, and the text of each."""
+    with alone(project / "_build"):
+        found = Editions(Frozen(project, project / "_build/frozen", prices), **options).current()
+    return ran(capsys.readouterr().out), {topic: path.read_text() for topic, path in found.items()}
 
 
 def page(project, name):
     return (project / f"_build/html/{name}.html").read_text()
 
 
-def test_only_what_changed_runs_again(project, capsys, tmp_path):
+def test_only_what_changed_is_made_again(project, capsys, tmp_path):
     assert built(project, capsys)[0] == ["cost", "size"]
     (project / "notebooks/.ipynb_checkpoints").mkdir()
     (project / "notebooks/.ipynb_checkpoints/size-checkpoint.md").write_text("a draft")
-    ran, said = built(project, capsys)
-    assert ran == [] and "Nothing changed" in said
+    assert "Nothing changed" in built(project, capsys)[1]
 
     (project / "data/prices/2026.csv").write_text("eleven dollars")
     assert built(project, capsys)[0] == ["cost"]
@@ -91,16 +106,100 @@ def test_only_what_changed_runs_again(project, capsys, tmp_path):
     for path in (project / "_build/html").rglob("*"):
         assert path.is_dir() or str(project).encode() not in path.read_bytes(), f"{path} names a folder of this machine"
 
+    kept = {path: path.read_bytes() for path in (project / "_build/html").rglob("*.*") if path.is_file()}
+    shutil.rmtree(project / "_build/pages")
+    (project / "_build/html/cost.html").unlink()
+    assert built(project, capsys, prices=own)[0] == []
+    assert {path: path.read_bytes() for path in kept} == kept, "made from nothing, the site is the same"
+
+
+def test_a_change_that_shows_nowhere_makes_no_page(project, capsys):
+    (project / "data/gpus.csv").write_text("a fast one")
+    write_notebook(project, "size", "layers = 2", "print(len(open('../data/gpus.csv').read()))")
+    built(project, capsys)
+    (project / "data/gpus.csv").write_text("a slow one")
+    ran_again, said = built(project, capsys)
+    assert ran_again == ["size"] and "Pages: none changed" in said
+    assert "Nothing changed" in built(project, capsys)[1]
+
+
+def test_a_notebook_runs_again_for_what_it_read_only(project, capsys):
+    write_notebook(project, "size", "layers = 2", "import os\nprint(open('../data/gpus.csv').read(), os.listdir('../data/prices'))")
+    assert executed(project, capsys)[0] == ["cost", "size"]
+    (project / "data/links.csv").write_text("nobody reads this")
+    assert executed(project, capsys)[0] == []
     (project / "data/gpus.csv").write_text("a faster one")
-    assert built(project, capsys)[0] == ["cost", "size"]
+    assert executed(project, capsys)[0] == ["size"]
+    (project / "data/prices/2027.csv").write_text("a later book")
+    ran_again, shown = executed(project, capsys)
+    assert ran_again == ["size"] and "2027.csv" in shown["size"]
+    (project / "gpucalc/law.py").write_text("")
+    assert executed(project, capsys)[0] == ["cost", "size"]
+
+
+@pytest.mark.parametrize("spoil", [lambda text: text[:100], lambda text: "", lambda text: "{}", lambda text: text.replace("42", "43")])
+def test_an_edition_that_is_not_whole_is_made_again(project, capsys, spoil):
+    executed(project, capsys)
+    stored, = (project / "_build/executed").glob("size-*")
+    stored.write_text(spoil(stored.read_text()))
+    ran_again, shown = executed(project, capsys)
+    assert ran_again == ["size"] and '"42\\n"' in shown["size"]
+
+
+def test_no_clock_matters(project, capsys):
+    """Editions from the future, as after a clock was put back, neither stay for ever nor push out the one just made."""
+    for number in range(7):
+        write_notebook(project, "size", "layers = 2", f"print({number})")
+        assert executed(project, capsys)[0] == (["size"] if number else ["cost", "size"])
+        for stored in (project / "_build/executed").iterdir():
+            os.utime(stored, (4e9, 4e9))
+    assert len(list((project / "_build/executed").glob("size-*"))) <= 4
+
+
+def test_recordings_stand_for_runs(project, capsys):
+    build.accept(project)
+    shutil.rmtree(project / "_build")
+    capsys.readouterr()
+    assert executed(project, capsys)[0] == []
+    assert executed(project, capsys, recorded=False)[0] == ["cost", "size"]
+    shutil.rmtree(project / "_build")
+    recording = project / "notebooks/size.ipynb"
+    recording.write_text(recording.read_text().replace("42", "43"))
+    assert executed(project, capsys)[0] == ["size"]
+    build.accept(project)
+    assert "43" not in recording.read_text()
+
+
+def test_data_edited_during_a_run_and_put_back(project, capsys):
+    """The build is made from the data as it was at the start, whole; the edit is for the next one."""
+    waits = "import time\nfrom pathlib import Path\nPath('{0}/begun').write_text('')\nwhile not Path('{0}/edited').exists():\n"
+    waits += "    time.sleep(0.05)\nprint(open('../data/gpus.csv').read())"
+    write_notebook(project, "size", "layers = 2", waits.format(project))
+
+    def edit():
+        wait_for((project / "begun").exists)
+        (project / "data/gpus.csv").write_text("an edit")
+        (project / "edited").write_text("")
+
+    editor = threading.Thread(target=edit)
+    editor.start()
+    shown = executed(project, capsys)[1]["size"]
+    editor.join()
+    assert "a fast one" in shown and "an edit" not in shown
+    (project / "data/gpus.csv").write_text("a fast one")
+    ran_again, again = executed(project, capsys)
+    assert ran_again == [] and again["size"] == shown
+    (project / "data/gpus.csv").write_text("a third one")
+    assert "a third one" in executed(project, capsys)[1]["size"]
 
 
 @pytest.fixture
 def site(project):
     """A project whose site stands, with a mark in it that a rebuild would remove."""
-    (project / "_build/html").mkdir(parents=True)
-    (project / "_build/html/.made-from").write_text("an earlier state")
-    (project / "_build/html/index.html").write_text("the last good site")
+    html = project / "_build/html"
+    html.mkdir(parents=True)
+    (html / "index.html").write_text("the last good site")
+    pages.write_record(html, "an earlier state", "other pages")
     return project
 
 
@@ -108,8 +207,15 @@ def refused(project, **options):
     with pytest.raises(build.BuildError) as caught:
         build.build_book(project, **options)
     assert page(project, "index") == "the last good site"
-    assert not list((project / "_build").glob("work-*"))
+    assert left_over(project) == []
     return str(caught.value)
+
+
+def left_over(project):
+    """What a build has no use for once it is over."""
+    kept = {"html", "executed", "pages", "frozen", "cache", "notebooks"}
+    parts = [path for folder in ("html", "executed", "notebooks") for path in (project / "_build" / folder).glob("*.part")]
+    return [path.name for path in (project / "_build").iterdir() if path.name not in kept | {".lock"}] + parts
 
 
 def test_a_raising_notebook_names_the_cell_and_leaves_the_site(site):
@@ -125,17 +231,33 @@ def test_a_notebook_that_warns_stops_the_build(site):
     assert "notebooks/size.md, code cell 2" in message and "an old name" in message
 
 
-def test_a_kernel_that_dies_stops_the_build(site):
-    write_notebook(site, "size", "layers = 2", "import os\nos._exit(1)")
-    assert "notebooks/size.md" in refused(site)
+def test_a_notebook_whose_process_dies_is_tried_twice_and_named(site):
+    write_notebook(site, "size", "layers = 2", "import os\nos._exit(3)")
+    assert "notebooks/size.md: its process ended twice without a word (exit code 3)" in refused(site)
 
 
-def test_kernels_have_the_libraries_and_share_nothing(project, capsys):
-    for topic in ("size", "cost"):
+def test_a_process_that_the_machine_ends_once_is_forgiven(project, capsys):
+    once = "import os, signal\nfrom pathlib import Path\nif not Path('{0}').exists():\n    Path('{0}').write_text('')\n"
+    once += "    os.kill(os.getpid(), signal.SIGKILL)\nprint('done at last')"
+    write_notebook(project, "size", "layers = 2", once.format(project / "died"))
+    assert "done at last" in executed(project, capsys)[1]["size"]
+
+
+def test_processes_have_the_libraries_and_share_nothing(project, capsys):
+    for topic in ("size", "cost", "third"):
         code = "import sys\nprint('libraries', 'pandas' in sys.modules, 'shared', hasattr(sys, 'mark'))\nsys.mark = 1"
         write_notebook(project, topic, "layers = 2", code)
-    built(project, capsys)
-    assert all("libraries True shared False" in page(project, topic) for topic in ("size", "cost"))
+    (project / "gpucalc/rows/price_book.py").write_text("")
+    assert all("libraries True shared False" in shown for shown in executed(project, capsys)[1].values())
+
+
+def test_outputs_are_those_of_a_notebook(project, capsys):
+    code = "import sys\nfrom IPython.display import Markdown, display\nprint('one')\ndisplay(Markdown('*two*'))\nprint('three')\n{'four': 4}"
+    write_notebook(project, "size", "layers = 2", code)
+    outputs = json.loads(executed(project, capsys)[1]["size"])["cells"][-1]["outputs"]
+    assert [each["output_type"] for each in outputs] == ["stream", "display_data", "stream", "execute_result"]
+    assert outputs[1]["data"]["text/markdown"] == ["*two*"] or outputs[1]["data"]["text/markdown"] == "*two*"
+    assert outputs[3]["data"]["text/plain"] in ("{'four': 4}", ["{'four': 4}"]) and outputs[3]["execution_count"] == 2
 
 
 def wait_for(condition, seconds=30):
@@ -153,18 +275,84 @@ def is_alive(process):
     return True
 
 
+BUILD = "import signal, sys; from pathlib import Path; from book import build; build.ROOT = Path(sys.argv.pop(1)); "
+BUILD += "build.build_book.__defaults__ = (build.ROOT, *build.build_book.__defaults__[1:]); "
+BUILD += "signal.signal(signal.SIGINT, signal.default_int_handler); {0}build.main()"
+
+
+def start_build(project, first="", **options):
+    """`make book` of the project, in a process of its own."""
+    return subprocess.Popen([sys.executable, "-c", BUILD.format(first), str(project)], cwd=build.ROOT, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_no_kernel_outlives_a_build_that_is_stopped(project, number):
+def test_nothing_outlives_a_build_that_is_stopped(site, number):
     code = "import os, time\nfrom pathlib import Path\nPath('running').write_text(str(os.getpid()))\ntime.sleep(60)"
-    write_notebook(project, "size", "layers = 2", code)
-    running = project / "notebooks/running"
-    code = "import signal, sys; from pathlib import Path; from book import build; "
-    code += "signal.signal(signal.SIGINT, signal.default_int_handler); build.build_book(Path(sys.argv[1]))"
-    stopped = subprocess.Popen([sys.executable, "-c", code, str(project)], cwd=build.ROOT, stderr=subprocess.DEVNULL)
+    write_notebook(site, "size", "layers = 2", code)
+    running = site / "_build/frozen/notebooks/running"
+    stopped = start_build(site)
     wait_for(lambda: running.exists() and running.read_text())
     stopped.send_signal(number)
-    stopped.wait(timeout=20)
+    said = stopped.communicate(timeout=20)[1]
+    assert number == signal.SIGKILL or re.fullmatch(r"Stopped from outside\.\nStopped after [\d.]+ s; nothing was replaced\.\n", said)
     wait_for(lambda: not is_alive(int(running.read_text())))
+    assert page(site, "index") == "the last good site"
+
+
+@pytest.mark.parametrize("renames", [1, 2])
+def test_a_build_killed_while_it_swaps_leaves_a_site(site, capsys, renames):
+    """Where folders can't be exchanged in one step: before the new site has its name, and before the old one is gone."""
+    killer = "from book import pages; pages.exchange = lambda *_: False; import os, itertools, pathlib; count = itertools.count(); "
+    killer += f"rename = pathlib.Path.rename; pathlib.Path.rename = lambda *a: (os._exit(9) if next(count) == {renames} else rename(*a)); "
+    killer += "import shutil; remove = shutil.rmtree; "
+    killer += "shutil.rmtree = lambda path, *a, **k: os._exit(9) if str(path).endswith('.old') and path.exists() else remove(path, *a, **k); "
+    killed = start_build(site, killer)
+    killed.communicate(timeout=60)
+    assert killed.returncode == 9
+    built(site, capsys)
+    assert "A small book" in page(site, "index") and left_over(site) == []
+
+
+def test_what_a_killed_build_left_is_put_right(site, capsys):
+    (site / "_build/html").rename(site / "_build/.html.old")
+    (site / "_build/work-1").mkdir()
+    (site / "_build/executed").mkdir()
+    (site / "_build/executed/size.part").write_text("half")
+    write_notebook(site, "size", "layers = 2", "raise RuntimeError('not today')")
+    assert "not today" in refused(site)
+
+
+def test_two_builds_at_once(project):
+    builds = [start_build(project) for _ in range(2)]
+    said = [each.communicate(timeout=120) for each in builds]
+    assert [each.returncode for each in builds] == [0, 0], said
+    assert sum("Nothing changed" in out for out, _ in said) == 1 and "42" in page(project, "size")
+
+
+def test_a_full_disk_is_one_message(site):
+    """A limit on the size of files stands in for it."""
+    limit = "import resource; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000)); "
+    full = start_build(site, limit)
+    said = full.communicate(timeout=60)[1]
+    assert full.returncode == 1 and "Traceback" not in said and said.endswith("nothing was replaced.\n"), said
+    assert page(site, "index") == "the last good site"
+
+
+def test_a_folder_that_is_a_file_is_one_message(project):
+    (project / "_build").write_text("")
+    said = start_build(project).communicate(timeout=60)[1]
+    assert "_build: File exists" in said and "Traceback" not in said
+
+
+def test_a_page_that_is_gone_is_made_again(project, capsys):
+    built(project, capsys)
+    for spoiled in ("index.html", "_static/site.js"):
+        (project / f"_build/html/{spoiled}").unlink()
+        assert built(project, capsys)[0] == [] and (project / f"_build/html/{spoiled}").exists()
+    (project / "_build/html/index.html").write_text("changed by hand")
+    built(project, capsys)
+    assert "A small book" in page(project, "index")
 
 
 @pytest.mark.parametrize(
@@ -217,18 +405,31 @@ def test_parameters_are_checked(project, topic, parameters, message):
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["- a\n- list", "{", "just text"])
-def test_a_parameter_file_maps_names_to_values(tmp_path, text):
+@pytest.mark.parametrize("text", ["- a\n- list", "{", "just text", "layers: !!binary aGk=", "layers: !!set {a}", "a: &b 1\nc: *b"])
+def test_a_parameter_file_maps_names_to_plain_values(tmp_path, text):
     (tmp_path / "p.yaml").write_text(text)
     with pytest.raises(build.BuildError, match="p.yaml"):
         build.read_parameters(tmp_path / "p.yaml")
 
 
+@pytest.mark.parametrize("name", ["x" * 300, "absent.yaml", "."])
+def test_a_parameter_file_is_a_file(tmp_path, name):
+    with pytest.raises(build.BuildError, match="^PARAMS="):
+        build.read_parameters(tmp_path / name)
+
+
+def test_a_file_among_the_parameters_is_meant_from_their_folder(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "p.yaml").write_text("model: config.json\ngpu: absent.json\nmfu: null\ntokens: 1e12\n")
+    assert build.read_parameters(tmp_path / "p.yaml") == {"model": str(tmp_path / "config.json"), "gpu": "absent.json",
+                                                          "mfu": None, "tokens": 1e12}
+
+
 def test_recorded_outputs_are_the_same_each_time(project):
     build.accept(project)
     first = (project / "notebooks/size.ipynb").read_bytes()
-    for stored in (project / "_build/executed").iterdir():
-        stored.unlink()
+    shutil.rmtree(project / "_build/executed")
+    (project / "notebooks/size.ipynb").unlink()
     build.accept(project)
     assert (project / "notebooks/size.ipynb").read_bytes() == first
     recorded = json.loads(first)

@@ -11,7 +11,8 @@ import pint
 import pytest
 import sympy
 
-from book.build import ROOT, notebooks_in
+from book.editions import declared_in
+from book.inputs import ROOT
 from gpucalc import laws
 from gpucalc.core import arithmetic
 from gpucalc.core.law import LAWS, law as as_law
@@ -184,5 +185,5 @@ EITHER = {"params", "requests_per_second", "interruption_slowdown"}
 def test_a_law_does_not_bear_the_name_of_a_plain_input():
     """Else a value meant for something else answers in its place: a column or a parameter that is a law's result is named here."""
     given = {name for table in TABLES if table not in ("defaults", "quantities") for name in TABLES[table].columns}
-    given |= {name for notebook in notebooks_in(ROOT) for name in notebook.defaults}
+    given |= {name for path in (ROOT / "notebooks").glob("*.md") for name in declared_in(path)}
     assert given & set(LAWS) == EITHER

@@ -2,15 +2,21 @@
 
 import ast
 import collections
+import copy
 import csv
+import functools
+import os
 import re
+import shutil
 
 import jupytext
 import nbformat
 import pytest
 import yaml
+from jupytext.cli import jupytext as jupytext_command
 
-from book.build import ROOT
+from book.editions import made_from, shown
+from book.inputs import ROOT
 from gpucalc.page.printer import SYMBOLS
 
 TEXTS = sorted((ROOT / "notebooks").glob("*.md"))
@@ -26,6 +32,12 @@ def name(path):
     return path.stem
 
 
+@functools.cache
+def written(path):
+    return jupytext.read(path)
+
+
+@functools.cache
 def recorded(path):
     return nbformat.read(path.with_suffix(".ipynb"), as_version=4)
 
@@ -34,11 +46,25 @@ def tags(cell):
     return set(cell.metadata.get("tags", []))
 
 
+def without_folding(metadata):
+    """What the text keeps of a cell's metadata: its header leaves out what folds a cell in JupyterLab."""
+    return {key: value for key, value in metadata.items() if key != "jupyter"}
+
+
 @pytest.mark.parametrize("path", TEXTS, ids=name)
 def test_text_and_recording_hold_the_same_cells(path):
-    held = [[(cell.cell_type, cell.source, dict(cell.metadata)) for cell in notebook.cells]
-            for notebook in (jupytext.read(path), recorded(path))]
+    held = [[(cell.cell_type, cell.source, without_folding(cell.metadata)) for cell in notebook.cells]
+            for notebook in (written(path), recorded(path))]
     assert held[0] == held[1], "run `make accept` to record the outputs again"
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=name)
+def test_a_run_gives_what_is_recorded(path, executed):
+    """A build may take a recording for a run, so each is compared with one; nbval does the same for a few, in Jupyter's own kernel."""
+    ran = nbformat.read(executed[path.stem], as_version=4)
+    for number, (now, then) in enumerate(zip(ran.cells, recorded(path).cells, strict=True)):
+        assert list(map(shown, now.get("outputs", []))) == list(map(shown, then.get("outputs", []))), f"cell {number}:\n{now.source}"
+    assert made_from(ran)["inputs_hash"] == made_from(recorded(path))["inputs_hash"], "run `make accept`: a recording is of older inputs"
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=name)
@@ -56,7 +82,7 @@ def test_every_cell_ran_in_order_and_no_output_is_ignored(path):
 
 def code_cells(path):
     """The cells of a text notebook that hold Python, not a sentence."""
-    return [cell for cell in jupytext.read(path).cells
+    return [cell for cell in written(path).cells
             if cell.cell_type == "code" and not cell.source.startswith(SENTENCES)]
 
 
@@ -106,15 +132,56 @@ SPHINX_ONLY = re.compile(r"\{[a-z:]+\}`|^\s*(?:`{3,}|:{3,})\{|^\([\w-]+\)=$", re
 
 @pytest.mark.parametrize("path", TEXTS, ids=name)
 def test_hidden_code_is_folded_in_jupyter(path):
-    for cell in jupytext.read(path).cells:
-        if cell.cell_type == "code" and tags(cell) & HIDDEN:
-            folded = {"source_hidden": True} | ({"outputs_hidden": True} if "hide-output" in tags(cell) else {})
-            assert cell.metadata.get("jupyter") == folded, cell.source
+    for cell in recorded(path).cells:
+        hidden = cell.cell_type == "code" and tags(cell) & HIDDEN
+        folded = {"source_hidden": True} | ({"outputs_hidden": True} if "hide-output" in tags(cell) else {})
+        assert cell.metadata.get("jupyter") == (folded if hidden else None), cell.source
+
+
+# What JupyterLab's save does
+
+@pytest.fixture
+def copied(tmp_path):
+    """All notebooks in a folder of their own, as the pipeline records them."""
+    for path in TEXTS:
+        shutil.copy(path, tmp_path)
+        content = copy.deepcopy(recorded(path))
+        content.metadata.setdefault("made_from", {"inputs": ["data/gpus.csv"], "inputs_hash": "a", "outputs_hash": "b"})
+        nbformat.write(content, tmp_path / path.with_suffix(".ipynb").name)
+    return tmp_path
+
+
+def sync(folder, newer):
+    """Jupytext brings all pairs in step, those with this ending being newer; returns what each file holds."""
+    for path in folder.iterdir():
+        os.utime(path, (2e9, 2e9) if path.suffix == newer else (1e9, 1e9))
+    assert jupytext_command(["--sync", "--quiet", *map(str, sorted(folder.glob("*.ipynb")))]) == 0
+    return held(folder)
+
+
+def held(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.mark.parametrize("newer", [".md", ".ipynb"])
+def test_a_sync_of_a_clean_checkout_changes_nothing(copied, newer):
+    before = held(copied)
+    after = sync(copied, newer)
+    assert [name for name in after if after[name] != before.get(name)] == []
+
+
+def test_a_sync_takes_over_what_was_edited_and_nothing_else(copied):
+    page, before = copied / "kv_cache.md", held(copied)
+    page.write_text(page.read_text(encoding="utf-8").replace("You need", "You will need", 1), encoding="utf-8")
+    edited = page.read_bytes()
+    after = sync(copied, ".md")
+    assert edited != before["kv_cache.md"] and after == before | {
+        "kv_cache.md": edited, "kv_cache.ipynb": before["kv_cache.ipynb"].replace(b"You need", b"You will need", 1)}
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=name)
 def test_nothing_that_only_sphinx_knows(path):
-    for cell in jupytext.read(path).cells:
+    for cell in written(path).cells:
         if cell.cell_type == "markdown" or cell.source.startswith(SENTENCES):
             assert not SPHINX_ONLY.findall(cell.source), cell.source
 
@@ -158,7 +225,7 @@ SYMBOL = re.compile(r"\\?[A-Za-z]+(?:\{[A-Z]+\})?(?:[_^](?:\{[^{}]*(?:\{[^{}]*\}
 @pytest.mark.parametrize("path", TEXTS, ids=name)
 def test_a_typed_symbol_is_one_of_the_vocabulary(path):
     known = {letters(symbol) for symbol in SYMBOLS.values()}
-    text = "\n\n".join(cell.source for cell in jupytext.read(path).cells
+    text = "\n\n".join(cell.source for cell in written(path).cells
                        if cell.cell_type == "markdown" or cell.source.startswith(SENTENCES))
     typed = [symbol for formula in re.findall(r"(?<![\\\d])\$(?=\S)([^$]+?)(?<=\S)\$(?!\d)", text) for symbol in SYMBOL.findall(formula)]
     strange = {symbol for symbol in typed if letters(symbol) not in known and symbol.lstrip("\\") not in PLAIN_LATEX
@@ -262,8 +329,8 @@ def test_no_figure_is_typed(path):
     "1.3 kW", "It costs 2.10 USD.", "2.10 USD/h", "It costs $2.10", "USD 30,000", "40 %", "40%", "50 tokens/s", "12 ms", "4 µs",
     "3.2 s per step", "730 hours a month", "30 days", "pays in 14 months", "3 years", "a 7B model", "a 70 B model", "8K context",
     "175 billion parameters", "131,072 bytes", "16 bytes per parameter", "1e9 FLOP", "`80 GB` in code", "| A100 | 400 W |",
-    "- costs $2 to $3 an hour", "```{code-cell} python3\n:tags: [remove-input]\n\n%%say\nIt holds 80 GB of {{ memory | bytes }}.\n```",
-    "```{code-cell} python3\n%%exercise\nHow many in 80 GB?\n---\nTwo.\n```", "```{admonition} Fits in 80 GB", "2 h", "(80 GB)", "~80 GB", "about\u00a080\u00a0GB",
+    "- costs $2 to $3 an hour", "```{code-cell} ipython3\n:tags: [remove-input]\n\n%%say\nIt holds 80 GB of {{ memory | bytes }}.\n```",
+    "```{code-cell} ipython3\n%%exercise\nHow many in 80 GB?\n---\nTwo.\n```", "```{admonition} Fits in 80 GB", "2 h", "(80 GB)", "~80 GB", "about\u00a080\u00a0GB",
 ])
 def test_the_lint_finds(line):
     assert typed_figures(f"# Title\n\n{line}\n"), line
@@ -276,7 +343,7 @@ def test_the_lint_finds(line):
     "Chapter 3, in 2024, 4 GPUs, 3 steps, section 2.1", "NVLink 4, PCIe 4, FP16, 8-bit Adam, ZeRO-3", "% 80 GB in a comment",
     "arXiv 2205.05198", "GB is $10^9$ and GiB is $2^{30}$", "---\ntitle: 80 GB\n---\ntext", "ZeRO stages 0 to 3", "in 2024 a",
     "````{note}\n```python\nx = '80 GB'\n```\n````",
-    "```{code-cell} python3\n:tags: [remove-input]\n\n%%say headline\nIt holds {{ memory | bytes }} for {{ 2 * 3 }} s.\n```",
+    "```{code-cell} ipython3\n:tags: [remove-input]\n\n%%say headline\nIt holds {{ memory | bytes }} for {{ 2 * 3 }} s.\n```",
 ])
 def test_the_lint_allows(text):
     assert not typed_figures(text, ["A100 SXM 40GB", "H100 PCIe 80GB"]), text

@@ -1,27 +1,35 @@
 """Wrong parameters stop a notebook with a message that names the parameter and what is allowed."""
+import ast
+import functools
 import subprocess
 import sys
 
+import jupytext
+import nbformat
 import pytest
+from papermill import inspect_notebook
 
 from book import build
-from book.build import ROOT
+from book.inputs import ROOT
 from gpucalc.core.evaluate import Case
+from gpucalc.core.quantities import DOMAINS, QUANTITIES
 from gpucalc.laws.kv_cache import kv_bytes_per_token
-from gpucalc.page.parameters import page_case
+from gpucalc.page.parameters import declared, page_case
 
 GIVEN = {"model": "Llama-3-8B", "gpu": "H100 SXM 80GB", "prices": None, "provider": "AWS", "term": "spot", "utilization": 0.6,
          "usd_per_hour": None, "gpus": 8, "committed": 0}
+PAGES = [path for path in sorted((ROOT / "notebooks").glob("*.md")) if path.stem != "conventions"]  # which takes none
+KINDS = {"int": int, "float": (int, float), "str": str, "bool": bool, "list": list}
 PRICE_MESSAGE = r"parameter: usd_per_hour \(price of one rented GPU-hour\) is {}; allowed: a number above 0 USD/hour"
 
 
-CELL = "\n".join(f"{name} = {value!r}   # a comment" for name, value in GIVEN.items())
+CELL = "\n".join(f"{name}: str = {value!r}   # a comment" for name, value in GIVEN.items())
 
 
 def checked(**changed):
     """The case of a notebook with these parameters, some of them given from outside as papermill does."""
     injected = "# Parameters\n" + "\n".join(f"{name} = {value!r}" for name, value in changed.items())
-    injected = injected.replace("nan", "float('nan')")
+    injected = injected.replace("nan", "float('nan')").replace("inf", "float('inf')")
     later = ["from gpucalc import Case", "case = 1", "layers = 2"]
     return page_case({**GIVEN, **changed, "In": ["", CELL, *([injected] if changed else []), *later], "layers": 2})
 
@@ -83,6 +91,12 @@ def test_switches_lists_and_text_keep_their_kind():
     ({"utilization": True}, "utilization .* is True; allowed"),
     ({"utilization": None}, "utilization .* is None; allowed"),
     ({"utilization": [0.6]}, r"utilization .* is \[0.6\]; allowed"),
+    ({"gpus": 10**18 + 1}, "^parameter gpus: a whole number of about 19 digits; allowed: 0, or from 1e-18 to 1e[+]18 in size$"),
+    ({"gpus": 10**400}, "^parameter gpus: a whole number of about 401 digits; allowed"),
+    ({"gpus": -10**19}, "^parameter gpus: a whole number of about 20 digits; allowed"),
+    ({"usd_per_hour": 1e308}, "^parameter usd_per_hour: 1e[+]308; allowed: 0, or from"),
+    ({"usd_per_hour": 1e-300}, "^parameter usd_per_hour: 1e-300; allowed: 0, or from"),
+    ({"usd_per_hour": float("inf")}, "^parameter usd_per_hour: inf; allowed: 0, or from"),
     ({"usd_per_hour": -1}, PRICE_MESSAGE.format("-1")),
     ({"usd_per_hour": "cheap"}, PRICE_MESSAGE.format("'cheap'")),
     ({"gpus": 2.5}, "gpus .* is 2.5; allowed: a whole number of at least 1"),
@@ -102,6 +116,89 @@ def test_the_message_names_the_parameter_and_what_is_allowed(changed, message):
 def test_a_missing_parameter_is_named():
     with pytest.raises(ValueError, match="^parameter gpus: missing"):
         page_case({**{name: value for name, value in GIVEN.items() if name != "gpus"}, "In": ["", CELL]})
+
+
+def test_integers_of_any_length_are_named():
+    with pytest.raises(ValueError, match="^parameter gpus: a whole number of about 5001 digits; allowed"):
+        page_case({"gpus": 10**5000, "In": ["", "gpus = 8"]})
+
+
+def test_numbers_from_the_least_to_the_most_pass():
+    given = {"gpus": 10**18, "usd_per_hour": 1e-18, "years": 100, "lead_months": 1200, "restart_seconds": 0}
+    assert page_case({**given, "In": ["", "\n".join(f"{name} = 1" for name in given)]}).inputs == given
+
+
+@pytest.mark.parametrize("name, value, most", [("years", 101, "100"), ("lead_months", 1201.0, "1200")])
+def test_time_ends_after_a_century(name, value, most):
+    with pytest.raises(ValueError, match=f"^parameter {name}: .*; allowed: 0, or from 1e-18 to {most} in size$"):
+        page_case({name: value, "In": ["", f"{name} = 1"]})
+
+
+@pytest.mark.parametrize("cell, found", [
+    ("a = 1\nb: float = None  # a comment\nc: str = 'x'\n", {"a": 1, "b": None, "c": "x"}),
+    ("a: float = 1000 / 60\nb: float = 24 * 3600\nc = -0.5", {"a": 1000 / 60, "b": 86400, "c": -0.5}),
+    ("a: list = [1, 'x']", {"a": [1, "x"]}),
+    ("a = f()\nb = 'x' * 3\nc = 1 / 0\nd = {[]: 1}\ne = 2 ** 9", dict.fromkeys("abcde")),
+    ("", {}), ("# nothing", {}), ("a = 1\nprint(a)", {}), ("a, b = 1, 2", {}), ("a.b: int = 1", {}), ("a += 1", {}),
+    ("import ast", {}),
+])
+def test_a_cell_declares(cell, found):
+    assert declared(cell) == found
+
+
+@pytest.mark.parametrize("cell", ["a: int = ", "%%say\ntext", "a = 1\0", "a = " + "9" * 5000])
+def test_a_cell_that_is_not_python_says_so(cell):
+    with pytest.raises(ValueError, match="^not Python: "):
+        declared(cell)
+
+
+def test_a_cell_that_is_not_python_is_passed_over_in_the_history():
+    assert page_case({"gpus": 8, "In": ["", "gpus 8", "gpus: int = 8"]}).inputs == {"gpus": 8}
+
+
+@functools.cache
+def parameters_of(path):
+    """The source of a page's parameter cell, and the names that it lets be None beside those that are."""
+    cells = [cell for cell in jupytext.read(path).cells if cell.cell_type == "code"]
+    source = next(cell.source for cell in cells if "parameters" in cell.metadata.get("tags", []))
+    check = next(cell.source for cell in cells if "page_case(globals()" in cell.source)
+    options = [option.value for call in ast.walk(ast.parse(check)) if isinstance(call, ast.Call) for option in call.keywords
+               if option.arg == "optional"]
+    return source, ast.literal_eval(options[0]) if options else ()
+
+
+def shown_by_papermill(path, tmp_path):
+    """What `papermill --help-notebook` shows of each parameter."""
+    cell = nbformat.v4.new_code_cell(parameters_of(path)[0], metadata={"tags": ["parameters"]})
+    kernel = {"name": "python3", "language": "python", "display_name": "Python 3"}
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": kernel}), tmp_path / "page.ipynb")
+    return inspect_notebook(tmp_path / "page.ipynb")
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_papermill_shows_kind_default_and_comment(path, tmp_path):
+    shown, defaults = shown_by_papermill(path, tmp_path), declared(parameters_of(path)[0])
+    assert list(shown) == list(defaults)
+    for name, default in defaults.items():
+        kind = shown[name]["inferred_type_name"]
+        assert shown[name]["help"] and kind in KINDS, f"{name}: {kind}"
+        assert default is None or isinstance(default, KINDS[kind]), f"{name}: {kind} = {default!r}"
+        quantity = name if name in QUANTITIES else name.partition("_")[2]
+        if quantity in QUANTITIES:
+            assert kind == "float" or kind == "int" and DOMAINS[QUANTITIES[quantity].allowed][3], f"{name}: {kind}"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_what_may_be_none_is_what_the_comments_say(path, tmp_path):
+    source, optional = parameters_of(path)
+    shown, defaults = shown_by_papermill(path, tmp_path), declared(source)
+    for name, default in defaults.items():
+        held = {**defaults, name: None, "In": ["", source, f"# Parameters\n{name} = None"]}
+        if default is None or "None:" in shown[name]["help"]:
+            page_case(held, optional)
+        else:
+            with pytest.raises(ValueError, match=rf"^parameter:? {name}\b.* None"):
+                page_case(held, optional)
 
 
 def papermill(target, *parameters):

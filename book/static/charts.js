@@ -1,33 +1,27 @@
-// Draws every chart of the page in the theme's colors, and again when the theme changes.
+// Draws the charts of the page: each when it comes near, all before printing, and again when the theme changes.
 (() => {
-  window.gpuCharts = [];
+  const charts = (window.gpuCharts = []);
+  const CATEGORIES = {
+    light: ["#0b62b8", "#b25000", "#13794f", "#b3204d", "#6d3fc0", "#7a6a00", "#0e7480", "#6b5a4b"],
+    dark: ["#6cb6ff", "#ffb454", "#7ee0b0", "#f58fa8", "#c7a6ff", "#d9d36a", "#79dbe6", "#c9b8a8"],
+  };
 
-  const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--pst-color-${name}`).trim();
-
-  function themeConfig() {
-    const [text, muted, line] = ["text-base", "text-muted", "border"].map(color);
-    const dark = document.documentElement.dataset.theme === "dark";
-    const category = dark
-      ? ["#6cb6ff", "#ffb454", "#7ee0b0", "#f58fa8", "#c7a6ff", "#d9d36a", "#79dbe6", "#c9b8a8"]
-      : ["#0b62b8", "#b25000", "#13794f", "#b3204d", "#6d3fc0", "#7a6a00", "#0e7480", "#6b5a4b"];
-    return {
-      background: "transparent",
-      font: getComputedStyle(document.body).fontFamily,
-      view: { stroke: "transparent" },
-      axis: {
-        labelColor: text, titleColor: text, labelFontSize: 12, titleFontSize: 13, titleFontWeight: "normal",
-        domainColor: muted, tickColor: muted, gridColor: line, labelOverlap: true,
-      },
-      legend: { labelColor: text, titleColor: text, labelFontSize: 12, titleFontSize: 13, orient: "top", labelLimit: 260 },
-      title: { color: text, subtitleColor: muted, anchor: "start" },
-      text: { color: text, fill: text },
-      rule: { color: muted },
-      mark: { color: category[0] },
-      range: { category },
-    };
+  // What the stand-ins in a compiled chart mean now: "@text" is the theme's color of text.
+  function theme() {
+    const { dataset } = document.documentElement;
+    const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--pst-color-${name}`).trim();
+    const names = { text: color("text-base"), muted: color("text-muted"), line: color("border") };
+    names.font = getComputedStyle(document.body).fontFamily;
+    CATEGORIES[dataset.theme === "dark" ? "dark" : "light"].forEach((value, number) => (names[`category${number}`] = value));
+    return names;
   }
 
-  const sliders = (spec) => (spec.params || []).filter((param) => param.bind);
+  function themed(json) {
+    const names = theme();
+    return JSON.parse(json.replace(/"@(\w+)"/g, (text, name) => (name in names ? JSON.stringify(names[name]) : text)));
+  }
+
+  const sliders = (spec) => (spec.signals || []).filter((signal) => signal.bind);
 
   // A slider's value as people read it: 8,192 and 450 G, not 450000000000.
   const PREFIXES = [[1e15, " P"], [1e12, " T"], [1e9, " G"], [1e6, " M"], [0, ""]];
@@ -39,14 +33,33 @@
     input.setAttribute("aria-valuetext", digits + prefix);
   }
 
-  async function draw(chart) {
-    for (const slider of chart.view ? sliders(chart.spec) : []) slider.value = chart.view.signal(slider.name);
+  // A drawing that was overtaken by a newer one of the same chart stops at its next pause.
+  async function draw(chart, pause) {
+    const turn = ++chart.turn;
+    const spec = themed(chart.json);
+    await pause();
+    if (chart.turn !== turn) return;
+    const runtime = vega.parse(spec, {}, { ast: true });
+    await pause();
+    if (chart.turn !== turn) return;
     const controls = document.createElement("div");
     controls.className = "chart-controls";
-    const { view } = await vegaEmbed(chart.element.querySelector(".chart-view"), chart.spec, {
-      mode: "vega-lite", renderer: "svg", actions: false, defaultStyle: false, bind: controls, config: themeConfig(),
+    chart.view?.finalize();
+    chart.frame.style.minHeight = `${chart.frame.offsetHeight}px`; // an empty view has no height for a moment
+    const view = new vega.View(runtime, {
+      expr: vega.expressionInterpreter, tooltip: vega.tooltip,
+      renderer: "svg", container: chart.frame, bind: controls, hover: true,
     });
-    if (chart.view) chart.view.finalize();
+    await pause();
+    if (chart.turn !== turn) return view.finalize();
+    for (const slider of chart.view ? sliders(spec) : []) view.signal(slider.name, chart.view.signal(slider.name));
+    await view.runAsync();
+    chart.frame.style.minHeight = "";
+    show(controls, chart);
+    Object.assign(chart, { view, controls, spec });
+  }
+
+  function show(controls, chart) {
     const focused = chart.controls.contains(document.activeElement) ? document.activeElement.name : null;
     chart.controls.replaceWith(controls);
     for (const input of controls.querySelectorAll("input[type=range]")) {
@@ -54,27 +67,44 @@
       input.addEventListener("input", () => showValue(input));
     }
     if (focused) controls.querySelector(`[name="${focused}"]`).focus();
-    Object.assign(chart, { view, controls });
   }
+
+  // One chart after the other, with the page's own work between, so that scrolling and typing never wait.
+  const pause = () => new Promise((done) => setTimeout(done));
+  let queue = Promise.resolve();
+  const later = (chart) => (queue = queue.then(pause).then(() => draw(chart, pause)));
+
+  window.drawAllCharts = () => Promise.all(charts.filter((chart) => !chart.view).map((chart) => draw(chart, () => null)));
+  window.addEventListener("beforeprint", window.drawAllCharts);
+
+  const near = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting) continue;
+      near.unobserve(target);
+      const chart = charts.find(({ frame }) => frame === target);
+      if (!chart.view) later(chart);
+    }
+  }, { rootMargin: "400px 0px" });
 
   // Vega asks for its width when the window changes. But a page that is laid out anew settles later, and a fold opens by itself.
-  const widths = new ResizeObserver(() => window.dispatchEvent(new Event("resize")));
+  const widths = new ResizeObserver((entries) => {
+    const changed = entries.filter(({ target, contentRect }) => target.dataset.width !== String(contentRect.width));
+    for (const { target, contentRect } of changed) target.dataset.width = contentRect.width;
+    if (changed.length) window.dispatchEvent(new Event("resize"));
+  });
 
-  function add(element) {
-    const spec = JSON.parse(element.querySelector("script").textContent);
-    const controls = element.appendChild(document.createElement("div"));
-    const chart = { element, spec, controls, view: null };
-    window.gpuCharts.push(chart);
-    widths.observe(element.querySelector(".chart-view"));
-    return draw(chart);
+  for (const element of document.querySelectorAll(".chart")) {
+    const json = element.querySelector("script").textContent;
+    const [frame, controls] = [".chart-view", ".chart-controls"].map((name) => element.querySelector(name));
+    charts.push({ element, frame, controls, json, spec: null, view: null, turn: 0 });
+    near.observe(frame);
+    widths.observe(frame);
   }
 
-  // One redraw at a time: a theme that changes while a chart is being drawn waits for it.
-  let drawing = Promise.all([...document.querySelectorAll(".chart")].map(add));
-  let theme = document.documentElement.dataset.theme;
+  let drawn = document.documentElement.dataset.theme;
   new MutationObserver(() => {
-    if (theme === document.documentElement.dataset.theme) return;
-    theme = document.documentElement.dataset.theme;
-    drawing = drawing.then(() => Promise.all(window.gpuCharts.map(draw)));
+    if (drawn === document.documentElement.dataset.theme) return;
+    drawn = document.documentElement.dataset.theme;
+    for (const chart of charts) if (chart.view) later(chart);
   }).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
 })();

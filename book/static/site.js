@@ -1,29 +1,29 @@
-// Guesses, price ages and sortable tables.
+// Price ages, guesses, sortable tables, and what the keyboard must reach. Runs while the page is read.
 (() => {
+  // An age takes room: it is written before the page is first painted, so that nothing moves.
+  function showAge(time) {
+    time.dataset.shown = "";
+    const days = Math.floor((Date.now() - Date.parse(time.dateTime)) / 86400000);
+    if (Number.isNaN(days)) return;
+    time.append(` (${days} ${days === 1 ? "day" : "days"} ago${days > 90 ? ": check before you rely on it" : ""})`);
+    time.classList.toggle("stale", days > 90);
+  }
+
+  const showAges = () => document.querySelectorAll("time.price-date:not([data-shown])").forEach(showAge);
+  const reading = new MutationObserver(showAges);
+  reading.observe(document, { childList: true, subtree: true });
+  document.addEventListener("DOMContentLoaded", () => {
+    reading.disconnect();
+    showAges();
+    start();
+  });
+
   function verdict(guess, answer) {
     const ratio = guess / answer;
     if (!(ratio > 0)) return "Give a number above zero.";
     if (Math.abs(ratio - 1) <= 0.1) return "Right, within 10 %.";
     const times = (ratio > 1 ? ratio : 1 / ratio).toPrecision(2);
     return `${Number(times)} times too ${ratio > 1 ? "high" : "low"}.`;
-  }
-
-  for (const guess of document.querySelectorAll(".guess")) {
-    const input = guess.querySelector("input");
-    const check = () => {
-      if (!input.value) return;
-      guess.querySelector("output").textContent = verdict(input.valueAsNumber, Number(guess.dataset.answer));
-      guess.querySelector("details").open = true;
-    };
-    guess.querySelector("button").addEventListener("click", check);
-    input.addEventListener("keydown", (event) => event.key === "Enter" && check());
-  }
-
-  for (const time of document.querySelectorAll("time.price-date")) {
-    const days = Math.floor((Date.now() - Date.parse(time.dateTime)) / 86400000);
-    if (Number.isNaN(days)) continue;
-    time.append(` (${days} ${days === 1 ? "day" : "days"} ago${days > 90 ? ": check before you rely on it" : ""})`);
-    time.classList.toggle("stale", days > 90);
   }
 
   const value = (row, column) => {
@@ -47,25 +47,55 @@
     header.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
   }
 
-  for (const table of document.querySelectorAll("table.data")) {
-    for (const header of table.tHead ? table.tHead.rows[0].cells : []) {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.append(...header.childNodes);
-      button.addEventListener("click", () => sort(table, header));
-      header.append(button);
+  function start() {
+    for (const guess of document.querySelectorAll(".guess")) {
+      const input = guess.querySelector("input");
+      const check = () => {
+        if (!input.value) return;
+        guess.querySelector("output").textContent = verdict(input.valueAsNumber, Number(guess.dataset.answer));
+        guess.querySelector("details").open = true;
+      };
+      guess.querySelector("button").addEventListener("click", check);
+      input.addEventListener("keydown", (event) => event.key === "Enter" && check());
     }
-  }
 
-  // What scrolls sideways must be reachable by keyboard.
-  for (const table of document.querySelectorAll(".bd-article table")) {
-    let frame = table.closest(".table-scroll, .pst-scrollable-table-container");
-    if (!frame) {
-      frame = document.createElement("div");
-      table.replaceWith(frame);
-      frame.append(table);
+    for (const table of document.querySelectorAll("table.data")) {
+      for (const header of table.tHead ? table.tHead.rows[0].cells : []) {
+        const button = document.createElement("button");
+        button.type = "button";
+        button.append(...header.childNodes);
+        button.addEventListener("click", () => sort(table, header));
+        header.append(button);
+      }
     }
-    frame.classList.add("table-scroll");
-    frame.tabIndex = 0;
+
+    // What scrolls sideways must be reachable by keyboard.
+    for (const table of document.querySelectorAll(".bd-article table")) {
+      let frame = table.closest(".table-scroll, .pst-scrollable-table-container");
+      if (!frame) {
+        frame = document.createElement("div");
+        table.replaceWith(frame);
+        frame.append(table);
+      }
+      frame.classList.add("table-scroll");
+      frame.tabIndex = 0;
+    }
+
+    // A formula within a line scrolls on a phone only.
+    const spans = [...document.querySelectorAll("span.math")];
+    const reach = () => spans.map((span) => [span, span.scrollWidth > span.clientWidth])
+      .forEach(([span, scrolls]) => scrolls ? (span.tabIndex = 0) : span.removeAttribute("tabindex"));
+    if (matchMedia("(max-width: 600px)").matches) reach();
+    window.addEventListener("resize", reach);
+
+    // On paper nothing unfolds: all stands open, and is as it was afterwards.
+    let closed = [];
+    window.addEventListener("beforeprint", () => {
+      closed = [...document.querySelectorAll("article details:not([open])")];
+      for (const fold of closed) fold.open = true;
+    });
+    window.addEventListener("afterprint", () => {
+      for (const fold of closed) fold.open = false;
+    });
   }
 })();

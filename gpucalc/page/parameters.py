@@ -1,5 +1,7 @@
 """The check behind every notebook's parameter cell: known names, right types, possible values."""
 import ast
+import math
+import operator
 import re
 
 from ..core.evaluate import Case, close
@@ -9,6 +11,11 @@ from ..rows.price_book import ITEMS
 
 _PLAIN = (int, float, str, type(None))
 _CHOICES = {"term": ITEMS["rent"].terms}
+# Outside them whole numbers are no longer exact in a column, and products and quotients overflow.
+_LEAST, _MOST = 1e-18, 1e18
+# A century: what grows or falls with time leaves the numbers of a computer at some ten thousand years.
+_LONGEST = {"year": 100, "month": 1200}
+_OPERATORS = {ast.Mult: operator.mul, ast.Div: operator.truediv}
 
 
 def page_case(namespace, optional=()):
@@ -21,46 +28,67 @@ def page_case(namespace, optional=()):
     allowed value and no other was given. Where the shell keeps no history (as under nbval), the quantities and rows
     among the notebook's names count.
     """
-    declared, given = {}, {}
+    defaults, given = {}, {}
     for source in namespace["In"]:
-        assigned = _assigned(source)
+        assigned = _names_set(source)
         if assigned and re.match(r"\s*# Parameters\b", source):
             given |= assigned
-        elif assigned and not declared:
-            declared = assigned
-    declared = declared or {name: namespace[name] for name in (*FINDERS, *QUANTITIES) if name in namespace
+        elif assigned and not defaults:
+            defaults = assigned
+    defaults = defaults or {name: namespace[name] for name in (*FINDERS, *QUANTITIES) if name in namespace
                             and isinstance(namespace[name], _PLAIN)}
     for name in given:
-        if name not in declared:
-            raise ValueError(f"parameter {name}: unknown; this notebook takes {', '.join(declared)}{close(name, declared)}")
-    for name, default in declared.items():
+        if name not in defaults:
+            raise ValueError(f"parameter {name}: unknown; this notebook takes {', '.join(defaults)}{close(name, defaults)}")
+    for name, default in defaults.items():
         if name not in namespace:
             raise ValueError(f"parameter {name}: missing")
         if not (namespace[name] is None and (default is None or name in optional)):
             _check(name, namespace[name], default)
-    known = {name: namespace[name] for name in declared if name in QUANTITIES or name in FINDERS}
+    known = {name: namespace[name] for name in defaults if name in QUANTITIES or name in FINDERS}
     return Case(**{name: value for name, value in known.items() if value is not None})
 
 
-def _assigned(source):
-    """Names and values of a cell that does nothing but set names, None for what is no literal; nothing for another cell."""
+def declared(source):
+    """Names and defaults of a cell that does nothing but set names, `name = value` or `name: kind = value`; {} for another cell.
+
+    A default is a literal, or a product or quotient of two numbers; None stands for anything else. Raises ValueError
+    where the cell is not Python.
+    """
     try:
         lines = ast.parse(source).body
-    except SyntaxError:
+    except (SyntaxError, ValueError) as error:
+        raise ValueError(f"not Python: {error}") from None
+    targets = [line.targets[0] if isinstance(line, ast.Assign) else getattr(line, "target", None) for line in lines]
+    if not all(isinstance(line, ast.Assign | ast.AnnAssign) and isinstance(target, ast.Name)
+               for line, target in zip(lines, targets)):
         return {}
-    if not all(isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name) for line in lines):
-        return {}
-    return {line.targets[0].id: _literal(line.value) for line in lines}
+    return {target.id: _default(line.value) for line, target in zip(lines, targets)}
 
 
-def _literal(node):
+def _default(node):
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        sides = _default(node.left), _default(node.right)
+        return _OPERATORS[type(node.op)](*sides) if all(isinstance(side, int | float) and side for side in sides) else None
     try:
         return ast.literal_eval(node)
-    except ValueError:
+    except (ValueError, TypeError):
         return None
 
 
+def _names_set(source):
+    """What `declared` finds in a cell of the history, where anything may stand."""
+    try:
+        return declared(source)
+    except ValueError:
+        return {}
+
+
 def _check(name, value, default):
+    most = _LONGEST.get(QUANTITIES[name].unit, _MOST) if name in QUANTITIES else _MOST
+    if isinstance(value, int | float) and (abs(value) > most or 0 < abs(value) < _LEAST):
+        shown = value if isinstance(value, float) else f"a whole number of about {int(math.log10(abs(value))) + 1} digits"
+        raise ValueError(f"parameter {name}: {shown}; allowed: 0, or from {_LEAST:g} to {most:g} in size")
     if name in QUANTITIES:
         check(name, value, "parameter")
     elif type(default) in (int, float) and name.partition("_")[2] in QUANTITIES:

@@ -1,0 +1,165 @@
+"""Executed notebooks: those recorded beside the text and those of earlier builds, each with a hash of what it is made from.
+
+One whose inputs are as they were, and whose content is what it was, stands for a run; any other is left aside.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from .inputs import BuildError, digest, surroundings, write_whole
+
+KEPT = 4
+WORKERS = 2
+PICTURE = "image/svg+xml"
+CELL = re.compile(r"^```\{code-cell\}[^\n]*\n((?::[^\n]*\n)*)(.*?)^```", re.MULTILINE | re.DOTALL)
+TAGGED = re.compile(r"^:tags:.*\bparameters\b", re.MULTILINE)
+# What decides on every notebook's outputs besides its own text and the data that it reads.
+ALWAYS = ("gpucalc/", "requirements.txt", "book/runner.py")
+
+
+def inputs_hash(frozen, topic, parameters, inputs):
+    held = {name: frozen.content(name) for name in inputs}
+    return digest(frozen.content(f"notebooks/{topic}.md"), frozen.under(*ALWAYS), held, parameters)
+
+
+def outputs_hash(notebook):
+    """Of all that a page shows; still pictures are for those who read the notebook file."""
+    return digest([[cell["cell_type"], text(cell["source"]), cell["metadata"], [shown(each) for each in cell.get("outputs", [])]]
+                   for cell in notebook["cells"]])
+
+
+def shown(output):
+    data = {kind: text(value) for kind, value in output.get("data", {}).items() if kind != PICTURE}
+    return output | {"data": data, "text": text(output.get("text", ""))}
+
+
+def text(lines):
+    return "".join(lines) if isinstance(lines, list) else lines
+
+
+def made_from(notebook):
+    return notebook["metadata"].get("made_from", {})
+
+
+def is_current(path, frozen, topic, parameters, pictures):
+    """Whether the file is a run of the notebook as it is now, as it came from that run, and with pictures if they are wanted."""
+    try:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        made = made_from(notebook)
+        return (made["inputs_hash"] == inputs_hash(frozen, topic, parameters, made["inputs"])
+                and made["outputs_hash"] == outputs_hash(notebook) and (made["pictures"] or not pictures))
+    except (ValueError, KeyError, TypeError, AttributeError, OSError):
+        return False
+
+
+class Editions:
+    """The executed notebooks of a project as it is frozen; `recorded`: whether recordings may stand for a run."""
+
+    def __init__(self, frozen, recorded=True):
+        self.frozen, self.recorded = frozen, recorded
+        self.store = frozen.root / "_build/executed"
+        self.store.mkdir(parents=True, exist_ok=True)
+
+    def declared(self, topic):
+        return declared_in(self.frozen.folder / f"notebooks/{topic}.md")
+
+    def parameters(self, topic):
+        """What the notebook is given: the price file, where it reads prices."""
+        return self.frozen.given if self.frozen.given and "prices" in self.declared(topic) else {}
+
+    def candidates(self, topic):
+        recording = self.frozen.folder / f"notebooks/{topic}.ipynb"
+        stored = sorted(self.store.glob(f"{topic}-*.ipynb"))
+        return [recording, *stored] if self.recorded else stored
+
+    def current(self, pictures=False):
+        """The file of each notebook, after a run of those that have none. Raises BuildError with all that went wrong."""
+        given = {topic: self.parameters(topic) for topic in self.frozen.topics}
+        found = {topic: next((path for path in self.candidates(topic)
+                              if is_current(path, self.frozen, topic, given[topic], pictures)), None) for topic in given}
+        todo = [topic for topic, path in found.items() if path is None]
+        print(f"Notebooks: {len(todo)} to run, {len(found) - len(todo)} unchanged", flush=True)
+        todo.sort(key=lambda topic: (self.frozen.folder / f"notebooks/{topic}.md").stat().st_size, reverse=True)
+        ran = self.run({topic: given[topic] for topic in todo}, pictures)
+        return {topic: ran.get(topic, path) for topic, path in found.items()}
+
+    def run(self, given, pictures, target=None):
+        """Executes the topics with what each is given; returns the file of each."""
+        if not given:
+            return {}
+        folder = self.frozen.folder
+        work = target.parent if target else self.store
+        jobs = [{"topic": topic, "path": str(folder / f"notebooks/{topic}.md"), "parameters": here(parameters, folder),
+                 "pictures": pictures, "target": str(work / f"{topic}.part")} for topic, parameters in given.items()]
+        try:
+            failures = follow(jobs, folder)
+            if failures:
+                raise BuildError("\n\n".join(failures))
+            return {topic: self.keep(topic, parameters, pictures, work / f"{topic}.part", target)
+                    for topic, parameters in given.items()}
+        finally:
+            for job in jobs:
+                for left in (Path(job["target"]), Path(job["target"]).with_suffix(".failed")):
+                    left.unlink(missing_ok=True)
+
+    def keep(self, topic, parameters, pictures, made, target):
+        """Gives a run the hashes by which it is known again, and its place."""
+        notebook = json.loads(made.read_text(encoding="utf-8"))
+        inputs = made_from(notebook)["inputs"]
+        known = inputs_hash(self.frozen, topic, parameters, inputs)
+        notebook["metadata"]["made_from"] = {"inputs": inputs, "inputs_hash": known, "outputs_hash": outputs_hash(notebook),
+                                             "pictures": pictures}
+        path = target or self.store / f"{topic}-{known}{'-p' if pictures else ''}.ipynb"
+        write_whole(path, json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
+        if not target:
+            self.prune(topic, path)
+        return path
+
+    def prune(self, topic, newest):
+        """Keeps the newest and a few others, whatever the clock says of them."""
+        others = [path for path in self.store.glob(f"{topic}-*.ipynb") if path != newest]
+        for old in sorted(others, key=lambda path: path.stat().st_mtime, reverse=True)[KEPT - 1:]:
+            old.unlink(missing_ok=True)
+
+
+def declared_in(path):
+    """Names and defaults of the parameters of a text notebook."""
+    from gpucalc.page.parameters import declared
+
+    cells = [code for options, code in CELL.findall(path.read_text(encoding="utf-8")) if TAGGED.search(options)]
+    try:
+        return declared("\n".join(cells))
+    except ValueError as error:
+        raise BuildError(f"notebooks/{path.name}, its parameters cell: {error}") from None
+
+
+def here(parameters, folder):
+    """Parameters with the place of the price file that was given."""
+    return {name: str(folder / value) if str(value).startswith("given/") else value for name, value in parameters.items()}
+
+
+def follow(jobs, folder):
+    """Has the runner execute the jobs and says how it goes; returns what went wrong."""
+    started, left, failures = time.perf_counter(), len(jobs), []
+    command = [sys.executable, "-m", "book.runner"]
+    options = {"cwd": folder, "env": surroundings(), "text": True, "stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with tempfile.TemporaryFile("w+") as log, subprocess.Popen(command, stderr=log, **options) as runner:
+        runner.stdin.write(json.dumps({"jobs": jobs, "root": str(folder), "workers": WORKERS}) + "\n")
+        runner.stdin.flush()
+        for line in runner.stdout:
+            ended = json.loads(line)
+            left -= 1
+            failures += [ended["error"]] if ended["error"] else []
+            state = "failed" if ended["error"] else "done"
+            print(f"  {ended['topic']} {state}, {left} left, {time.perf_counter() - started:.1f} s", flush=True)
+        runner.wait()
+        log.seek(0)
+        said = log.read().strip().splitlines() or ["it said nothing"]
+    if left:
+        raise BuildError(f"The process that runs the notebooks stopped: {said[-1]}")
+    return failures

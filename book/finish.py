@@ -1,0 +1,220 @@
+"""Finishes the pages that Sphinx made: charts, what a search engine reads, and nothing that a page does not need.
+
+`python -m book.finish CACHE NOTEBOOK...` makes beforehand what needs no page.
+"""
+
+import hashlib
+import json
+import os
+import re
+import sys
+from base64 import b64encode
+from html import escape, unescape
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import yaml
+
+from book import assets, charts
+from book.charts import prepare
+
+CONFIG = Path(__file__).parent.parent / "_config.yml"
+NOT_FOUND = "404.html"
+# Pages that a reader finds from the others, not from a search engine.
+UNLISTED = {NOT_FOUND, "search.html", "genindex.html"}
+
+# What the theme writes and this book does not want, and what takes its place.
+PAGE_FIXES = {
+    r'<script defer src="[^"]*(fontawesome|bootstrap)\.js[^"]*"></script>': "",
+    r'<link rel="preload"[^>]*/(fontawesome|bootstrap)\.js[^>]*>': "",
+    # The search page has these itself; elsewhere they serve a search as you type, which is off.
+    r'(name="docsearch:version"[^>]*>)\s*(<script src="[^"]*(searchtools|language_data|searchindex)\.js"></script>\s*){3}': r"\1",
+    # It stands there three times; the first is the theme's.
+    r'<meta name="viewport" content="width=device-width, initial-scale=1" ?/>': "",
+    # Light or dark is known before the first paint; the theme's own script, which comes later, would move lines.
+    r'localStorage\.getItem\("theme"\) \|\| "auto";': (
+        '{light: "light", dark: "dark"}[document.documentElement.dataset.mode]'
+        ' || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");'
+    ),
+    # Bootstrap's tooltips are gone; the browser shows titles.
+    r' data-bs-(?:toggle="tooltip"|placement="\w+")': "",
+    r' data-bs-title="': ' title="',
+    # Styles in attributes would need a weaker content security policy.
+    r'<table style="width: 100%" class="': '<table class="index-columns ',
+    r'<td style="width: 33%; vertical-align: top;">': "<td>",
+    # Accessible names that differ from the visible ones, and a sidebar outside every landmark.
+    r'<summary aria-label="Toggle hidden content">': "<summary>",
+    r'(<button class="btn search-button-field [^"]*") title="Search" aria-label="Search"': r"\1",
+    r'<div id="pst-primary-sidebar" class': '<div id="pst-primary-sidebar" role="region" aria-label="Book" class',
+    # The front page has the title of the book.
+    r"<title>([^<]*) &#8212; \1</title>": r"<title>\1</title>",
+}
+HEADLINE = re.compile(r'<div class="cell[^"]*tag_headline.*?<p>(.*?)</p>', re.DOTALL)
+FIRST_PARAGRAPH = re.compile(r"<h1.*?<p>(.*?)</p>", re.DOTALL)
+LONGEST_DESCRIPTION = 300
+POLICY = "default-src 'none'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'"
+
+
+def finish(html: Path, cache: Path) -> None:
+    """Finishes the site in the folder `html`, in place; a second time changes nothing.
+
+    Charts are compiled and drawn by a part of Vega, styles and fonts hold what pages use, each page has a strict content
+    security policy, a description and, where the site's address or repository is known, links that need it.
+    """
+    address, repository = settings()
+    pages = pages_of(html)
+    if any('class="chart"' in page.read_text(encoding="utf-8") for page in pages):
+        (html / "_static/vega.js").write_text(charts.library(cache), encoding="utf-8")
+    for page in pages:
+        change(page, lambda text: charts.compile_charts(fixed(text), cache))
+    assets.lighten(html, cache)
+    tidy_index(html / "searchindex.js")
+    versions = {path.name: checksum(path.read_bytes())[:12] for path in sorted((html / "_static").rglob("*.*"))}
+    for page in pages:
+        name = page.relative_to(html).as_posix()
+        change(page, lambda text, name=name: described(versioned(text, versions), name, address))
+        change(page, lambda text, name=name: secured(launched(text, name, repository)))
+    if address:
+        publish(html, address)
+    charts.prune(cache)
+
+
+def tidy_index(path):
+    """The search index without the words that no page has any more, which Sphinx leaves in one that it keeps."""
+    before, index, after = re.fullmatch(r"(.*?\()(.*)(\))", path.read_text(encoding="utf-8").strip(), re.DOTALL).groups()
+    index = json.loads(index)
+    for part in ("terms", "titleterms"):
+        index[part] = {word: pages for word, pages in index[part].items() if pages != []}
+    tidy = json.dumps(index, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    path.write_text(before + tidy + after, encoding="utf-8")
+
+
+def pages_of(html):
+    return sorted(page for page in html.rglob("*.html") if html / "_static" not in page.parents)
+
+
+def change(path, edit):
+    path.write_text(edit(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def settings(config: Path = CONFIG) -> tuple[str, str]:
+    """The site's address and the address of its repository, from the configuration or the environment; empty if unknown.
+
+    Raises: ValueError if one is not an address.
+    """
+    given = yaml.safe_load(config.read_text(encoding="utf-8"))
+    address = os.environ.get("BOOK_URL") or given.get("html", {}).get("baseurl") or ""
+    repository = given.get("repository", {}).get("url") or ""
+    if not repository and (name := os.environ.get("GITHUB_REPOSITORY")):
+        repository = f"https://github.com/{name}"
+    if address and not re.fullmatch(r"https?://[^\s\"'<>?#]+", address):
+        raise ValueError(f"BOOK_URL, or html: baseurl in {config.name}, is {address!r}; allowed: https://HOST/PATH")
+    if repository and not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", repository):
+        raise ValueError(
+            f"GITHUB_REPOSITORY, or repository: url in {config.name}, gives {repository!r}; allowed: https://github.com/OWNER/NAME"
+        )
+    return address and address.rstrip("/") + "/", repository
+
+
+def fixed(page):
+    for unwanted, wanted in PAGE_FIXES.items():
+        page = re.sub(unwanted, wanted, page)
+    return page
+
+
+def versioned(page, versions):
+    """The page with the checksum of each style and script in its address, so that no browser keeps an old one."""
+    def link(match):
+        version = versions.get(match[1].rpartition("/")[2])
+        return f'"{match[1]}?v={version}"' if version else match[0]
+    return re.sub(r'"((?:\.\./)*_static/[^"?]*\.(?:css|js))(?:\?[^"]*)?"', link, page)
+
+
+def described(page, name, address):
+    """The page with what search engines and messengers show of it."""
+    about = "" if name in UNLISTED else description(page)
+    head, end, body = page.partition("</head>")
+    head = re.sub(r'\n *<link rel="canonical"[^>]*>|\n *<meta (?:name="description"|property="og:[^"]*")[^>]*>', "", head)
+    title = unescape(re.search(r"<title>(.*?)</title>", head)[1]).partition(" — ")[0]
+    tags = [meta("name", "description", about)] if about else []
+    tags += [meta("property", "og:type", "website" if name == "index.html" else "article"), meta("property", "og:title", title)]
+    tags += [meta("property", "og:description", about)] if about else []
+    if address and name != NOT_FOUND:
+        here = address + ("" if name == "index.html" else name)
+        tags += [meta("property", "og:url", here), meta("property", "og:image", address + "_static/card.png")]
+        tags.append(f'<link rel="canonical" href="{escape(here)}" />')
+    return head.replace("</title>", "</title>" + "".join(f"\n    {tag}" for tag in tags)) + end + body
+
+
+def meta(kind, name, content):
+    return f'<meta {kind}="{name}" content="{escape(content)}" />'
+
+
+def description(page):
+    """What the page says in short: its headline, else its first paragraph, up to the end of a sentence."""
+    found = HEADLINE.search(page) or FIRST_PARAGRAPH.search(page)
+    text = " ".join(unescape(re.sub(r"<[^>]*>", "", found[1])).split()) if found else ""
+    if len(text) <= LONGEST_DESCRIPTION:
+        return text
+    whole = text[:LONGEST_DESCRIPTION].rpartition(". ")[0]
+    return whole + "." if whole else text[: LONGEST_DESCRIPTION - 1].rpartition(" ")[0] + "…"
+
+
+def launched(page, name, repository):
+    """A notebook's page with links that open it on Colab and Binder."""
+    page = re.sub(r'\n<a class="launch".*?</a>', "", page)
+    if not repository or 'class="cell ' not in page:
+        return page
+    project, notebook = repository.removeprefix("https://github.com/"), f"notebooks/{name.removesuffix('.html')}.ipynb"
+    links = {
+        "Colab": f"https://colab.research.google.com/github/{project}/blob/HEAD/{notebook}",
+        "Binder": f"https://mybinder.org/v2/gh/{project}/HEAD?urlpath={quote('lab/tree/' + notebook, safe='')}",
+    }
+    text = "".join(f'\n<a class="launch" href="{escape(to)}" title="Open on {where}">{where}</a>' for where, to in links.items())
+    return re.sub(r'<div class="article-header-buttons">', lambda start: start[0] + text, page, count=1)
+
+
+def secured(page):
+    """The page with a content security policy that allows its own files and the scripts and styles that it holds now."""
+    page = re.sub(r'\n *<meta http-equiv="Content-Security-Policy"[^>]*>', "", page, count=1)
+    scripts = re.findall(r"<script(?![^>]*(?:\ssrc=|application/json))[^>]*>(.*?)</script>", page, re.DOTALL)
+    styles = re.findall(r"<style[^>]*>(.*?)</style>", page, re.DOTALL)
+    policy = f"{POLICY}; script-src {allowed(scripts)}; style-src {allowed(styles)}"
+    tag = f'\n    <meta http-equiv="Content-Security-Policy" content="{policy}" />'
+    return re.sub(r'<meta charset="utf-8" />', lambda charset: charset[0] + tag, page, count=1)
+
+
+def allowed(texts):
+    hashes = {b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts}
+    return " ".join(["'self'", *(f"'sha256-{each}'" for each in sorted(hashes))])
+
+
+def checksum(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+CARD = """<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="630" font-family="sans-serif">
+<rect width="1200" height="630" fill="#0b2545"/>
+<path d="M90 520 L480 250 L1110 250" fill="none" stroke="#6cb6ff" stroke-width="10" stroke-linejoin="round"/>
+<path d="M90 560 L1110 560" stroke="#8da9c4" stroke-width="3"/><circle cx="480" cy="250" r="16" fill="#ffb454"/>
+<text x="90" y="130" font-size="84" font-weight="bold" fill="#ffffff">GPU arithmetic</text>
+<text x="90" y="195" font-size="36" fill="#dce6f2">Memory, speed and cost of large models, computed</text></svg>"""
+
+
+def publish(html, address):
+    """Writes what only a site with an address needs: a map of its pages, a picture for links, and links of the page not found."""
+    import vl_convert
+
+    listed = sorted({page.relative_to(html).as_posix() for page in pages_of(html)} - UNLISTED)
+    urls = "".join(f"<url><loc>{escape(address + ('' if name == 'index.html' else name))}</loc></url>\n" for name in listed)
+    (html / "sitemap.xml").write_text(
+        f'<?xml version="1.0" encoding="utf-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{urls}</urlset>\n'
+    )
+    (html / "_static/card.png").write_bytes(vl_convert.svg_to_png(CARD))
+    # A page that is not found is shown at any depth, so its links start at the top of the site.
+    root, relative = urlsplit(address).path, r'((?:href|src|action|data-content_root)=")(?![\w+.-]+:|[/#])(?:\./)?'
+    change(html / NOT_FOUND, lambda page: re.sub(relative, rf"\g<1>{root}", page))
+
+
+if __name__ == "__main__":
+    prepare([Path(notebook) for notebook in sys.argv[2:]], Path(sys.argv[1]))

@@ -1,0 +1,210 @@
+"""Turns executed notebooks and prose into the site: Jupyter Book on a folder that it keeps, so that only what changed is made.
+
+`python -m book.pages` is that process: it imports Jupyter Book, waits on stdin for what to build, and ends when stdin does.
+"""
+
+import ctypes
+import importlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+
+from .inputs import BuildError, digest, files_in, surroundings, write_whole
+
+MADE_FROM = ".made-from"
+# What decides on all pages at once; the title of a page stands in the sidebar of every other.
+COMMON = ("_config.yml", "requirements.txt", "book/_toc.yml", "book/static/", "gpucalc/",
+          "data/quantities.csv", "data/defaults.csv", "data/units.csv")
+IMPORTED = ["jupyter_book.sphinx", "myst_nb.sphinx_ext", "sphinx.builders.html", "sphinx_book_theme", "book.extension",
+            "book.finish"]
+SURROUNDINGS = ("BOOK_URL", "GITHUB_REPOSITORY")
+
+
+def page_sources(frozen, executed):
+    """The text of each page by the name of its file, with links to pages as Jupyter Book knows them."""
+    links = re.compile(rf"\]\((?:\.\./notebooks/)?({'|'.join(executed)})\.md\b")
+    pages = {name: (frozen.folder / f"book/{name}").read_text(encoding="utf-8")
+             for name in (path.name for path in (frozen.folder / "book").glob("*.md"))}
+    pages |= {f"{topic}.ipynb": without_provenance(path) for topic, path in executed.items()}
+    return {name: links.sub(r"](\1.ipynb", page) for name, page in pages.items()}
+
+
+def without_provenance(path):
+    """An executed notebook without the hash of its inputs, which no page shows: the same outputs are the same page."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    notebook["metadata"].pop("made_from", None)
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop("image/svg+xml", None)
+    return json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True)
+
+
+def common_hash(frozen, pages):
+    programs = {name: value for name, value in frozen.digests.items() if name.startswith("book/") and name.endswith(".py")}
+    titles = {name: re.findall(r"(?m)^\s*\"?# .*$", page)[:1] for name, page in sorted(pages.items())}
+    around = {name: os.environ.get(name) for name in SURROUNDINGS}
+    return digest(frozen.under(*COMMON), programs, titles, around, sys.version)
+
+
+def site_hash(frozen, pages):
+    return digest(common_hash(frozen, pages), sorted(pages.items()))
+
+
+class Warm:
+    """Jupyter Book in a process that is ready before there is something to build."""
+
+    def __init__(self, frozen):
+        self.frozen = frozen
+        environment = surroundings(NO_COLOR="1", GPU_BOOK_PIPELINE="1")
+        self.process = subprocess.Popen([sys.executable, "-m", "book.pages"], cwd=frozen.folder, env=environment, text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def build(self, kept, new):
+        """Makes the pages of the kept folder's `book`, and a finished copy of them in `new`."""
+        self.process.stdin.write(json.dumps([str(kept), str(new), str(self.frozen.root / "_build/cache")]) + "\n")
+        self.process.stdin.flush()
+        log = self.process.stdout.read()
+        self.process.wait()
+        if self.process.returncode or not (new / "index.html").exists():
+            raise BuildError("Jupyter Book stopped:\n" + explain_failure(log, kept / "book"))
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+@contextmanager
+def warm(frozen):
+    ready = Warm(frozen)
+    try:
+        yield ready
+    finally:
+        ready.end()
+
+
+def make_pages(frozen, pages, new, jupyter_book):
+    """Brings the kept folder up to date, and has Jupyter Book make what changed and finish a copy of the whole in `new`."""
+    kept = frozen.root / "_build/pages"
+    record, common = kept / "made-from", common_hash(frozen, pages)
+    if not record.exists() or record.read_text() != common:
+        shutil.rmtree(kept, ignore_errors=True)
+    source = kept / "book"
+    source.mkdir(parents=True, exist_ok=True)
+    shutil.copy(frozen.folder / "book/_toc.yml", source)
+    for name, page in pages.items():
+        if not (source / name).is_file() or (source / name).read_text(encoding="utf-8") != page:
+            write_whole(source / name, page)
+    record.unlink(missing_ok=True)
+    jupyter_book.build(kept, new)
+    record.write_text(common)
+
+
+def explain_failure(log, source):
+    """The warnings and errors of a Sphinx log, with the names of the files as the reader knows them."""
+    log = re.sub(r"\x1b\[[0-9;]*m", "", log).replace(f"{source}/", "book/")
+    lines = [line for line in log.splitlines() if re.search(r"WARNING|ERROR|CRITICAL", line)]
+    found = "\n".join(dict.fromkeys(lines)) or log[-3000:]
+    return re.sub(
+        r"book/(\w+)\.ipynb:(\d+)",
+        lambda match: f"notebooks/{match[1]}.md, cell {max(int(match[2]) // 10000, 1)}, line {int(match[2]) % 10000}",
+        found,
+    )
+
+
+def contents(site):
+    """The hash of every file of a site, by its path."""
+    return {path.relative_to(site).as_posix(): digest(path.read_bytes()) for path in files_in(site)}
+
+
+def record_of(site):
+    """What the site says it was made from; nothing where it says nothing, or is not whole."""
+    try:
+        record = json.loads((site / MADE_FROM).read_text(encoding="utf-8"))
+        return record if record["files"] == contents(site) else {}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def write_record(site, inputs, pages):
+    write_whole(site / MADE_FROM, json.dumps({"inputs": inputs, "pages": pages, "files": contents(site)}))
+
+
+def beside(site, name):
+    return site.with_name(f".{site.name}.{name}")
+
+
+def restore(site):
+    """Puts the last site back where a build was killed between taking it away and putting the new one there."""
+    if beside(site, "old").exists() and not site.exists():
+        beside(site, "old").rename(site)
+    for left in (beside(site, "old"), beside(site, "new")):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def swap(new, site):
+    """Puts the new site in the place of the old one: in one step where the system can, else by way of a name beside it."""
+    if not site.exists():
+        new.rename(site)
+    elif not exchange(new, site):
+        old = beside(site, "old")
+        site.rename(old)
+        new.rename(site)
+        shutil.rmtree(old)
+
+
+def exchange(one, other):
+    """Exchanges two folders in one step; False where the system has no such step."""
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        if sys.platform == "darwin":
+            return libc.renamex_np(os.fsencode(one), os.fsencode(other), 2) == 0
+        return libc.renameat2(-100, os.fsencode(one), -100, os.fsencode(other), 2) == 0
+    except (OSError, AttributeError, TypeError):
+        return False
+
+
+def main():
+    import gc
+
+    gc.disable()  # a short run needs no garbage collector, which would take a seventh of it
+    asked = SimpleQueue()
+    Thread(target=listen, args=(asked,), daemon=True).start()
+    from jupyter_book.cli.main import main as jupyter_book
+
+    for name in IMPORTED:
+        importlib.import_module(name)
+    kept, new, cache = map(Path, json.loads(asked.get()))
+    cache.mkdir(exist_ok=True)
+    beforehand = [sys.executable, "-m", "book.finish", str(cache), *map(str, sorted(kept.glob("book/*.ipynb")))]
+    with subprocess.Popen(beforehand):
+        sys.argv = ["jupyter-book", "build", str(kept / "book"), "--config", "_config.yml", "--path-output", str(kept)]
+        sys.argv += ["-W", "--keep-going", "-n"]
+        try:
+            jupyter_book()
+        except SystemExit as end:
+            if end.code:
+                raise
+    shutil.copytree(kept / "_build/html", new, ignore=shutil.ignore_patterns(".buildinfo", "_sources"))
+    importlib.import_module("book.finish").finish(new, cache)
+    sys.stdout.flush()
+    os._exit(0)  # without the listener's leave
+
+
+def listen(asked):
+    """Passes on what is asked, and ends this process when nobody is there any more to read what it makes."""
+    asked.put(sys.stdin.readline())
+    sys.stdin.read()
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()
