@@ -21,7 +21,7 @@ book: .venv/ready
 
 test: .venv/ready lint
 	-@$(IN_VENV) -m tests.browser
-	@$(IN_VENV) -m pytest -n 2 --dist loadgroup --nbval tests $(NBVAL)
+	@$(IN_VENV) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --nbval tests $(NBVAL)
 
 lint: .venv/ready
 	@$(IN_VENV) -m ruff check --quiet .

@@ -139,8 +139,9 @@ def text_notebook(path):
     content.metadata.get("jupytext", {}).pop("text_representation", None)  # says how the text is written, not the notebook
     for number, cell in enumerate(content.cells, 1):
         cell.id = f"cell-{number}"
-        if cell.cell_type == "code" and HIDDEN & set(cell.metadata.get("tags", [])):
-            cell.metadata["jupyter"] = {"source_hidden": True}  # what the site leaves out stands folded in Jupyter
+        tags = set(cell.metadata.get("tags", []))
+        if cell.cell_type == "code" and HIDDEN & tags:  # what the site leaves out or folds stands folded in Jupyter
+            cell.metadata["jupyter"] = {"source_hidden": True} | ({"outputs_hidden": True} if "hide-output" in tags else {})
     return content
 
 

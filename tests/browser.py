@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -20,34 +19,21 @@ DRAWN = """() => document.querySelectorAll(".chart").length === (window.gpuChart
   && (window.gpuCharts || []).every((chart) => chart.view)"""
 
 
-@cache
-def find_chromium():
-    """The path of a browser that starts; each way to get one is tried in turn."""
-    for get in (on_path, from_playwright, from_apt):
-        for path in get():
-            if succeeds([path, "--version"]):
-                return path
-    sys.exit(ADVICE)
-
-
-def on_path():
+def installed(playwright):
+    """The path of a browser that starts; None if there is none."""
     mac = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
-    return [path for path in map(shutil.which, [*NAMES, mac]) if path]
+    known = [*filter(None, map(shutil.which, [*NAMES, mac])), playwright.chromium.executable_path]
+    return next((path for path in known if succeeds([path, "--version"])), None)
 
 
-def from_playwright():
-    if not succeeds([sys.executable, "-m", "playwright", "install", "chromium"]):
-        return []
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        return [playwright.chromium.executable_path]
-
-
-def from_apt():
-    may = hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get")
-    done = may and succeeds(["apt-get", "update"]) and succeeds(["apt-get", "install", "-y", "chromium"])
-    return on_path() if done else []
+def install():
+    """Has Playwright fetch a browser, or else the system, where this may; each says so before."""
+    print("No Chromium or Chrome found: trying Playwright's own (playwright install chromium) ...", flush=True)
+    if succeeds([sys.executable, "-m", "playwright", "install", "chromium"]):
+        return
+    if hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get"):
+        print("That did not work: installing the system's package (apt-get install chromium) ...", flush=True)
+        succeeds(["apt-get", "update"]) and succeeds(["apt-get", "install", "-y", "chromium"])
 
 
 def succeeds(command):
@@ -58,7 +44,11 @@ def succeeds(command):
 
 
 def launch(playwright):
-    return playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
+    """The browser; what needs none runs without it, so a test that does fails by itself, with the advice."""
+    path = installed(playwright)
+    if not path:
+        raise RuntimeError(ADVICE)
+    return playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
 
 
 def visit(browser, address, drawn=True, **options):
@@ -87,5 +77,15 @@ def page_budget(page):
     return WITH_CHARTS if page.locator(".chart").count() else WITHOUT_CHARTS
 
 
+def main():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        if not installed(playwright):
+            install()
+        if not installed(playwright):
+            sys.exit(f"{ADVICE} The tests that need none run now; the others fail.")
+
+
 if __name__ == "__main__":
-    find_chromium()
+    main()

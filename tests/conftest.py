@@ -1,20 +1,55 @@
-"""One site and one browser for all browser tests of a run."""
+"""One site and one browser for all browser tests of a run, and how its work is shared among workers."""
 
+import re
 import threading
-from functools import partial
+from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import PurePath
+from zlib import crc32
 
 import pytest
 from hypothesis import settings
 from playwright.sync_api import sync_playwright
+from xdist.scheduler import LoadScopeScheduling
 
 from book.build import ROOT, build_book
 from book.editions import Editions
 from book.inputs import Frozen, alone
-from tests.browser import launch
+from tests.browser import launch, visit
 
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
+
+
+# The tests of these files share nothing, so that any worker may take any of them.
+SHARES_NOTHING = ("test_build", "test_layouts", "test_memory_properties")
+# What takes long begins first, and what needs the site after the worker that makes it.
+FIRST = ("site-0", *SHARES_NOTHING, "site-1", "test_own_prices")
+
+
+def share(nodeid):
+    """What one worker does as a whole: a file, the cells of a notebook, half of the site's pages, or a single test."""
+    name = PurePath(nodeid.partition("::")[0]).stem
+    if name == "test_site":
+        page = re.search(r"\[([\w-]+)\]$", nodeid)
+        return f"site-{crc32(page[1].encode()) % 2 if page else 0}"
+    return name
+
+
+class Shares(LoadScopeScheduling):
+    """pytest-xdist's own way to keep tests together, by `share`; its groups need a pytest older than ours."""
+
+    def _split_scope(self, nodeid):
+        return nodeid if share(nodeid) in SHARES_NOTHING else share(nodeid)
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return Shares(config, log)
+
+
+def pytest_collection_modifyitems(items):
+    order = {name: number for number, name in enumerate(FIRST)}
+    items.sort(key=lambda item: order.get(share(item.nodeid), len(FIRST)))
 
 
 @pytest.fixture(scope="session")
@@ -36,6 +71,12 @@ def browser():
         browser = launch(playwright)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def on_disk(browser, site):
+    """Gives a page of the site from file://, opened once for all tests of a worker."""
+    return cache(lambda name: visit(browser, f"{site.as_uri()}/{name}.html"))
 
 
 class Quiet(SimpleHTTPRequestHandler):

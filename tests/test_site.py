@@ -1,46 +1,22 @@
 """The built site in a real browser: self-contained, drawn, readable on a phone, and computing what Python computes."""
 
-import csv
 import math
 import re
-from functools import cache
 
 import pytest
-import yaml
 
-from book.build import build_book
-from book.inputs import ROOT
 import gpucalc
-from gpucalc import Case, break_even, owning, renting, serving, serving_cost, total_cost, training_cost
-from gpucalc.core.figures import percent, quantity, three_figures, usd
+from gpucalc import Case
 from gpucalc.core.law import LAWS
-from gpucalc.plan import decide
-from gpucalc.rows import catalogue
-from gpucalc.rows.price_book import price, price_books, prices
-from gpucalc.rows.rents import cheapest_rent
 from tests.browser import page_bytes, page_budget, visit
+from tests.contents import PAGES, PRICED, TOPICS, WORKSHEETS
 
-TOC = yaml.safe_load((ROOT / "book/_toc.yml").read_text())
-TOPICS, WORKSHEETS = ([chapter["file"] for chapter in part["chapters"]] for part in TOC["parts"][:2])
-PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"])]
-PRICED = [name for name in TOPICS + WORKSHEETS if "\nprices = None" in (ROOT / f"notebooks/{name}.md").read_text()]
+BESIDES = ["search", "genindex", "404"]
 assert all(hasattr(gpucalc, topic) for topic in TOPICS), "a page has the name of its formulas"
 
 
-BESIDES = ["search", "genindex", "404"]
-# Two workers share the pages, so that each opens a page once for all its tests.
-SHARE = {name: pytest.mark.xdist_group(f"site-{number % 2}") for number, name in enumerate([*PAGES, *BESIDES])}
-EDITION = pytest.mark.xdist_group("site-edition")
-
-
 def each_of(names):
-    return pytest.mark.parametrize("name", [pytest.param(name, marks=SHARE[name]) for name in names])
-
-
-@pytest.fixture(scope="module")
-def on_disk(browser, site):
-    """Gives a page of the site from file://, opened once for all tests of a worker."""
-    return cache(lambda name: visit(browser, f"{site.as_uri()}/{name}.html"))
+    return pytest.mark.parametrize("name", names)
 
 
 @each_of([*PAGES, *BESIDES])
@@ -138,7 +114,6 @@ def test_every_chart_is_drawn_and_described(on_disk, name):
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-@SHARE["break_even"]
 def test_charts_wait_until_they_come_near_and_move_nothing(browser, site, width):
     page = visit(browser, f"{site.as_uri()}/break_even.html", drawn=False, viewport={"width": width, "height": 800})
     page.wait_for_timeout(300)
@@ -168,7 +143,6 @@ COUNT_WHAT_IS_PRINTED = """() => addEventListener("beforeprint", () => {
 })"""
 
 
-@SHARE["break_even"]
 def test_paper_shows_all_charts_and_folds(browser, site):
     page = visit(browser, f"{site.as_uri()}/break_even.html", drawn=False)
     folded = page.locator("article details:not([open])").count()
@@ -255,7 +229,6 @@ def test_every_slider_computes_what_the_law_computes(on_disk, name):
     assert moved >= 5, "no slider whose line is a law"
 
 
-@SHARE["serving"]
 def test_charts_follow_the_window(on_disk):
     """From a phone's width to a desk's: the layout settles after the window has changed."""
     page = on_disk("serving")
@@ -283,7 +256,6 @@ def test_a_theme_change_redraws_and_keeps_the_sliders(on_disk, name):
     assert page.problems == []
 
 
-@SHARE["kv_cache"]
 def test_a_guess_is_judged(on_disk):
     guess = on_disk("kv_cache").locator(".guess").first
     answer = float(guess.get_attribute("data-answer"))
@@ -324,7 +296,6 @@ def test_prices_show_their_age(on_disk, name):
     assert ("check before you rely on it" in age.inner_text()) == (days > 90)
 
 
-@SHARE["index"]
 def test_the_buttons_work_under_the_policy(served, browser):
     """The theme's and the copy button, which other scripts than ours bring."""
     page = visit(browser, f"{served}/kv_cache.html", permissions=["clipboard-read", "clipboard-write"])
@@ -340,80 +311,8 @@ def test_the_buttons_work_under_the_policy(served, browser):
     page.context.close()
 
 
-@SHARE["search"]
 def test_search_needs_no_network(served, browser):
     page = visit(browser, f"{served}/search.html?q=bandwidth")
     page.wait_for_selector("#search-results li a")
     assert page.problems == []
     page.context.close()
-
-
-HOSTILE = "<script>alert(1)</script>"
-OLDER = price_books()[0]
-
-
-@pytest.fixture(scope="module")
-def edition(browser, tmp_path_factory, site):
-    """The text of every page of the book made from the older price book with one more offer; no page may open a dialog."""
-    own = tmp_path_factory.mktemp("prices") / "own prices.csv"
-    add_offer(OLDER, own, HOSTILE)
-    folder = build_book(prices=own, output=ROOT / "_build/test-edition")
-    page, dialogs, texts = browser.new_page(), [], {}
-    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
-    for name in PAGES:
-        page.goto(f"{folder.as_uri()}/{name}.html")
-        texts[name] = page.locator("article").inner_text()
-    page.close()
-    assert dialogs == []
-    return texts
-
-
-def add_offer(book, path, provider):
-    """Writes the price book with one more row: a dear offer of the H100 from `provider`."""
-    with open(book, newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    offer = next(row for row in rows if row["item"] == "rent" and row["gpu"] == "H100 SXM 80GB" and row["term"] == "on-demand")
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(offer))
-        writer.writeheader()
-        writer.writerows([*rows, {**offer, "provider": provider, "price": "999"}])
-
-
-@EDITION
-def test_a_price_file_of_the_readers_own_is_named_and_its_markup_is_text(edition):
-    assert all("own prices.csv" in edition[name] for name in ("index", *PRICED))
-    assert any(HOSTILE in text for text in edition.values()), "the provider's name is on no page"
-
-
-def figures(book):
-    """Ten figures of four pages that follow from the prices of a book, by the laws, as text."""
-    gpu, achieved = catalogue.gpu("H100 SXM 80GB"), catalogue.efficiency("achieved")
-    owned = decide.deal(book, gpu.name, catalogue.assumptions(), {}).case(gpu)
-    rate = cheapest_rent(book, gpu=gpu.name, term="on-demand", at_least=4).usd_per_hour
-    aws = cheapest_rent(book, gpu=gpu.name, term="on-demand", provider="AWS").usd_per_hour
-    served = Case(catalogue.model("Llama-3-70B"), catalogue.link(gpu.link), gpu, achieved, batch=64, tensor_parallel=4,
-                  prompt=2000, output=300, context=serving.mean_context, replica_utilization=0.5, weight_element_bytes=1,
-                  cache_element_bytes=1, peak_flops=gpu.fp8_flops, usd_per_hour=rate)
-    hours = Case(model="Llama-3-70B", gpu=gpu, training_tokens=1e9 * 3, mfu=0.4)(training_cost.planned_gpu_hours)
-    store = price(book, "storage", provider="AWS", sku="S3 Standard").price
-    beside = round(training_cost.compute_usd(hours, aws, runs=20), 2) + round(total_cost.storage_usd(1.2e12, store, 1), 2)
-    return {"break_even": [percent(owned(break_even.break_even_utilization)),
-                           f"{owned(owning.owned_usd_per_hour):.2f} USD/h", f"{owned(owning.capital_usd_per_hour):.2f} USD/h",
-                           f"{owned(renting.level_usd_per_hour):.2f} USD/h", f"{owned(break_even.break_even_rent):.2f} USD/h",
-                           quantity("break_even_months", owned(break_even.break_even_months))],
-            "serving_cost": [f"{three_figures(served(serving_cost.input_usd_per_million))} USD",
-                             f"{three_figures(served(serving_cost.output_usd_per_million))} USD"],
-            "total_cost": [usd(beside)],
-            "training_cost": [f"{rate:.2f} USD/h"]}
-
-
-@EDITION
-def test_pages_follow_the_prices(edition, on_disk):
-    """Of either price book, each figure stands on its page, and those that its prices move not on the page of the other."""
-    older, newer = (figures(prices(book)) for book in (OLDER, price_books()[-1]))
-    assert sum(map(len, older.values())) == 10
-    for name in older:
-        page = on_disk(name).locator("article").inner_text()
-        assert [figure for figure in newer[name] if figure not in page] == []
-        assert [figure for figure in older[name] if figure not in edition[name]] == []
-    assert sum(older[name][place] != figure for name in older for place, figure in enumerate(newer[name])) >= 7

@@ -1,0 +1,83 @@
+"""The book made from a price file of the reader's own, with text in it that would like to be markup."""
+
+import csv
+
+import pytest
+
+from book.build import build_book
+from book.inputs import ROOT
+from gpucalc import Case, break_even, owning, renting, serving, serving_cost, total_cost, training_cost
+from gpucalc.core.figures import percent, quantity, three_figures, usd
+from gpucalc.plan import decide
+from gpucalc.rows import catalogue
+from gpucalc.rows.price_book import price, price_books, prices
+from gpucalc.rows.rents import cheapest_rent
+from tests.contents import PAGES, PRICED
+
+HOSTILE = "<script>alert(1)</script>"
+OLDER = price_books()[0]
+
+
+@pytest.fixture(scope="module")
+def edition(browser, tmp_path_factory, site):
+    """The text of every page of the book made from the older price book with one more offer; no page may open a dialog."""
+    own = tmp_path_factory.mktemp("prices") / "own prices.csv"
+    add_offer(OLDER, own, HOSTILE)
+    folder = build_book(prices=own, output=ROOT / "_build/test-edition")
+    page, dialogs, texts = browser.new_page(), [], {}
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    for name in PAGES:
+        page.goto(f"{folder.as_uri()}/{name}.html")
+        texts[name] = page.locator("article").inner_text()
+    page.close()
+    assert dialogs == []
+    return texts
+
+
+def add_offer(book, path, provider):
+    """Writes the price book with one more row: a dear offer of the H100 from `provider`."""
+    with open(book, newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    offer = next(row for row in rows if row["item"] == "rent" and row["gpu"] == "H100 SXM 80GB" and row["term"] == "on-demand")
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(offer))
+        writer.writeheader()
+        writer.writerows([*rows, {**offer, "provider": provider, "price": "999"}])
+
+
+def test_a_price_file_of_the_readers_own_is_named_and_its_markup_is_text(edition):
+    assert all("own prices.csv" in edition[name] for name in ("index", *PRICED))
+    assert any(HOSTILE in text for text in edition.values()), "the provider's name is on no page"
+
+
+def figures(book):
+    """Ten figures of four pages that follow from the prices of a book, by the laws, as text."""
+    gpu, achieved = catalogue.gpu("H100 SXM 80GB"), catalogue.efficiency("achieved")
+    owned = decide.deal(book, gpu.name, catalogue.assumptions(), {}).case(gpu)
+    rate = cheapest_rent(book, gpu=gpu.name, term="on-demand", at_least=4).usd_per_hour
+    aws = cheapest_rent(book, gpu=gpu.name, term="on-demand", provider="AWS").usd_per_hour
+    served = Case(catalogue.model("Llama-3-70B"), catalogue.link(gpu.link), gpu, achieved, batch=64, tensor_parallel=4,
+                  prompt=2000, output=300, context=serving.mean_context, replica_utilization=0.5, weight_element_bytes=1,
+                  cache_element_bytes=1, peak_flops=gpu.fp8_flops, usd_per_hour=rate)
+    hours = Case(model="Llama-3-70B", gpu=gpu, training_tokens=1e9 * 3, mfu=0.4)(training_cost.planned_gpu_hours)
+    store = price(book, "storage", provider="AWS", sku="S3 Standard").price
+    beside = round(training_cost.compute_usd(hours, aws, runs=20), 2) + round(total_cost.storage_usd(1.2e12, store, 1), 2)
+    return {"break_even": [percent(owned(break_even.break_even_utilization)),
+                           f"{owned(owning.owned_usd_per_hour):.2f} USD/h", f"{owned(owning.capital_usd_per_hour):.2f} USD/h",
+                           f"{owned(renting.level_usd_per_hour):.2f} USD/h", f"{owned(break_even.break_even_rent):.2f} USD/h",
+                           quantity("break_even_months", owned(break_even.break_even_months))],
+            "serving_cost": [f"{three_figures(served(serving_cost.input_usd_per_million))} USD",
+                             f"{three_figures(served(serving_cost.output_usd_per_million))} USD"],
+            "total_cost": [usd(beside)],
+            "training_cost": [f"{rate:.2f} USD/h"]}
+
+
+def test_pages_follow_the_prices(edition, on_disk):
+    """Of either price book, each figure stands on its page, and those that its prices move not on the page of the other."""
+    older, newer = (figures(prices(book)) for book in (OLDER, price_books()[-1]))
+    assert sum(map(len, older.values())) == 10
+    for name in older:
+        page = on_disk(name).locator("article").inner_text()
+        assert [figure for figure in newer[name] if figure not in page] == []
+        assert [figure for figure in older[name] if figure not in edition[name]] == []
+    assert sum(older[name][place] != figure for name in older for place, figure in enumerate(newer[name])) >= 7
