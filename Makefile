@@ -12,7 +12,7 @@ IN_VENV := .venv/bin/python
 BUILD := $(IN_VENV) -m book.build
 
 # Notebooks that the tests run in Jupyter's own kernel too; the others are compared with the run of the tests' site.
-NBVAL := $(patsubst %,notebooks/%.ipynb,kv_cache break_even memory_worksheet)
+NBVAL := $(patsubst %,notebooks/%.ipynb,kv_cache memory_worksheet)
 
 .PHONY: book test lint notebook prices lab serve bench accept clean
 
