@@ -85,6 +85,12 @@ def test_replicas_share_experts_evenly_or_nothing_holds_the_job():
     assert fullest(job.but(data_parallel=MOST_REPLICAS)).value > 1e9
 
 
+def test_more_than_4096_replicas_are_not_tried():
+    job = Case(model="Llama-3-8B", recipe="mixed-adamw", **JOB, zero_stage=3, recompute=2)
+    last, beyond = (fullest(job.but(data_parallel=count)).value for count in (4096, 4097))
+    assert last > beyond and fewest_to_train(job, [last, beyond]) == [4096, math.inf]
+
+
 def test_one_change_leaves_the_rest_of_the_job():
     job = training_job(Case(model="Llama-3-8B", recipe="lora", lora_rank=16, **JOB, **SETTINGS))
     changed = one_change(job)

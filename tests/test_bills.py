@@ -1,5 +1,7 @@
 """Bills compared: where the choice is, when another provider is cheaper, and what the fine print costs."""
+import html
 import math
+import re
 
 import pandas as pd
 import pytest
@@ -31,6 +33,7 @@ def test_the_price_of_the_last_gigabytes():
     # AWS: 500 GB are 36 USD, twenty times that 891; a month each for twenty pulls: 20 * (500 - 100) * 0.09 = 720 ...
     tiers = plan.egress_tiers(BOOK, "AWS")
     assert plan.last_usd_per_gb(tiers, 500e9, 1, 1) == pytest.approx(36 / 500)
+    assert plan.last_usd_per_gb(tiers, 500e9, 2, 1) == pytest.approx((81 - 36) / 500), "all beyond the first 100 GB at 9 cents"
     assert plan.last_usd_per_gb(tiers, 500e9, 20, 1) == pytest.approx((891 - 36) / 9500)
     assert plan.last_usd_per_gb(tiers, 500e9, 20, 19.5) == pytest.approx((720 - 36) / 9500)
     assert plan.last_usd_per_gb(tiers, 0, 20, 1) == 0
@@ -169,6 +172,20 @@ def test_every_card_has_its_terms(book):
     assert consumer.price == book[(book["item"] == "card") & (book["gpu"] == "RTX 4090 24GB")]["price"].min()
 
 
+@every_book
+def test_terms_of_cards_are_those_of_their_kind_and_of_the_catalogue(book):
+    cards, gpus, fine = card_terms(book), catalogue.gpus(), catalogue.fine_print()
+    assert list(zip(cards["kind"], cards["price"])) == sorted(zip(cards["kind"], cards["price"]))
+    for row in cards.itertuples():
+        known = gpus.loc[row.gpu]
+        assert (row.kind, row.link, row.tdp_watts) == (known.kind, known.link, known.tdp_watts)
+        assert row.ecc == ("on" if known.ecc == 1 else "not on" if known.ecc == 0 else row.ecc)
+        for term in ("license", "warranty"):
+            verdicts = fine[(fine["kind"] == term) & (fine["applies_to"] == row.kind)]["verdict"].tolist()
+            held = getattr(row, term)
+            assert held == verdicts[0] if verdicts else held is None or held != held
+
+
 # What pages show of it
 
 def test_a_count_with_its_noun():
@@ -180,6 +197,17 @@ def test_fine_print_says_what_was_recalled():
     shown = fine_print_table("license", "Licenses").source
     fine = catalogue.fine_print().query("kind == 'license'")
     assert shown.count("<tr>") == len(fine) + 1 and shown.count("(recalled)") == fine["confidence"].eq("recalled").sum()
+
+
+def test_each_line_of_fine_print_has_its_source_and_date():
+    shown = fine_print_table("warranty", "Warranties").source
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", line) for line in shown.split("<tr>")[2:]]
+    fine = catalogue.fine_print().reset_index().query("kind == 'warranty'")
+    assert len(rows) == len(fine) > 0
+    for cells, row in zip(rows, fine.itertuples()):
+        recalled = " (recalled)" if row.confidence == "recalled" else ""
+        assert [html.unescape(cell) for cell in cells] == [
+            row.subject, row.verdict, row.fact, f"{row.source}, {row.date}{recalled}"]
 
 
 def test_parts_of_the_first_ways_are_a_bar_each():
@@ -232,3 +260,32 @@ def test_each_part_is_to_the_cent_and_the_total_is_their_sum():
         assert row.total_usd == round(sum(getattr(row, part) for part in plan.PARTS), 2)
     for part in ("compute_usd", "managed_usd", "storage_usd", "total_usd"):
         assert (found[part] != found[part].round(1)).any(), part
+
+
+def test_one_price_for_every_byte_that_leaves():
+    assert plan.egress_tiers(BOOK, "nobody", 0.05).values.tolist() == [[0, math.inf, 0.05]]
+
+
+def test_a_managed_mark_up_is_that_of_the_instance_then_of_the_gpu_then_for_all():
+    rents = BOOK[(BOOK["item"] == "rent") & (BOOK["provider"] == "AWS") & (BOOK["gpu"] == H100)]
+    sku = rents["sku"].iloc[0]
+    mark_up = BOOK[BOOK["item"] == "managed"].iloc[[0, 0, 0, 0]].assign(
+        provider="AWS", instance=["", sku, "other", "p9"], price=[0.1, 0.2, 0.3, 0.4], sku=["all", "this", "none", "that"])
+    # Another instance with this GPU.
+    twin = rents.iloc[[0]].assign(sku="p9")
+
+    def found(*skus):
+        book = pd.concat([BOOK[BOOK["item"] == "rent"], twin, mark_up[mark_up["sku"].isin(skus)]])
+        return plan.managed_price(book, "AWS", sku, H100)
+    assert [found(*skus).sku for skus in (("all", "this", "that"), ("all", "that", "none"), ("all", "none"))] == [
+        "this", "that", "all"]
+    assert found("none") is None and found("this").premium == 0.2
+
+
+def test_marks_of_the_bars_of_bills():
+    way = dict.fromkeys(plan.PARTS, 0.0) | {"compute_usd": 30.0, "egress_usd": 6.0, "way": "there"}
+    spec = parts_bars(pd.DataFrame([way, way | {"way": "here", "egress_usd": 0.0}]), "").to_dict()
+    assert [list(row.values()) for row in next(iter(spec["datasets"].values()))] == [
+        ["there", "compute", 30, 0], ["there", "egress", 6, 3], ["here", "compute", 30, 0]]
+    assert spec["encoding"]["color"]["scale"]["domain"] == ["compute", "storage", "copy", "egress", "managed"]
+    assert spec["encoding"]["x"]["title"] == "USD" and spec["encoding"]["y"]["sort"] == ["there", "here"]

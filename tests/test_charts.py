@@ -129,3 +129,67 @@ def test_a_chart_is_shown_without_a_network(monkeypatch, session, mime):
     shown = charts._render(charts.bars(PARTS, "kv_bytes", "who", "part", "a holds most.", "bytes").to_dict())
     assert set(shown) == {mime, "image/svg+xml", "text/plain"} and shown["text/plain"] == "a holds most."
     assert "$schema" not in shown[mime] and shown["image/svg+xml"].startswith("<svg")
+
+
+def plain(spec):
+    """The encodings of a chart without the ticks, which have a test of their own."""
+    found = spec["encoding"]
+    return found | {name: {key: value for key, value in found[name].items() if key != "axis"} for name in "xy"}
+
+
+def test_a_chart_is_finished():
+    spec = charts.scatter(PARTS.assign(context=[1, 2, 3]), "context", "kv_bytes", "who", "says").to_dict()
+    assert (spec["width"], spec["height"], spec["autosize"]) == ("container", 340, {"type": "fit-x", "contains": "padding"})
+    assert spec["config"]["legend"] == {"orient": "bottom", "columns": 2, "labelLimit": 320}
+
+
+def test_encodings_of_lines_and_points():
+    """What has no title has its quantity's meaning; what has no sort keeps the order of its rows."""
+    frame = PARTS.assign(context=[1, 2, 3], who=["b", "a", "a"])
+    x = {"field": "context", "type": "quantitative", "title": "tokens in the context", "scale": {}}
+    y = {"field": "kv_bytes", "type": "quantitative", "title": "cache bytes of a batch", "scale": {}}
+    who = {"field": "who", "type": "nominal", "title": None, "sort": ["b", "a"]}
+    line = charts.lines(frame, "context", "kv_bytes", "who", "says").to_dict()
+    dots = charts.scatter(frame, "context", "kv_bytes", "who", "says", tooltip=("who", "part")).to_dict()
+    assert line["mark"] == {"type": "line", "strokeWidth": 2.5, "point": False} and dots["mark"] == {"type": "circle", "size": 60}
+    assert plain(line) == {"x": x, "y": y, "color": who}
+    assert plain(dots) == {"x": x, "y": y, "color": who,
+                           "tooltip": [{"field": name, "type": "nominal"} for name in ("who", "part")]}
+    for draw in (charts.lines, charts.scatter):
+        spec = draw(frame, "context", "kv_bytes", "who", "says", x_title="left", y_title="up", log_x=True, log_y=True).to_dict()
+        both = plain(spec)
+        assert [both[name]["title"] for name in "xy"] == ["left", "up"]
+        assert [both[name]["scale"] for name in "xy"] == [{"type": "log", "nice": False}, {"type": "log", "nice": True}]
+    marked = charts.lines(frame, "context", "kv_bytes", "who", "says", points=True, sort=["a", "b"], dash="part").to_dict()
+    assert marked["mark"]["point"] is True and marked["encoding"]["color"]["sort"] == ["a", "b"]
+    assert marked["encoding"]["strokeDash"] == {"field": "part", "type": "nominal", "legend": None, "sort": ["big", "small"]}
+
+
+def test_encodings_of_bars():
+    spec = charts.bars(PARTS, "kv_bytes", "who", "part", "says", "bytes").to_dict()
+    assert spec["mark"] == {"type": "bar"} and plain(spec) == {
+        "x": {"field": "kv_bytes", "type": "quantitative", "title": "bytes", "scale": {}},
+        "order": {"field": "place", "type": "ordinal"},
+        "y": {"field": "who", "type": "nominal", "title": None, "sort": ["a", "b"]},
+        "color": {"field": "part", "type": "nominal", "title": None, "sort": ["big", "small"],
+                  "scale": {"domain": ["big", "small"]}}}
+    assert spec["encoding"]["y"]["axis"] == {"labelLimit": 165}
+    assert charts.bars(PARTS, "kv_bytes", "who", "part", "", "", room=90).to_dict()["encoding"]["y"]["axis"] == {"labelLimit": 90}
+
+
+def test_layers_of_a_slider_chart():
+    spec = charts.slider_chart(CASE, {"cache": kv_cache.kv_bytes, "one": kv_cache.sequence_kv_bytes}, "context", [512, 1024],
+                               {"batch": (1, 128, 1, 32)}, "", "bytes", log_x=True).to_dict()
+    assert spec["data"] == {"values": [{"context": 512}, {"context": 1024}]}
+    assert [each["as"] for each in spec["transform"]] == ["kv_bytes_0", "sequence_kv_bytes_1"]
+    for layer, field, label in zip(spec["layer"], ("kv_bytes_0", "sequence_kv_bytes_1"), ("cache", "one")):
+        assert layer["mark"] == {"type": "line", "strokeWidth": 2.5}
+        assert plain(layer) == {
+            "x": {"field": "context", "type": "quantitative", "title": "tokens in the context",
+                  "scale": {"type": "log", "nice": False}},
+            "y": {"field": field, "type": "quantitative", "title": "bytes", "scale": {}},
+            "color": {"datum": label, "title": None}}
+    assert [bound["bind"]["name"] for bound in spec["params"]] == ["sequences served together (batch) "]
+    rent = charts.slider("usd_per_hour", 0, 9, 0.5, 2).param.to_dict()
+    assert rent == {"name": "usd_per_hour", "value": 2, "bind": {
+        "input": "range", "min": 0, "max": 9, "step": 0.5, "name": "price of one rented GPU-hour, USD/h (usd_per_hour) "}}

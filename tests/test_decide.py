@@ -189,6 +189,19 @@ def test_turning_points_turn_the_answer(spans):
     assert any(value == value for value in points.values())
 
 
+def test_owning_that_costs_as_much_as_renting_does_not_win(monkeypatch):
+    """Worth `years` less 5, from 0 to 10: at 5 both cost the same, and a four-hundredth of the range later owning wins."""
+    monkeypatch.setattr(decide, "owned", lambda law, **given: given["years"] - 5 + 0 * given["pue"])
+    spans = pd.DataFrame([[0.0, 5.0, 10.0], [1.0, 1.5, 2.0]], ["years", "pue"], decide.ENDS)
+    points = decide.turning_points(spans)
+    assert points["years"] == pytest.approx(5.025) and np.isnan(points["pue"])
+
+
+def test_ranges_are_floats_whatever_is_given():
+    found = decide.ranges(ASSUMED.loc[["years"]], years=100)
+    assert set(found.dtypes) == {np.dtype(float)} and list(found.loc["years"])[1:] == [100, 100]
+
+
 def test_the_money_decides_nothing_by_its_size(spans):
     """All prices in millions of USD: the same answers, and turning points of prices a millionth of theirs."""
     money = ["server_usd", "usd_per_hour", "usd_per_kwh", "hosting_usd_per_month", "staff_usd_per_year"]

@@ -7,7 +7,8 @@ import pytest
 from latex2mathml.converter import convert
 
 from gpucalc import LAWS, QUANTITIES, Case, break_even, kv_cache, renting, serving
-from gpucalc.page.derivation import derivation, equation, symbol_table, vocabulary_table, wording
+from gpucalc.core.evaluate import LEFT_OUT, Input
+from gpucalc.page.derivation import derivation, equation, is_absent, symbol_table, vocabulary_table, wording
 from gpucalc.page.printer import tex
 
 CASE = Case(model="Llama-3-70B", gpu="H100 SXM 80GB", context=8192, batch=32, cache_element_bytes=2)
@@ -120,3 +121,11 @@ def test_a_symbol_table_names_law_and_arguments_once():
 def test_every_equation_is_mathml(law):
     for display in displays(equation(law).source):
         assert "\\" not in re.sub(r"\\([_%#&$])", r"\1", convert(display, display="block"))
+
+
+@pytest.mark.parametrize("name, value, source, absent", [
+    ("window", 0, "model card", True), ("gated_mlp", 0, "model card", True), ("window", 4096, "model card", False),
+    ("window", 0, "given", False), ("window", 0, LEFT_OUT, False), ("kernel_seconds", 0.0, "assumed", False)])
+def test_a_row_s_zero_for_a_feature_is_absent(name, value, source, absent):
+    """A count or a flag of 0 in a row is a feature that the model lacks; a time of 0, or a 0 that was given, is a value."""
+    assert is_absent(Input(name, value, source, "2026")) == absent

@@ -62,3 +62,20 @@ def test_import_is_light():
     code = "import sys, gpucalc; print([name for name in ('pandas', 'altair', 'sympy') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_case_asked_for_first_knows_the_catalogue_and_how_a_page_shows_it():
+    """An H100: 989 TFLOP/s over 3.35 TB/s are 295 FLOP a byte."""
+    code = ("import gpucalc; known = gpucalc.Case(gpu='H100 SXM 80GB').explain(gpucalc.arithmetic_intensity.ridge_point);"
+            "print(round(known.value), '295' in known._repr_markdown_())")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["295", "True"]
+
+
+def test_what_needs_pandas_is_loaded_when_it_is_asked_for():
+    assert (gpucalc.layouts.__name__, gpucalc.what_changed.__name__) == ("gpucalc.plan.layouts", "gpucalc.plan.what_changed")
+
+
+def test_a_name_that_is_not_there():
+    with pytest.raises(AttributeError, match="^module 'gpucalc' has no attribute 'nothing'$"):
+        gpucalc.nothing

@@ -39,6 +39,27 @@ def test_bars_have_a_part_of_each_step_in_one_order(search):
     assert spec["encoding"]["color"]["scale"]["domain"] == [part for part in steps["a"] if part in set(drawn["part"])]
 
 
+def test_parts_of_nothing_are_not_drawn():
+    steps = {"a": {"products": 1.5, "nothing": 0, "waiting": 0.5}, "b": {"products": 1, "nothing": 0, "waiting": 0}}
+    spec = parts_bars(steps, "").to_dict()
+    assert list(spec["datasets"].values()) == [[
+        {"layout": "a", "part": "products", "step_seconds": 1.5, "place": 0},
+        {"layout": "a", "part": "waiting", "step_seconds": 0.5, "place": 1},
+        {"layout": "b", "part": "products", "step_seconds": 1.0, "place": 0}]]
+    assert spec["encoding"]["x"]["title"] == "time of a step" and spec["encoding"]["y"]["sort"] == ["a", "b"]
+
+
+def test_marks_of_the_landscape(search):
+    good = best_of(search)
+    line, dots = landscape(good, good, "").to_dict()["layer"]
+    assert line["mark"] == {"type": "line", "interpolate": "step-after", "strokeWidth": 2, "color": "#777"}
+    assert dots["mark"] == {"type": "circle", "size": 30, "opacity": 0.7} and dots["encoding"]["color"]["title"] is None
+    for layer in (line, dots):
+        assert [(layer["encoding"][name]["field"], layer["encoding"][name]["title"], layer["encoding"][name]["scale"].get("type"))
+                for name in "xy"] == [("training_bytes", "memory on the fullest GPU", None),
+                                      ("step_seconds", "time of a step", "log")]
+
+
 def test_the_landscape_draws_no_more_than_it_says(search):
     good = best_of(search)
     front = pareto_front(good, "training_bytes", "step_seconds")
@@ -52,3 +73,10 @@ def test_the_landscape_draws_no_more_than_it_says(search):
 
 def test_the_reasons_are_those_of_the_search(search):
     assert reasons_table(search, "Reasons")._repr_html_().count("<tr>") == 1 + len(reasons(search))
+
+
+@pytest.mark.parametrize("most, left", [
+    (500, [0, 1, 2, 3, 4]), (5, [0, 1, 2, 3, 4]), (3, [0, 1, 2, 3, 4]), (2, [0, 2, 4]), (1, [0])])
+def test_every_so_manyth_row_is_left(most, left):
+    """Five rows: each of them while fewer than two go into one, then each second, then the first."""
+    assert thinned(pd.DataFrame({"a": range(5)}), most)["a"].tolist() == left

@@ -204,6 +204,7 @@ def test_a_layout_has_a_short_name():
     split = one | dict(tensor_parallel=2, pipeline_parallel=4, virtual_stages=2, data_parallel=3, zero_stage=1)
     assert "TP\u00a02\u00a0+\u00a0SP, PP\u00a04" in layout_name(split | dict(sequence_parallel=1))
     assert layout_name(split | dict(sequence_parallel=1)).replace("\u00a0", " ") == "TP 2 + SP, PP 4 × 2, DP 3, ZeRO 1"
+    assert layout_name(split | dict(virtual_stages=1)).replace("\u00a0", " ") == "TP 2, PP 4, DP 3, ZeRO 1"
     shown = readable(pd.DataFrame([split | dict(micro_batches=1024, recompute=2)])).iloc[0]
     assert (shown["micro_batches"], shown["recompute"]) == ("1,024 × 1", "layers")
 

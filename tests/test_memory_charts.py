@@ -60,5 +60,17 @@ def test_each_term_has_its_share_and_its_source():
     assert cells[-1][2][1] == "100 %" and cells[-1][3][1] == "–"
 
 
+def test_moments_have_their_terms_and_their_sum():
+    account = fullest(JOB.but(**ALL))
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in moment_table(account, "Moments").source.split("<tr>")[2:]]
+    held = moments(account)
+    terms = [term for term in dict.fromkeys(term for each in held.values() for term in each)
+             if any(each.get(term, 0) > 0 for each in held.values())]
+    assert sorted(html.unescape(row[0]) for row in rows) == sorted([TERMS[term][0] for term in terms] + ["total"])
+    assert rows[-1][0] == "total"
+    values = [re.findall(r'data-value="([^"]*)"', row) for row in moment_table(account, "Moments").source.split("<tr>")[2:]]
+    assert [float(value) for value in values[-1]] == pytest.approx([account.terms[name] for name in held])
+
+
 def test_what_is_spare_in_words():
     assert (spare(3e9, 5e9), spare(5e9, 3e9), spare(3e9, 3e9)) == ("2 GB to spare", "2 GB too much", "0 B to spare")

@@ -2,6 +2,7 @@
 import functools
 import math
 
+import pandas
 import pytest
 
 from gpucalc import Case
@@ -10,6 +11,7 @@ from gpucalc.plan.layouts import all_layouts
 from gpucalc.plan.offers import (by_deadline, by_interruption, cheapest_flops, decided, drawn, judged, offer, outcome, priced,
                                  recommended, runs, runs_of, same_run)
 from gpucalc.rows import catalogue, price_book
+from gpucalc.rows.rents import with_rent
 
 BOOK = price_book.prices(price_book.DATA / "prices" / "2026-06-24.csv")
 CASE = Case(model="Llama-3-8B", recipe="mixed-adamw-fp32-grads", efficiency="achieved", training_tokens=100e9, global_batch=512,
@@ -106,3 +108,29 @@ def test_experts_are_spread_where_there_are_experts(model, degrees, monkeypatch)
     runs(BOOK, model, 1e9, 512, 4096, gpus=8, gpu="B200 SXM 180GB", term="on-demand")
     assert asked and all(axes["expert_parallel"] == degrees for axes in asked)
     assert asked[-1]["tensor_parallel"] == [1, 2, 4, 8] and asked[-1]["recompute"] == [0, 2]
+
+
+@pytest.mark.parametrize("size, joined", [(7, "Ethernet 25G"), (8, "InfiniBand NDR"), (16, "InfiniBand NDR")])
+def test_machines_of_eight_gpus_have_the_network_and_smaller_ones_the_small_one(size, joined, monkeypatch):
+    asked = []
+
+    def noted(*args, network, **job):
+        asked.append(network)
+        return all_layouts(*args, network=network, **job)
+
+    monkeypatch.setattr(offers, "all_layouts", noted)
+    runs(with_rent(BOOK, "B200 SXM 180GB", size, "on-demand", 2.0), "Llama-3-8B", 1e9, 512, 4096, gpus=size)
+    assert asked == [joined]
+
+
+def test_a_server_has_eight_gpus_or_more():
+    for size in (7, 8):
+        assert len(cheapest_flops(with_rent(BOOK, "B200 SXM 180GB", size, "on-demand", 2.0))) == (size == 8)
+
+
+def test_runs_that_a_chart_shows():
+    """The cheapest of each GPU, term and number that lasts below ten deadlines and costs below thirty times as much."""
+    rows = [("a", 1, 3, ""), ("a", 1, 2, ""), ("a", 1, 1, "no"), ("b", 19.9, 5, ""), ("c", 20, 5, ""), ("d", 1, 59.9, ""),
+            ("e", 1, 60, "")]
+    frame = pandas.DataFrame(rows, columns=["gpu", "training_days", "compute_usd", "reason"]).assign(term="spot", gpus=8)
+    assert [(row.gpu, row.compute_usd) for row in drawn(frame, 2, 2).itertuples()] == [("a", 2), ("b", 5), ("d", 59.9)]

@@ -1,4 +1,6 @@
 """The page of sources names every row of data that says where it comes from."""
+import html
+
 from pandas import DataFrame
 
 from gpucalc.core.quantities import DATA
@@ -30,6 +32,13 @@ def test_prices_are_named_by_provider_and_item():
                        "date": "2026", "confidence": "seen"})
     assert ">Cloud rent; Cloud egress; Grid power<" in price_table({"my.csv": frame}).source
     assert ">my.csv<" in price_table({"my.csv": frame}).source
+
+
+def test_a_source_of_a_document_names_the_document():
+    claims = origin_files()["claims"]
+    shown = source_table("claims", "claims").source
+    for row in claims.itertuples():
+        assert html.escape(f"{row.document}: {row.source}") in shown
 
 
 def test_tables_name_the_rows_as_a_reader_knows_them():

@@ -149,3 +149,71 @@ def test_kernels_by_hand():
     assert kernels == {"embedding": 1, "norms and residual sums": 61 * 4, "queries, keys, values": 61 * 4,
                        "scores and values": 61 * 3, "output projection": 61, "MLP": 3 * 3, "router": 58,
                        "shared experts": 58 * 3, "routed experts": 58 * 3, "final norm": 1, "output head": 1}
+
+
+def test_a_roof_turns_at_the_ridge_point():
+    """L4: 121 TFLOP/s over 300 GB/s are 403.3 FLOP a byte."""
+    import pandas
+    work = pandas.DataFrame(dict(label=["a"], intensity=[10.0], attainable_flops=[3e12]))
+    drawn = roofline(["L4 24GB"], work, "L4 24GB", "").to_dict()
+    line, dot, text = drawn["layer"]
+    rows = drawn["datasets"][line["data"]["name"]]
+    assert [(row["intensity"], row["attainable_flops"]) for row in rows] == [
+        (0.5, 150e9), (close(1210 / 3), close(121e12)), (4096, 121e12)]
+    assert [layer["mark"] for layer in (line, dot, text)] == [
+        {"type": "line", "strokeWidth": 2.5}, {"type": "point", "filled": True, "size": 70, "opacity": 1},
+        {"type": "text", "align": "right", "dx": -7, "dy": -7}]
+    assert line["encoding"]["color"] == {"field": "gpu", "type": "nominal", "title": None, "sort": ["L4 24GB"]}
+    assert dot["encoding"]["color"] == {"datum": "L4 24GB"} and text["encoding"]["text"]["field"] == "label"
+    for layer in (line, dot, text):
+        assert [(layer["encoding"][name]["field"], layer["encoding"][name]["title"], layer["encoding"][name]["scale"]["type"])
+                for name in "xy"] == [("intensity", "FLOP per byte", "log"), ("attainable_flops", "FLOP/s, at most", "log")]
+
+
+def test_marks_of_operators_that_do_work():
+    """The roof is a line from end to end through the ridge; a decode has circles, a prefill triangles, the later ones smaller."""
+    moving = operator_roofline(CASE, "").to_dict()
+    roof, *dots = moving["layer"]
+    assert roof["mark"] == {"type": "line", "strokeWidth": 2.5, "color": "gray"}
+    ends = {each["as"]: each["calculate"] for each in roof["transform"] if "calculate" in each}
+    assert (ends["low"], ends["high"]) == ("0.05", "10000")
+    assert [each["fold"] for each in roof["transform"] if "fold" in each] == [["low", "ridge", "high"]]
+    card = {"datum": type("Card", (), dict(peak_flops=100, bandwidth=20, intensity=2)), "min": min}
+    assert (eval(ends["ridge"], card), eval(ends["attainable_flops"], card)) == (5, 40)
+    assert [layer["transform"][0]["filter"] for layer in moving["layer"]] == ["(datum.gpu === card)"] * 13
+    named = ["norms and residual sums", "queries, keys, values", "scores and values", "output projection", "MLP", "output head"]
+    assert sorted(dot["encoding"]["color"]["datum"] for dot in dots[:6]) == sorted(named)
+    assert [dot["mark"] for dot in dots] == [{"type": "point", "filled": True, "opacity": 1, "shape": shape, "size": size}
+                                             for shape in ("circle", "triangle-up") for size in (240, 200, 160, 120, 80, 40)]
+    assert {dot["encoding"]["color"]["title"] for dot in dots} == {None}
+    assert moving["config"]["legend"] == {"orient": "bottom", "columns": 1}
+    mlp = next(dot for dot in dots if dot["encoding"]["color"]["datum"] == "MLP")["transform"][1]["calculate"]
+    operator = next(row for row in decode_operators(CASE.but(batch=3)) if row["operator"] == "MLP")
+    assert eval(mlp, {"batch": 3, "context": 9}) == close(operator["operator_flops"] / operator["operator_bytes"])
+
+
+def test_what_mlps_and_experts_move_by_hand():
+    """An MLP of width f without a gate reads and writes 2 h + 4 f values of a token, with a gate 2 h + 6 f."""
+    def moved(model, operators=decode_operators):
+        return {row["operator"]: row["moved_values"] for row in operators(CASE.but(model=model))}
+    assert moved("Falcon-7B")["MLP"] == 32 * (2 * 4544 + 4 * 18_176)
+    for operators in (decode_operators, prefill_operators):
+        # Mixtral-8x7B: two experts of 14,336 a token in 32 layers of 4,096, and a router for eight.
+        found = moved("Mixtral-8x7B", operators)
+        assert found["routed experts"] == 32 * 2 * (2 * 4096 + 6 * 14_336) and found["router"] == 32 * (4096 + 8)
+        assert "MLP" not in found and "shared experts" not in found
+        # DeepSeek-V3: 3 dense layers of 18,432, then 58 with 8 of 256 experts of 2,048 and a shared one.
+        found = moved("DeepSeek-V3", operators)
+        assert found["MLP"] == 3 * (2 * 7168 + 6 * 18_432) and found["router"] == 58 * (7168 + 256)
+        assert found["routed experts"] == 8 * found["shared experts"] == 58 * 8 * (2 * 7168 + 6 * 2048)
+
+
+def test_what_experts_compute_and_read_by_hand():
+    """DeepSeek-V3: an expert has 3 * 7168 * 2048 parameters; 16 tokens use 8 of 256 each, and read what any of them uses."""
+    expert = 3 * 7168 * 2048
+    rows = {row["operator"]: row for row in decode_operators(CASE.but(model="DeepSeek-V3"))}
+    assert rows["routed experts"]["used_params"] == 58 * 8 * expert and rows["shared experts"]["used_params"] == 58 * expert
+    assert rows["routed experts"]["operator_flops"] == 2 * 16 * 58 * 8 * expert
+    assert rows["routed experts"]["touched_params"] == close(58 * 256 * expert * (1 - (1 - 8 / 256) ** 16))
+    assert rows["router"]["used_params"] == 58 * 256 * (7168 + 1)
+    assert rows["shared experts"]["touched_params"] == 58 * expert and rows["MLP"]["used_params"] == 3 * 3 * 7168 * 18_432

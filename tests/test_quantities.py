@@ -15,7 +15,16 @@ EDGES = {
     "utilization": ([0.001, 1], [0, 1.001]),
     "zero_stage": ([0, 1, 2, 3], [-1, 4, 1.5]),
     "causal": ([0, 1, True, False], [2, -1, 0.5]),
+    "recompute": ([0, 1, 2], [-1, 3, 0.5]),
+    "oversubscription": ([1, 1.5, float("inf")], [0.999, -1]),
+    "gradient_element_bytes": ([0, 0.5, float("inf")], [-1e-9]),
+    "rent_decline": ([-0.5, 0, 0.9], [-0.501, 0.901]),
+    "owning_npv": ([float("-inf"), -1e300, 0, 0.5, float("inf")], [float("nan")]),
 }
+
+
+def test_each_domain_has_its_edges():
+    assert {QUANTITIES[name].allowed for name in EDGES} == set(DOMAINS)
 
 
 @pytest.mark.parametrize("name", EDGES)

@@ -5,8 +5,10 @@ import pytest
 from pandas import DataFrame
 
 from gpucalc import Case, serving
+from gpucalc.core.quantities import DEFAULTS
 from gpucalc.page.fleets import fleet_table
 from gpucalc.plan import capacity, queue
+from gpucalc.rows import catalogue
 
 CASE = Case(model="Llama-3-70B", efficiency="achieved", prompt=500, output=200, requests_per_second=1000 / 60, answer_limit=5,
             late_share=0.05, context=serving.mean_context)
@@ -113,3 +115,28 @@ def test_the_table_of_fleets():
     shown = fleet_table(FLEETS, ["gpu", "gpus", "offered_load", "answer_seconds", "limit"], "Fleets", 0.05).source
     assert "95 % within" in shown and "90.3 %" in shown and "4.94 s" in shown and "<td>–</td>" in shown
     assert "nan" not in shown.lower() and "none" not in shown.lower()
+
+
+def test_an_engine_has_the_settings_that_the_pages_name():
+    """8,192 tokens in a pass and 256 sequences at most, and the memory of the framework as in the vocabulary."""
+    assert queue.ENGINE == {"framework_bytes": DEFAULTS["framework_bytes"].value, "batched_tokens": 8192, "max_sequences": 256}
+
+
+def test_the_batches_that_a_search_tries():
+    """Every size below 16, each fourth below 64, each sixteenth below 256, then each 128th up to 2,048."""
+    sizes = capacity.BATCHES
+    assert (sizes[0], sizes[-1], len(sizes)) == (1, 2048, 15 + 12 + 12 + 15)
+    for low, high, step in ((1, 16, 1), (16, 64, 4), (64, 256, 16), (256, 2048, 128)):
+        assert [size for size in sizes if low <= size <= high] == list(range(low, high + 1, step))
+
+
+def test_degrees_that_divide_a_model():
+    """Llama-3-8B has 32 heads and 8 for keys and values, an MLP of 14,336 and a vocabulary of 128,256."""
+    assert capacity.allowed_degrees(catalogue.model("Llama-3-8B")) == [1, 2, 4, 8]
+    assert capacity.allowed_degrees(catalogue.model("Llama-3-8B"), (3, 8, 2)) == [8, 2]
+
+
+def test_a_card_whose_link_has_no_known_latency_is_named():
+    unknown = next(name for name in catalogue.gpus().index if name not in capacity.linked_gpus("H100 SXM 80GB").index)
+    with pytest.raises(ValueError, match=f"^gpu '{unknown}': the latency of its link is not known; allowed: .*H100 SXM 80GB"):
+        capacity.linked_gpus(unknown)

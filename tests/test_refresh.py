@@ -117,6 +117,12 @@ def test_every_sku_of_the_tables_is_a_gpu_of_the_project():
     assert named | set(refresh.SKUS.values()) <= set(catalogue.gpus().index)
 
 
+def test_every_sku_has_the_name_and_the_memory_that_the_catalog_says():
+    """A B300 is sold with 288 GB, of which clouds list 268 or 270."""
+    for (name, memory), sku in refresh.SKUS.items():
+        assert name in sku.replace(" ", "") and (sku.endswith(f" {memory}GB") or (name, memory) in (("B300", 268), ("B300", 270)))
+
+
 def test_no_instance_answers_to_two_forms():
     for forms in refresh.FORMS.values():
         starts = [(form, start) for form, each in forms.items() for start in each]
@@ -236,3 +242,41 @@ def test_the_command_without_gpuhunt_is_one_line(folder, tmp_path):
     result = subprocess.run([sys.executable, "-m", "gpucalc.rows.refresh", str(folder)], cwd=DATA.parent, text=True,
                             capture_output=True, env=os.environ | {"PYTHONPATH": str(tmp_path / "none")})
     assert result.returncode == 1 and result.stderr.count("\n") == 1 and "Traceback" not in result.stderr
+
+
+def test_clusters_are_no_single_instances():
+    """RunPod rents them out by the machine, in twos and more; they are neither taken nor counted as skipped."""
+    offer = Offer("runpod", "NVIDIA L4", "EU-1", 0.5, 1, "L4", 24.0, False, [])
+    catalogs = {"runpod": SimpleNamespace(version="20260202", items=[offer, offer._replace(price=9.0, flags=["runpod-cluster"])])}
+    found, skipped = refresh.offers(catalogs)
+    assert [(key, row["price"]) for key, row in found.items()] == [(("RunPod", "NVIDIA L4", "EU-1", "on-demand"), "0.5")]
+    assert not skipped
+
+
+@pytest.mark.parametrize("change, row", [
+    ({}, dict(provider="AWS", sku="g6", region="us-east-1", gpus_per_server="1", term="on-demand", price="0.5", currency="USD",
+              unit="USD/h", date="2026-02-03", source="gpuhunt, catalog aws 20260203-4", confidence="seen", gpu="L4 24GB")),
+    (dict(spot=True), dict(term="spot")), (dict(gpu_count=8), dict(gpus_per_server="8", sku="g6")),
+    (dict(provider="azure", instance_name="Standard_NC6"), dict(provider="Azure", sku="NC6")),
+    (dict(provider="gcp", location="us-central1-a"), dict(region="us-central1")),
+    (dict(provider="gcp", location="us-central1"), dict(region="us-central1")),
+    (dict(location="us-east-1"), dict(region="us-east-1")), (dict(price=1), dict(price="1.0")),
+    (dict(price=0.01), dict(price="0.01")), (dict(price=1000), dict(price="1000.0"))])
+def test_an_offer_as_a_row(change, row):
+    offer = Offer("aws", "g6", "us-east-1", 0.5, 1, "L4", 24.0, False, [])._replace(**change)
+    [found] = refresh.offers({"any": SimpleNamespace(version="20260203-4", items=[offer])})[0].values()
+    assert {name: found[name] for name in row} == row and set(found) == set(PRICES.columns)
+
+
+@pytest.mark.parametrize("price, said", [
+    (49.16, "98.32 to 49.16 USD/h (-50%)"), (49.15, "98.32 to 49.15 USD/h (-50%) CHECK: more than a factor of two"),
+    (196.64, "98.32 to 196.64 USD/h (+100%)"), (196.65, "98.32 to 196.65 USD/h (+100%) CHECK: more than a factor of two")])
+def test_a_move_by_more_than_a_factor_of_two_is_to_be_checked(folder, capsys, price, said):
+    """Only what moved is: what came or went has no ratio."""
+    remade(folder, TODAY, catalog("aws", "20260201", ("p5.48xlarge", "us-east-1", price, 8, "H100", 80.0, False),
+                                  ("p5.4xlarge", "us-east-1", 6.88, 1, "H100", 80.0, False)))
+    lines = capsys.readouterr().out.splitlines()
+    assert f"  moved: AWS, p5.48xlarge, us-east-1, on-demand: {said}" in lines
+    assert "  added: AWS, p5.4xlarge, us-east-1, on-demand: 6.88 USD/h" in lines
+    assert "  gone: AWS, p5.48xlarge, eu-west-2, spot: 20 USD/h: no longer in the catalog" in lines
+    assert not [line for line in lines if line.startswith("skipped")]

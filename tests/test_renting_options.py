@@ -128,5 +128,8 @@ def test_spot_wins_from_a_mean_time_on(deal, case):
     for lasts, is_cheaper in ((enough, True), (enough / 1.0116, False)):
         spot = options.ways(BOOK, deal, case.but(machine_interruption_seconds=lasts), OFTEN)["spot"]
         assert (spot < rate) == is_cheaper
+    place = 799 * math.log10(enough / 3600) / 4
+    assert place == pytest.approx(round(place), abs=1e-6) and 0 < place < 799
+    assert options.lasting_to_win(BOOK, deal, case, OFTEN, math.inf) == 3600, "an hour is the first step"
     assert options.lasting_to_win(BOOK, deal, case, OFTEN, 0.001) is None
     assert options.lasting_to_win(rents_of(("big", "on-demand", 4)), deal, case, OFTEN, rate) == math.inf

@@ -25,3 +25,35 @@ def test_adapters_by_matrix_sum_to_the_law(model, recipe):
     total = (row.layers * attention + (row.layers - row.moe_layers) * counts["dense MLP"]
              + row.moe_layers * counts["experts"])
     assert total == counts["all layers together"] == Case(model=model, recipe=recipe)(tm.lora_params)
+
+
+def listed(model):
+    kept = kept_tensors(Case(model=model, micro_batch=1, sequence=8))
+    return {row.tensor: (row.values, row.width) for row in kept.itertuples()}
+
+
+def test_the_widths_of_a_layer_of_grouped_heads_by_hand():
+    """Llama-3-8B: hidden 4,096, 32 heads and 8 for keys and values of 128, an MLP of 14,336."""
+    found = listed("Llama-3-8B")
+    assert {tensor: held for tensor, held in found.items() if held[1] == held[1]} == {
+        "inputs of the norms": ("2 h", 8192), "inputs of attention and MLP": ("2 h", 8192), "queries": ("a d", 4096),
+        "keys": ("n_kv d", 1024), "values": ("n_kv d", 1024), "attention output": ("a d", 4096),
+        "gate before its activation": ("f_t", 14_336), "gate after its activation": ("f_t", 14_336),
+        "up projection": ("f_t", 14_336), "product of the two": ("f_t", 14_336)}
+    assert list(found)[-2:] == ["softmax statistic (FlashAttention)", "or softmax output (plain attention)"]
+
+
+def test_the_widths_of_a_layer_of_latents_and_experts_by_hand():
+    """DeepSeek-V3: latents of 1,536 and 512, 128 heads of 128 + 64 and 128; 8 experts a token in 58 of 61 layers of 7,168."""
+    found = listed("DeepSeek-V3")
+    assert found["compressed vectors, before and after their norms"][1] == 2 * (1536 + 512) and found["rotary key"][1] == 64
+    assert found["queries"][1] == found["keys"][1] == 128 * 192
+    assert found["values"][1] == found["attention output"][1] == 128 * 128
+    routed = found["inputs and outputs of the token's experts"]
+    assert routed[1] == pytest.approx(2 * 8 * 58 / 61 * 7168) and routed[0] == "15.2 h"
+
+
+def test_a_plain_mlp_and_normed_keys_by_hand():
+    """GPT-3: an MLP of four times 12,288 without a gate. Qwen3-8B norms 32 + 8 heads of 128."""
+    assert listed("GPT-3-175B")["first MLP output"] == listed("GPT-3-175B")["activation output"] == ("f_t", 49_152)
+    assert listed("Qwen3-8B")["queries and keys before their norms"] == ("(a + n_kv) d", 40 * 128)

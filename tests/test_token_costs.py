@@ -1,5 +1,6 @@
 """Servers against an API: the verdict, the error behind it, what a dollar buys, and how a page shows it."""
 import math
+import re
 
 import pandas
 import pytest
@@ -48,6 +49,13 @@ def test_the_plans_of_a_month_are_those_of_its_load(points, plans):
     searched = capacity.plans(points, sc.requests_per_second(20e6, 2), 20, 0.05)
     by_hand = token_offers.rented_plans(searched, BOOK, "on-demand", 20e6, 2000, 300)
     pandas.testing.assert_frame_equal(plans, by_hand)
+
+
+def test_plans_and_turns_are_numbered_from_the_first(points, plans):
+    turns = token_offers.break_even_plans(points, BOOK, "on-demand", 0.01, 20)
+    for found in (plans, turns):
+        assert len(found) > 1 and list(found.index) == list(range(len(found))) and "index" not in found
+        assert not found.duplicated(["gpu", "tensor_parallel"]).any()
 
 
 def test_each_offer_has_the_month_from_which_servers_pay(points, offers):
@@ -174,6 +182,38 @@ def test_a_table_takes_the_columns_that_are_there_and_dashes_a_price_that_is_not
     assert tokens.cost_table(plans, plans, "Plans").source.count("never") == 2
 
 
+def test_figures_of_offers_and_plans_by_hand():
+    """Prices of a million at three figures, counts and months in whole numbers, shares as percentages."""
+    row = dict.fromkeys(tokens.THREE, 1.23456) | dict.fromkeys(tokens.WHOLE, 1234.56) | dict(
+        has_cached=True, needed=0.5, break_even_requests_per_month=9.47e6, paid_utilization=0.25, usd_per_hour=2.345678)
+    columns = [name for name in row if name != "has_cached"]
+    shown = tokens.cost_table(pandas.DataFrame([row, row | {"has_cached": False}]), columns, "All").source
+    first, second = (re.findall(r"<td[^>]*>(.*?)</td>", line) for line in shown.split("<tr>")[2:])
+    assert first == ["1.23"] * 7 + ["1,235"] * 5 + ["50 %", "9.47 million", "25 %", "2.35"]
+    assert second == [first[0], "–", *first[2:]]
+    heads = re.findall(r'<th scope="col">(.*?)</th>', shown)
+    assert heads == [tokens.LABELS[name] for name in columns]
+
+
+def test_a_plan_by_hand():
+    plan = dict(gpu="X", provider="Y", usd_per_hour=2.5, rented_gpus=16, tensor_parallel=8, replicas=2, batch=64,
+                request_seconds=12, paid_utilization=0.25, input_usd_per_million=0.5, output_usd_per_million=1.5, serving_usd_per_month=29_200)
+    lines = tokens.plan_table({"this": plan}, 1e6, "One").source.split("<tr>")[1:]
+    cells = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", line) for line in lines]
+    assert cells == [["question", "this"], *map(list, zip(
+        [text for text, _ in tokens.PLAN.values()],
+        ["X", "Y", "2.50 USD", "16", "8", "2", "64", "12 s", "25 %", "0.500 USD", "1.50 USD", "29.2 USD", "29,200 USD"]))]
+
+
+def test_what_is_cited_of_offers_and_of_rents():
+    offer = dict(source="page", date="2026-06", confidence="seen", row="book: a", note="in FP8")
+    noted, plain = tokens.offer_rows(pandas.DataFrame([offer, offer | {"note": ""}]))
+    assert (noted.name, plain.name) == ("book: a; in FP8", "book: a")
+    assert dict(plain) == {"source": "page", "date": "2026-06", "confidence": "seen"}
+    given = tokens.plan_row(pandas.Series(dict(source=math.nan, date="2026", confidence="seen", row="parameter")))
+    assert dict(given) == {"date": "2026", "confidence": "seen"} and given.name == "parameter"
+
+
 def test_plans_side_by_side(plans):
     shown = tokens.plan_table({"achieved": plans.iloc[0], "bound": plans.iloc[1]}, 20e6, "Two").source
     assert "<th scope=\"col\">bound</th>" in shown and f"{plans.serving_usd_per_month[0]:,.0f} USD" in shown
@@ -193,6 +233,10 @@ def test_the_chart_of_dollars_names_its_measures(rank):
     assert chart["usermeta"]["alt"] == "says" and chart["encoding"]["x"]["sort"] == list(costs.MEASURES.values())
     assert chart["encoding"]["x"]["axis"] == {"labelAngle": 0} and chart["encoding"]["y"]["scale"] == {"type": "log"}
     assert chart["encoding"]["y"]["field"] == "ratio" and chart["encoding"]["color"]["sort"] == list(rank.index)
+    assert chart["mark"] == {"type": "line", "point": {"size": 70}}
+    assert [each["field"] for each in chart["encoding"]["tooltip"]] == ["gpu", "measure", "ratio"]
+    assert [chart["encoding"][name]["title"] for name in ("x", "y", "color")] == [
+        None, "tokens per dollar over those of the H100", None]
     (drawn,) = chart["datasets"].values()
     held = {(gpu, label): rank.loc[gpu, name] for gpu in rank.index for name, label in costs.MEASURES.items()}
     assert {(row["gpu"], row["measure"]): row["ratio"] for row in drawn} == {
@@ -208,3 +252,15 @@ def test_a_share_that_nobody_reaches_is_never(share, text):
                                          (12, "12"), (math.inf, "never")])
 def test_a_volume_has_three_figures(count, text):
     assert volume(count) == text
+
+
+def test_eight_gpus_of_an_article_by_hand():
+    """2.50 and 13.40 USD an hour for eight: 0.3125 and 1.675 USD for one, over what the largest batch gives."""
+    found = costs.ideal_and_real(SMALL)
+    sizes = costs.fitting(capacity.search(SMALL.but(model="Llama-2-70B"), capacity.linked_gpus(H100).loc[found.index], [8]))
+    for gpu, hourly in (("RTX 4090 24GB", 2.5), (H100, 13.4)):
+        assert found.batch[gpu] == sizes[sizes.gpu == gpu].batch.max()
+        assert found.output_tokens_per_second[gpu] == sizes[sizes.gpu == gpu].output_tokens_per_second.max()
+        assert found.usd[gpu] == pytest.approx(1e6 * hourly / (3600 * found.output_tokens_per_second[gpu]), rel=1e-12)
+    assert list(found.ideal_batch) == [330, 295]
+    assert list(found.ideal) == pytest.approx([1e6 * 2.5 * 0.027 / (3600 * 330), 1e6 * 13.4 * 0.0052 / (3600 * 295)], rel=1e-12)

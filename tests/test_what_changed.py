@@ -94,6 +94,13 @@ def test_other_numbers_of_gpus_are_another_offer(book):
     assert sorted(frame[frame["sku"] == "eight"]["change"]) == ["added", "gone"]
 
 
+def test_what_has_no_gpus_has_none_of_them(books):
+    """What is no instance counts no GPUs: it is not the same offer as one of a single GPU."""
+    frame = matched(*books).set_index("item")
+    assert (frame.gpus_per_server["power"], frame.from_bytes["power"], frame.unit["power"]) == (0, 0, "USD/kWh")
+    assert list(frame.loc["rent"].query("sku == 'x'").gpus_per_server) == [1]
+
+
 def verdicts(books, **situation):
     return wc.compared(*books, wc.Situation(models=(), **situation)).set_index("question")
 
@@ -301,3 +308,23 @@ def test_moves_of_a_provider_say_whether_the_machine_is_the_same(books, book):
     other = book(NEW.replace("rent,AWS,p5,", "rent,AWS,p6,").replace(",,p5,,,", ",,p6,,,"), "p6.csv")
     renamed = wc.provider_moves(books[0], other)
     assert not renamed.set_index(["provider", "gpu", "term"]).loc["AWS", H100, "on-demand"].same
+
+
+def test_the_two_newest_of_several_books_are_compared(tmp_path, monkeypatch):
+    """And the newest of all where the reader's is none of them; a book of the same content is no other one."""
+    paths = [tmp_path / f"{year}.csv" for year in (2023, 2024, 2025, 2026)]
+    for path in paths:
+        path.write_text(OLD.replace(",2025,", f",{path.stem},"))
+    monkeypatch.setattr(wc.price_book, "price_books", lambda: paths)
+    mine = tmp_path / "mine.csv"
+    mine.write_text(OLD.replace(",2025,", ",2024-06,"))
+    copied = tmp_path / "copied.csv"
+    copied.write_bytes(paths[-1].read_bytes())
+
+    def names(*given, **more):
+        return [found.attrs["file"] for found in wc.two_books(*given, **more)]
+    assert names() == ["2025.csv", "2026.csv"]
+    assert names(mine) == ["mine.csv", "2026.csv"], "in the order of their dates"
+    assert names(copied) == ["2025.csv", "copied.csv"]
+    assert names(before=paths[0]) == ["2023.csv", "2026.csv"] and names(after=paths[0]) == ["2026.csv", "2023.csv"]
+    assert names(mine, before=paths[-1]) == ["2026.csv", "mine.csv"], "a place that is given is kept"
