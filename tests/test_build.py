@@ -145,13 +145,13 @@ def test_a_notebook_runs_again_for_what_it_read_only(project, capsys):
     assert executed(project, capsys)[0] == ["cost", "size"]
 
 
-@pytest.mark.parametrize("spoil", [lambda text: text[:100], lambda text: "", lambda text: "{}", lambda text: text.replace("42", "43")])
-def test_an_edition_that_is_not_whole_is_made_again(project, capsys, spoil):
-    executed(project, capsys)
-    stored, = (project / "_build/executed").glob("size-*")
-    stored.write_text(spoil(stored.read_text()))
-    ran_again, shown = executed(project, capsys)
-    assert ran_again == ["size"] and '"42\\n"' in shown["size"]
+def test_an_edition_that_is_not_whole_is_made_again(project, capsys):
+    whole = executed(project, capsys)[1]["size"]
+    for spoil in (lambda text: text[:100], lambda text: "", lambda text: "{}", lambda text: text.replace("42", "43")):
+        stored, = (project / "_build/executed").glob("size-*")
+        stored.write_text(spoil(whole))
+        ran_again, shown = executed(project, capsys)
+        assert ran_again == ["size"] and shown["size"] == whole
 
 
 def test_no_clock_matters(project, capsys, monkeypatch):

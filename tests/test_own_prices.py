@@ -12,7 +12,7 @@ from gpucalc.plan import decide
 from gpucalc.rows import catalogue
 from gpucalc.rows.price_book import price, price_books, prices
 from gpucalc.rows.rents import cheapest_rent
-from tests.contents import PAGES, PRICED
+from tests.contents import PRICED
 
 HOSTILE = "<script>alert(1)</script>"
 OLDER = price_books()[0]
@@ -20,13 +20,13 @@ OLDER = price_books()[0]
 
 @pytest.fixture(scope="module")
 def edition(browser, tmp_path_factory, site):
-    """The text of every page of the book made from the older price book with one more offer; no page may open a dialog."""
+    """The text of every page with prices, of the book made from the older price book with one more offer; no page may open a dialog."""
     own = tmp_path_factory.mktemp("prices") / "own prices.csv"
     add_offer(OLDER, own, HOSTILE)
     folder = build_book(prices=own, output=ROOT / "_build/test-edition")
     page, dialogs, texts = browser.new_page(), [], {}
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
-    for name in PAGES:
+    for name in ("index", "sources", *PRICED):
         page.goto(f"{folder.as_uri()}/{name}.html")
         texts[name] = page.locator("article").inner_text()
     page.close()

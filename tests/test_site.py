@@ -123,7 +123,7 @@ def test_charts_wait_until_they_come_near_and_move_nothing(browser, site, width)
     assert page.evaluate(LAYOUT_SHIFT) < 0.01
     last.scroll_into_view_if_needed()
     last.locator("svg > g").wait_for(state="attached")
-    page.wait_for_timeout(200)
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert abs(last.bounding_box()["height"] - height) <= 8, "the room kept for the chart is not what it takes"
     assert page.problems == []
     page.context.close()
