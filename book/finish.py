@@ -52,6 +52,8 @@ PAGE_FIXES = {
 HEADLINE = re.compile(r'<div class="cell[^"]*tag_headline.*?<p>(.*?)</p>', re.DOTALL)
 FIRST_PARAGRAPH = re.compile(r"<h1.*?<p>(.*?)</p>", re.DOTALL)
 LONGEST_DESCRIPTION = 300
+# A word to search for: h100, 70b and 2405, not 00aw, which ends one price and begins a provider.
+WORD = re.compile(r"[^\d]+|(?!0)[^\d]{0,12}\d{1,4}[^\d]{0,4}\d{0,2}")
 POLICY = "default-src 'none'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'"
 
 
@@ -80,11 +82,11 @@ def finish(html: Path, cache: Path) -> None:
 
 
 def tidy_index(path):
-    """The search index without the words that no page has any more, which Sphinx leaves in one that it keeps."""
+    """The search index without words that no page has any more, and without the cells of tables that Sphinx reads as one word."""
     before, index, after = re.fullmatch(r"(.*?\()(.*)(\))", path.read_text(encoding="utf-8").strip(), re.DOTALL).groups()
     index = json.loads(index)
     for part in ("terms", "titleterms"):
-        index[part] = {word: pages for word, pages in index[part].items() if pages != []}
+        index[part] = {word: pages for word, pages in index[part].items() if pages != [] and WORD.fullmatch(word)}
     tidy = json.dumps(index, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     path.write_text(before + tidy + after, encoding="utf-8")
 

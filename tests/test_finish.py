@@ -56,7 +56,7 @@ def html(tmp_path):
     (folder / "_static/site.js.map").write_text("{}")
     (folder / "_static/styles/pydata-sphinx-theme.css").write_text(".used, .unused { color: red } .scripted { color: blue }")
     filler = "More follows here, and it is long. " * 20
-    (folder / "searchindex.js").write_text('Search.setIndex({"terms": {"kept": [1, 0], "gone": [], "a": 0}, "titleterms": {}})')
+    (folder / "searchindex.js").write_text('Search.setIndex({"terms": {"kept": [1, 0], "gone": [], "a": 0, "h100": 1, "00aw": 1, "405b": 0}, "titleterms": {}})')
     (folder / "index.html").write_text(PAGE.format(title="GPU arithmetic", filler="", chart=""))
     (folder / "lesson.html").write_text(PAGE.format(title="A lesson", filler=filler, chart=charts.chart_html(SPEC)))
     (folder / "404.html").write_text(PAGE.format(title="Nothing here", filler="", chart=""))
@@ -180,7 +180,7 @@ def test_a_file_s_address_changes_with_what_is_in_it(html, cache):
 
 def test_the_search_index_has_no_word_that_no_page_has(html, cache):
     finish.finish(html, cache)
-    assert (html / "searchindex.js").read_text() == 'Search.setIndex({"terms":{"a":0,"kept":[1,0]},"titleterms":{}})'
+    assert (html / "searchindex.js").read_text() == 'Search.setIndex({"terms":{"405b":0,"a":0,"h100":1,"kept":[1,0]},"titleterms":{}})'
 
 
 def test_the_policy_names_the_scripts_of_the_page_by_their_hash(html, cache):
