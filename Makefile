@@ -40,7 +40,7 @@ prices: .venv/ready
 lab: .venv/ready
 	@$(IN_VENV) -c 'import jupyterlab' 2>/dev/null || \
 	  { echo "Installing JupyterLab into .venv (once) ..."; $(IN_VENV) -m pip install --quiet -r requirements.txt -e '.[lab]'; }
-	@$(IN_VENV) -m jupyter lab --notebook-dir=. notebooks
+	@$(IN_VENV) -m jupyter lab --notebook-dir=. $(if $(filter 0,$(shell id -u)),--allow-root) notebooks
 
 serve: book
 	@echo "http://localhost:$(PORT) (Ctrl-C stops it)"
