@@ -184,3 +184,21 @@ def test_a_reader_who_leaves_is_no_error():
 def test_a_figure_needs_no_pandas():
     code = f"import sys; from gpucalc.page.command import main; main({CACHE!r}); sys.exit('pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+def test_a_blank_cell_of_a_row_is_not_shown(told):
+    blank = [column for column, value in catalogue.gpu("L40 48GB").items() if value == "" or value != value]
+    shown = {line.split()[0] for line in told("show", "gpu", "L40 48GB").splitlines() if line.strip()}
+    assert blank and not shown & set(blank) and "memory_bytes" in shown
+
+
+def test_a_number_has_at_most_399_characters(told, capsys):
+    given = ["kv_bytes", "--batch", "1", "--sequence_kv_bytes"]
+    assert told(*given, "0" * 398 + "7").startswith("kv_bytes = 7 B")
+    with pytest.raises(SystemExit) as ended:
+        raise SystemExit(main([*given, "0" * 399 + "7"]))
+    assert ended.value.code == 2 and "allowed: a number such as" in capsys.readouterr().err
+
+
+def test_json_keeps_signs_that_are_not_ascii(told):
+    assert "sequence KV bytes × batch" in told(*CACHE, "--json")
