@@ -4,6 +4,7 @@ One whose inputs are as they were, and whose content is what it was, stands for 
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 from .inputs import BuildError, digest, surroundings, write_whole
 
 KEPT = 4
-WORKERS = 2
+WORKERS = max(2, min(os.cpu_count() or 2, 8))
 PICTURE = "image/svg+xml"
 CELL = re.compile(r"^```\{code-cell\}[^\n]*\n((?::[^\n]*\n)*)(.*?)^```", re.MULTILINE | re.DOTALL)
 TAGGED = re.compile(r"^:tags:.*\bparameters\b", re.MULTILINE)
