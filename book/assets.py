@@ -1,6 +1,5 @@
 """Styles, fonts and scripts of the site, without what no page uses."""
 
-import hashlib
 import json
 import re
 import shutil
@@ -10,6 +9,7 @@ from pathlib import Path
 import tinycss2
 
 from book.charts import kept
+from book.inputs import digest
 
 # What no page loads: maps for debuggers, translations, a second copy of the icons as script, and Bootstrap's
 # script, which would only draw tooltips where the browser shows titles by itself.
@@ -104,7 +104,7 @@ def subset_fonts(static, cache):
         if not letters:
             style = face.sub("", style)
             continue
-        key = json.dumps([hashlib.sha256(full.read_bytes()).hexdigest(), letters])
+        key = json.dumps([digest(full.read_bytes()), letters])
         small = bytes.fromhex(kept(cache, "font", key, lambda full=full, letters=letters: subset(full, letters).hex()))
         (static / f"styles/icons-{font}.woff").write_bytes(small)
         source = f'src:url(icons-{font}.woff) format("woff")'

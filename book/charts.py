@@ -1,13 +1,12 @@
 """Charts of the site: compiled from Vega-Lite to Vega before a page is opened, and the library that draws them."""
 
-import hashlib
 import json
-import os
 import re
-import tempfile
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
+
+from book.inputs import digest, write_whole
 
 MIME = "application/vnd.vegalite.v6+json"
 VEGA_LITE = "6.4"
@@ -128,19 +127,16 @@ def bundle():
 
 def kept(cache: Path, name: str, key: str, make) -> str:
     """The text that `make` gives for the key: from the cache where it is whole, else made again and put there."""
-    path = cache / f"{name}-{digest(key)}"
+    path = cache / f"{name}-{digest(key.encode())}"
     try:
         checksum, _, text = path.read_bytes().decode().partition("\n")
-        if checksum == digest(text):
+        if checksum == digest(text.encode()):
             return text
     except (OSError, UnicodeDecodeError):
         pass
     text = make()
     cache.mkdir(parents=True, exist_ok=True)
-    handle, scratch = tempfile.mkstemp(dir=cache, prefix=".")
-    with os.fdopen(handle, "wb") as file:
-        file.write(f"{digest(text)}\n{text}".encode())
-    os.replace(scratch, path)
+    write_whole(path, f"{digest(text.encode())}\n{text}")
     return text
 
 
@@ -149,10 +145,6 @@ def prune(cache: Path) -> None:
     entries = sorted(cache.glob("*"), key=lambda path: path.stat().st_mtime)
     for old in entries[:-KEPT]:
         old.unlink(missing_ok=True)
-
-
-def digest(text):
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def specs_in(notebook: Path):

@@ -1,6 +1,5 @@
 """What the site adds to Jupyter Book: charts, MathML, a page for addresses that do not exist."""
 
-import hashlib
 import os
 import re
 import sys
@@ -15,6 +14,7 @@ from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
 from book.charts import MIME, chart_html
+from book.inputs import digest
 
 STATIC = Path(__file__).parent / "static"
 LOGGER = logging.getLogger(__name__)
@@ -105,7 +105,7 @@ def outdated(app, env, added, changed, removed):
     Sphinx forgets the index entries of a page that it does not read, so the glossary is read each time.
     """
     texts = {name: Path(env.doc2path(name)).read_bytes() for name in env.found_docs}
-    known, env.texts = getattr(env, "texts", {}), {name: hashlib.sha256(text).digest() for name, text in texts.items()}
+    known, env.texts = getattr(env, "texts", {}), {name: digest(text) for name, text in texts.items()}
     always = (b"{glue", b"{glossary}")
     return [name for name, text in texts.items() if known.get(name) != env.texts[name] or any(word in text for word in always)]
 

@@ -17,8 +17,9 @@ import yaml
 
 from book import assets, charts
 from book.charts import prepare
+from book.inputs import ROOT, digest
 
-CONFIG = Path(__file__).parent.parent / "_config.yml"
+CONFIG = ROOT / "_config.yml"
 NOT_FOUND = "404.html"
 # Pages that a reader finds from the others, not from a search engine.
 UNLISTED = {NOT_FOUND, "search.html", "genindex.html"}
@@ -71,7 +72,7 @@ def finish(html: Path, cache: Path) -> None:
         change(page, lambda text: charts.compile_charts(fixed(text), cache))
     assets.lighten(html, cache)
     tidy_index(html / "searchindex.js")
-    versions = {path.name: checksum(path.read_bytes())[:12] for path in sorted((html / "_static").rglob("*.*"))}
+    versions = {path.name: digest(path.read_bytes())[:12] for path in sorted((html / "_static").rglob("*.*"))}
     for page in pages:
         name = page.relative_to(html).as_posix()
         change(page, lambda text, name=name: described(versioned(text, versions), name, address))
@@ -189,10 +190,6 @@ def secured(page):
 def allowed(texts):
     hashes = {b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts}
     return " ".join(["'self'", *(f"'sha256-{each}'" for each in sorted(hashes))])
-
-
-def checksum(content):
-    return hashlib.sha256(content).hexdigest()
 
 
 CARD = """<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="630" font-family="sans-serif">

@@ -122,7 +122,7 @@ def write_whole(path, content):
     """Puts a file in place in one step, so that it is there whole or not at all."""
     part = path.with_name(f"{path.name}.part")
     try:
-        part.write_text(content, encoding="utf-8")
+        part.write_text(content, encoding="utf-8", newline="\n")
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

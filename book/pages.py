@@ -16,6 +16,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 
+from .editions import PICTURE
 from .inputs import BuildError, digest, files_in, surroundings, write_whole
 
 MADE_FROM = ".made-from"
@@ -30,8 +31,7 @@ SURROUNDINGS = ("BOOK_URL", "GITHUB_REPOSITORY")
 def page_sources(frozen, executed):
     """The text of each page by the name of its file, with links to pages as Jupyter Book knows them."""
     links = re.compile(rf"\]\((?:\.\./notebooks/)?({'|'.join(executed)})\.md\b")
-    pages = {name: (frozen.folder / f"book/{name}").read_text(encoding="utf-8")
-             for name in (path.name for path in (frozen.folder / "book").glob("*.md"))}
+    pages = {path.name: path.read_text(encoding="utf-8") for path in (frozen.folder / "book").glob("*.md")}
     pages |= {f"{topic}.ipynb": without_provenance(path) for topic, path in executed.items()}
     return {name: links.sub(r"](\1.ipynb", page) for name, page in pages.items()}
 
@@ -42,7 +42,7 @@ def without_provenance(path):
     notebook["metadata"].pop("made_from", None)
     for cell in notebook["cells"]:
         for output in cell.get("outputs", []):
-            output.get("data", {}).pop("image/svg+xml", None)
+            output.get("data", {}).pop(PICTURE, None)
     return json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True)
 
 
