@@ -14,18 +14,18 @@ BUILD := $(IN_VENV) -m book.build
 # Notebooks that the tests run in Jupyter's own kernel too; the others are compared with the run of the tests' site.
 NBVAL := $(patsubst %,notebooks/%.ipynb,kv_cache memory_worksheet)
 
-.PHONY: book test lint notebook prices lab serve bench accept clean
+.PHONY: book test lint notebook prices measure lab serve bench accept clean
 
 book: .venv/ready
 	@$(BUILD) --prices="$$BOOK_PRICES"
 
 test: .venv/ready lint
 	-@$(IN_VENV) -m tests.browser
-	@$(IN_VENV) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --nbval tests $(NBVAL)
+	@$(IN_VENV) -m pytest -rs -n 2 --dist loadscope --no-loadscope-reorder --nbval tests $(NBVAL)
 
 lint: .venv/ready
 	@$(IN_VENV) -m ruff check --quiet .
-	@$(IN_VENV) -m autopep8 --diff --exit-code --recursive book gpucalc tests
+	@$(IN_VENV) -m autopep8 --diff --exit-code --recursive book data gpucalc tests
 
 notebook: .venv/ready
 	@$(BUILD) --notebook="$$BOOK_TOPIC" --params="$$BOOK_PARAMS" --prices="$$BOOK_PRICES"
@@ -35,6 +35,12 @@ prices: .venv/ready
 	@$(IN_VENV) -c 'import gpuhunt' 2>/dev/null || \
 	  $(IN_VENV) -m pip install --quiet -r requirements.txt -e '.[prices]' 2>/dev/null || true
 	@$(IN_VENV) -m gpucalc.rows.refresh
+
+# Installs the extra `measure` of pyproject.toml where it is missing; nothing else needs it.
+measure: .venv/ready
+	@$(IN_VENV) -c 'import torch' 2>/dev/null || \
+	  { echo "Installing PyTorch into .venv (once) ..."; $(IN_VENV) -m pip install --quiet -r requirements.txt -e '.[measure]'; }
+	@$(IN_VENV) data/measure.py
 
 # Installs the extra `lab` of pyproject.toml where it is missing; nothing else needs it.
 lab: .venv/ready

@@ -4,16 +4,18 @@ from typing import TYPE_CHECKING
 
 from .core.law import LAWS
 from .core.quantities import QUANTITIES
-from .laws import (arithmetic_intensity, break_even, interconnect, kv_cache, model_size, owning, quantization, renting,
-                   serving, serving_cost, sharding, total_cost, training_cost, training_memory, training_time)
+from .laws import (activation_memory, arithmetic_intensity, break_even, collectives, interconnect, kernels, kv_cache, low_rank,
+                   model_size, owning, quantization, renting, serving, serving_cost, sharding, shares, topology, total_cost,
+                   training_cost, training_links, training_memory, training_products, training_time)
 
 if TYPE_CHECKING:
     from .core.evaluate import Case
     from .plan import layouts, what_changed
 
-__all__ = ["LAWS", "QUANTITIES", "Case", "arithmetic_intensity", "break_even", "interconnect", "kv_cache", "layouts",
-           "model_size", "owning", "quantization", "renting", "serving", "serving_cost", "sharding", "total_cost",
-           "training_cost", "training_memory", "training_time", "what_changed"]
+__all__ = ["LAWS", "QUANTITIES", "Case", "activation_memory", "arithmetic_intensity", "break_even", "collectives",
+           "interconnect", "kernels", "kv_cache", "layouts", "low_rank", "model_size", "owning", "quantization", "renting",
+           "serving", "serving_cost", "sharding", "shares", "topology", "total_cost", "training_cost", "training_links",
+           "training_memory", "training_products", "training_time", "what_changed"]
 
 
 def __getattr__(name):

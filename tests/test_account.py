@@ -3,14 +3,15 @@ import math
 
 import pytest
 
-from gpucalc import Case, kv_cache as kv, training_memory as tm
+from gpucalc import Case, kv_cache as kv, low_rank
 from gpucalc.core.law import LAWS
 from gpucalc.plan.account import (MOST_REPLICAS, fewest_to_serve, fewest_to_train, fullest, gpus_per_replica, moments, one_change,
                                   origins, peak_terms, server, serving_terms, source, training_job)
 from gpucalc.rows import catalogue
 
 JOB = dict(micro_batch=1, sequence=2048, micro_batches=8)
-SETTINGS = dict(recompute=2, flash_attention=1, loss_chunks=1, zero_stage=3, offload_optimizer=0, sequence_parallel=0)
+SETTINGS = dict(recompute=2, flash_attention=1, loss_chunks=1, zero_stage=3, offload_optimizer=0, offload_gradients=0,
+                sequence_parallel=0)
 ENGINE = dict(context=8192, batch=16, batched_tokens=8192, max_sequences=256, framework_bytes=1e9, memory_utilization=0.9)
 
 
@@ -53,9 +54,9 @@ def test_each_term_of_an_account_has_an_origin():
 
 def test_a_rank_becomes_the_recipe_s_and_none_is_taken_from_a_recipe_without_adapters():
     lora = Case(model="Llama-3-8B", recipe="lora", **JOB)
-    assert training_job(lora.but(lora_rank=16))(tm.lora_params) == 2 * training_job(lora.but(lora_rank=0))(tm.lora_params)
-    assert training_job(lora)(tm.lora_params) == lora(tm.lora_params)
-    assert training_job(lora.but(lora_rank=16)).but(recipe="mixed-adamw")(tm.lora_params) == 0
+    assert training_job(lora.but(lora_rank=16))(low_rank.lora_params) == 2 * training_job(lora.but(lora_rank=0))(low_rank.lora_params)
+    assert training_job(lora)(low_rank.lora_params) == lora(low_rank.lora_params)
+    assert training_job(lora.but(lora_rank=16)).but(recipe="mixed-adamw")(low_rank.lora_params) == 0
     with pytest.raises(ValueError, match="^parameter lora_rank: 16; allowed: 0, because mixed-adamw has no adapters"):
         training_job(lora.but(recipe="mixed-adamw", lora_rank=16))
 
@@ -105,8 +106,8 @@ def test_one_change_leaves_the_rest_of_the_job():
 def test_every_other_setting_is_tried_once():
     job = training_job(Case(model="Llama-3-8B", recipe="lora", **JOB, **SETTINGS)).but(tensor_parallel=2)
     assert [text for text in one_change(job) if not text.startswith("recipe")] == [
-        "recompute = 0 (none)", "recompute = 1 (attention scores)", "flash_attention = 0", "loss_chunks = 8", "zero_stage = 0",
-        "zero_stage = 1", "zero_stage = 2", "offload_optimizer = 1", "sequence_parallel = 1", "micro_batch = 2"]
+        "recompute = 0 (none)", "recompute = 1 (attention scores)", "recompute = 3 (torch's policy)", "flash_attention = 0", "loss_chunks = 8", "zero_stage = 0",
+        "zero_stage = 1", "zero_stage = 2", "offload_optimizer = 1", "offload_gradients = 1", "sequence_parallel = 1", "micro_batch = 2"]
     assert "zero_stage = 3" in one_change(job.but(zero_stage=0))
     assert "recompute = 2 (whole layers)" in one_change(job.but(recompute=0))
     assert not any("sequence_parallel" in text for text in one_change(job.but(tensor_parallel=1)))

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpucalc import arithmetic_intensity as ai
+from gpucalc import arithmetic_intensity as ai, kernels
+from gpucalc import shares as fills
 from gpucalc.rows import catalogue
 from gpucalc.core.evaluate import Case
 from gpucalc.laws.kv_cache import sequence_kv_bytes
@@ -20,6 +21,10 @@ LLAMA_2_7B, LLAMA_3_8B, LLAMA_2_70B, MIXTRAL, DEEPSEEK = map(
 MULTIPLIED_7B = 6_738_415_616 - 32_000 * 4096
 MULTIPLIED_8B = 8_030_261_248 - 128_256 * 4096
 CACHE_7B, CACHE_8B = 524_288, 131_072  # bytes of one token
+# Bytes a token moves beside products and attention: 2 norms of 2 h, 2 sums of 3 h, rotary positions in and out, a gate of 3 f.
+MOVED_7B = 2 * 32 * (10 * 4096 + 2 * (4096 + 4096) + 3 * 11_008)
+MOVED_8B = 2 * 32 * (10 * 4096 + 2 * (4096 + 1024) + 3 * 14_336)
+MOVED_70B = 2 * 80 * (10 * 8192 + 2 * (8192 + 1024) + 3 * 28_672)
 sizes = st.integers(1, 10**5)
 peaks = st.floats(1e12, 1e16)
 bandwidths = st.floats(1e11, 1e13)
@@ -84,16 +89,56 @@ def test_the_roof_is_a_slope_and_a_flat():
 
 def test_the_longer_clock_is_the_time():
     # 1e12 FLOP at 1e12 FLOP/s are 1 s; 3e12 B at 1e12 B/s are 3 s. At a quarter of the peak the compute takes 4 s.
-    assert ai.matmul_seconds(1e12, 3e12, 1e12, 1e12) == 3
-    assert ai.matmul_seconds(1e12, 3e12, 1e12, 1e12, compute_efficiency=0.25) == 4
-    assert ai.matmul_seconds(1e12, 3e12, 1e12, 1e12, bandwidth_efficiency=0.5) == 6
+    product = dict(matmul_flops=1e12, matmul_bytes=3e12, peak_flops=1e12, bandwidth=1e12, matmul_fill=1)
+    assert Case(**product)(ai.matmul_seconds) == 3
+    assert Case(**product, compute_efficiency=0.25)(ai.matmul_seconds) == 4
+    assert Case(**product, bandwidth_efficiency=0.5, kernel_seconds=1)(ai.matmul_seconds) == 7
+
+
+def test_tiles_that_a_product_fills():
+    # 300 x 1,000 takes 3 x 8 tiles of 128 x 128, 76 % full; on 20 units these are two waves of 24 of 40.
+    edges = 300 * 1000 / (24 * 128 * 128)
+    assert fills.product_fill(300, 1000, 20) == close(edges * 24 / 40)
+    # Fewer tiles than units are split; few rows get a tile of their size, and a bound knows no tiles.
+    assert fills.product_fill(300, 1000, 132) == close(edges) and fills.product_fill(16, 1024, 132) == 1
+    product = Case(rows=300, inner=1000, columns=1000, gpu="H100 SXM 80GB")
+    assert product.but(efficiency="achieved")(ai.matmul_fill) == close(edges)
+    assert product.but(efficiency="bound")(ai.matmul_fill) == 1
+    # Llama-3-8B, 300 tokens: up and gate 3 x 224 tiles on 132 units, six waves; down 3 x 32, one.
+    up, down = 300 / 384 * 672 / 792, 300 / 384
+    case = Case(LLAMA_3_8B, H100, catalogue.efficiency("achieved"), batch=300)
+    assert case(kernels.pass_fill) == close(3 / (2 / up + 1 / down))
+
+
+def test_products_in_8_bits():
+    # The H100's FP8 peak; an A100 has none and stays at 16 bits.
+    assert Case(H100, narrow_products=1)(fills.product_peak) == 1979e12 and Case(A100, narrow_products=1)(fills.product_peak) == 312e12
+    # Four casts a layer, of h, of the heads' outputs, of h and of f: 2 B read and 1 written, of two of them half on two GPUs.
+    layer = 2 * 4096 + 4096 + 14_336
+    assert Case(LLAMA_3_8B, narrow_products=1)(kernels.token_bytes) == MOVED_8B + 3 * 32 * layer
+    assert Case(LLAMA_3_8B, narrow_products=1, tensor_parallel=2)(kernels.cast_values) == 32 * (2 * 4096 + (4096 + 14_336) / 2)
+    assert Case(LLAMA_3_8B, narrow_products=1)(kernels.pass_kernels) == 32 * (8 + 4 + 4) + 3
+
+
+def test_what_experts_add_beside_products():
+    # Mixtral: a token to 2 experts and back, 2 * (1 + 2) * 4096 values in 32 layers; the two activations of 3 * 14,336.
+    assert Case(MIXTRAL)(kernels.routed_values) == 32 * 6 * 4096
+    assert Case(MIXTRAL)(kernels.activated_values) == 32 * 2 * 3 * 14_336
+    assert Case(MIXTRAL)(kernels.pass_kernels) == 32 * (8 + 4 + 4) + 3
+    # DeepSeek-V3: 61 layers of 8 and 7 kernels, in 58 of them 4 for routing and 4 for the shared expert.
+    assert Case(DEEPSEEK)(kernels.pass_kernels) == 61 * (8 + 7) + 58 * 8 + 3
+
+
+def test_tensor_parallel_leaves_norms_and_sums_whole():
+    whole = 2 * 32 * 10 * 4096
+    assert Case(LLAMA_3_8B, tensor_parallel=8)(kernels.token_bytes) == whole + (MOVED_8B - whole) / 8
 
 
 @given(sizes, sizes, sizes, peaks, bandwidths)
 def test_time_and_roofline_say_the_same(rows, inner, columns, peak, bandwidth):
     flops, moved = ai.matmul_flops(rows, inner, columns), ai.matmul_bytes(rows, inner, columns)
     allowed = ai.attainable_flops(ai.intensity(flops, moved), peak, bandwidth)
-    assert flops / ai.matmul_seconds(flops, moved, peak, bandwidth) == pytest.approx(allowed, rel=1e-9)
+    assert flops / ai.matmul_seconds(flops, moved, peak, bandwidth, 1) == pytest.approx(allowed, rel=1e-9)
 
 
 # Decode
@@ -117,7 +162,7 @@ def test_decode_flops():
 
 def test_batch_1_decode_is_a_read_of_the_weights():
     # Llama-2-7B: 13.2 GB at 3.35e12 B/s are 3.945 ms, 253 tokens/s; with 14 GB articles say about 240.
-    seconds = (2 * MULTIPLIED_7B + CACHE_7B) / 3.35e12
+    seconds = (2 * MULTIPLIED_7B + CACHE_7B + MOVED_7B) / 3.35e12
     assert step(LLAMA_2_7B, H100, 1, 1) == close(seconds)
     assert rate(LLAMA_2_7B, H100, 1, 1) == close(1 / seconds) == pytest.approx(253.5, rel=1e-3)
     assert 3.35e12 / 14e9 == pytest.approx(240, rel=0.01)
@@ -125,24 +170,25 @@ def test_batch_1_decode_is_a_read_of_the_weights():
 
 def test_a_70b_model_in_fp8_on_one_h200():
     # 68,976,648,192 - 32000 * 8192 = 68,714,504,192 B at 4.8e12 B/s with 327,680 B of cache a token: 69.6 tokens/s at 1,024.
-    seconds = (68_714_504_192 + 1024 * 327_680) / 4.8e12
+    seconds = (68_714_504_192 + 1024 * 327_680 + MOVED_70B) / 4.8e12
     assert rate(LLAMA_2_70B, catalogue.gpu("H200 SXM 141GB"), 1, 1024, weight_element_bytes=1) == close(1 / seconds)
 
 
 def test_time_per_token_is_not_divided_by_the_batch():
     # 16 sequences of 4096 tokens on the H100: 15.01 GB + 16 * 0.537 GB = 23.6 GB, 7.045 ms for every one of them.
-    seconds = (2 * MULTIPLIED_8B + 16 * 4096 * CACHE_8B) / 3.35e12
-    assert step(LLAMA_3_8B, H100, 16, 4096) == close(seconds) == pytest.approx(7.045e-3, rel=1e-3)
+    seconds = (2 * MULTIPLIED_8B + 16 * 4096 * CACHE_8B + 16 * MOVED_8B) / 3.35e12
+    assert step(LLAMA_3_8B, H100, 16, 4096) == close(seconds) == pytest.approx(7.073e-3, rel=1e-3)
     assert rate(LLAMA_3_8B, H100, 16, 4096) == close(16 / seconds)
     assert step(LLAMA_3_8B, H100, 16, 4096) > step(LLAMA_3_8B, H100, 1, 4096)
 
 
 def test_a_large_batch_of_short_contexts_is_compute_bound():
-    # 1024 sequences of 16 tokens: 1024 * (2 * 7.505e9 + 32 * 16 * 16384) FLOP at 989e12 take longer than 17.2 GB at 3.35e12.
-    flops = 1024 * (2 * MULTIPLIED_8B + 32 * 16 * 16_384)
-    assert flops / 989e12 > (2 * MULTIPLIED_8B + 1024 * 16 * CACHE_8B) / 3.35e12
-    assert step(LLAMA_3_8B, H100, 1024, 16) == close(flops / 989e12)
-    assert step(LLAMA_3_8B, H100, 1024, 16, compute_efficiency=0.5) == close(2 * flops / 989e12)
+    # 1024 sequences of 16 tokens: products of 1024 * 2 * 7.505e9 FLOP at 989e12 take longer than 15 GB at 3.35e12, attention reads.
+    flops, moved = 1024 * 2 * MULTIPLIED_8B, 1024 * (16 * CACHE_8B + MOVED_8B)
+    assert flops / 989e12 > 2 * MULTIPLIED_8B / 3.35e12 and 32 * 16_384 / 989e12 < CACHE_8B / 3.35e12
+    assert step(LLAMA_3_8B, H100, 1024, 16) == close(flops / 989e12 + moved / 3.35e12)
+    slow = step(LLAMA_3_8B, H100, 1024, 16, compute_efficiency=0.5, pass_fill=0.8)
+    assert slow == close(flops / (0.4 * 989e12) + moved / 3.35e12)
 
 
 def test_bandwidth_efficiency_stretches_a_memory_bound_step():
@@ -192,10 +238,14 @@ def test_prefill_flops():
 def test_a_long_prefill_is_compute_and_a_short_one_a_read():
     flops = Case(LLAMA_2_7B, batch=1, prompt=2048)(ai.prefill_flops)
     long = Case(LLAMA_2_7B, A100, batch=1, prompt=2048)(ai.prefill_seconds)
-    assert long == close(flops / 312e12) == pytest.approx(88.5e-3, rel=1e-2)
-    assert Case(LLAMA_2_7B, A100, batch=1, prompt=1)(ai.prefill_seconds) == close(2 * 6_738_415_616 / 2.039e12)
-    assert ai.prefill_seconds(6e12, 3e12, 1, 1e12, 1e12, 0.5, 0.5) == close(1 + 12)
-    assert ai.prefill_seconds(1e12, 3e12, 1, 1e12, 1e12, 0.5, 0.5) == close(1 + 6)
+    assert long == close(flops / 312e12 + 2048 * MOVED_7B / 2.039e12) == pytest.approx(94.3e-3, rel=1e-2)
+    # One token: a read of the weights, and half a pair of 16,384 FLOP in 32 layers.
+    short = 2 * 6_738_415_616 / 2.039e12 + 32 * 8192 / 312e12 + MOVED_7B / 2.039e12
+    assert Case(LLAMA_2_7B, A100, batch=1, prompt=1)(ai.prefill_seconds) == close(short)
+    work = dict(batch=2, prefilled_tokens=5, weight_bytes=3e12, token_bytes=1e11, launch_seconds=1, product_rate=5e11,
+                attention_rate=1e12, memory_rate=5e11, prompt_fill=0.5, prompt_attention_flops=1e12, host_seconds=2)
+    assert ai.prefill_seconds(prompt_product_flops=3e12, **work) == close(24 + 2 + 2 + 1 + 2)
+    assert ai.prefill_seconds(prompt_product_flops=3e11, **work) == close(6 + 2 + 2 + 1 + 2)
 
 
 def test_an_articles_two_milliseconds_are_forty_microseconds():
@@ -251,7 +301,7 @@ def test_narrow_weights_speed_up_decode_and_not_prefill():
     # A quarter of the weights' bytes, the same cache: (2 * 7.505e9 + c) / (0.5 * 7.505e9 + c) with c = 4096 * 131072.
     cache = 4096 * CACHE_8B
     gain = rate(LLAMA_3_8B, H100, 1, 4096, weight_element_bytes=0.5) / rate(LLAMA_3_8B, H100, 1, 4096)
-    assert gain == close((2 * MULTIPLIED_8B + cache) / (0.5 * MULTIPLIED_8B + cache))
+    assert gain == close((2 * MULTIPLIED_8B + cache + MOVED_8B) / (0.5 * MULTIPLIED_8B + cache + MOVED_8B))
     wide, narrow = (Case(LLAMA_3_8B, H100, batch=1, prompt=2048,
                          weight_element_bytes=width)(ai.prefill_seconds) for width in (2, 0.5))
     assert wide == narrow
@@ -283,27 +333,32 @@ def test_windows_leave_a_band_of_a_prompt():
 
 def test_kernels_are_counted_by_list():
     # Two norms, rotary positions, cache write, attention, activation, two sums; Gemma has four norms, Qwen3 one for queries and keys.
-    kernels = {name: Case(catalogue.model(name))(ai.kernels_per_layer) for name in ("Llama-3-8B", "Gemma-2-9B", "Qwen3-8B")}
-    assert kernels == {"Llama-3-8B": 8, "Gemma-2-9B": 10, "Qwen3-8B": 9}
-    assert Case(LLAMA_3_8B, kernel_seconds=2e-6)(ai.launch_seconds) == close(32 * 8 * 2e-6)
-    assert Case(LLAMA_3_8B)(ai.launch_seconds) == 0
+    counts = {name: Case(catalogue.model(name))(kernels.kernels_per_layer) for name in ("Llama-3-8B", "Gemma-2-9B", "Qwen3-8B")}
+    assert counts == {"Llama-3-8B": 8, "Gemma-2-9B": 10, "Qwen3-8B": 9}
+    # With four products a layer, the embedding, the final norm and the head.
+    assert Case(LLAMA_3_8B, kernel_seconds=2e-6)(kernels.launch_seconds) == close((32 * 12 + 3) * 2e-6)
+    assert Case(LLAMA_3_8B)(kernels.launch_seconds) == 0
 
 
-def test_achieved_is_slower_by_its_three_shares():
-    # 15.01 GB + 0.537 GB at 0.92 of 3.35e12, and 32 * 8 kernels of 2 us.
-    achieved = catalogue.efficiency("achieved")
+def test_achieved_is_slower_by_its_shares():
+    # 15.01 GB + 0.537 GB + 6 MB at 0.92 of 3.35e12, and 387 kernels of 2 us.
+    achieved, bound = catalogue.efficiency("achieved"), catalogue.efficiency("bound")
     seconds = Case(LLAMA_3_8B, H100, achieved, batch=1, context=4096)(ai.decode_seconds)
-    assert seconds == close((2 * MULTIPLIED_8B + 4096 * CACHE_8B) / (0.92 * 3.35e12) + 256 * 2e-6)
-    assert Case(LLAMA_3_8B, H100, catalogue.efficiency("bound"), batch=1, context=4096)(ai.decode_seconds) == step(
-        LLAMA_3_8B, H100, 1, 4096)
-    first = Case(LLAMA_3_8B, H100, achieved, batch=1, prompt=2048)(ai.prefill_seconds)
-    assert first == close(Case(LLAMA_3_8B, batch=1, prompt=2048)(ai.prefill_flops) / (0.78 * 989e12) + 256 * 2e-6)
+    assert seconds == close((2 * MULTIPLIED_8B + 4096 * CACHE_8B + MOVED_8B) / (0.92 * 3.35e12) + 387 * 2e-6)
+    assert Case(LLAMA_3_8B, H100, bound, batch=1, context=4096)(ai.decode_seconds) == step(LLAMA_3_8B, H100, 1, 4096)
+    # Products at 0.78 of the peak, filled 0.97; attention of half of 2048^2 pairs at 0.6.
+    first = Case(LLAMA_3_8B, H100, achieved, batch=1, prompt=2048)
+    body, head = 2 * (MULTIPLIED_8B - 128_256 * 4096) * 2048, 2 * 128_256 * 4096
+    fill = 3 / (2 / (16 * 224 / (28 * 132)) + 1 / (16 * 32 / (4 * 132)))
+    expected = (body + head) / (0.78 * 989e12 * fill) + 32 * 2048**2 / 2 * 16_384 / (0.6 * 989e12)
+    assert first(ai.prefill_seconds) == close(expected + 2048 * MOVED_8B / (0.92 * 3.35e12) + 387 * 2e-6)
 
 
 # Operators
 
 LOADS = [(1, 16), (16, 4096), (300, 1000)]
 ON_H100 = dict(peak_flops=989e12, bandwidth=3.35e12)
+RATES = dict(product_rate=989e12, memory_rate=3.35e12)
 
 
 def total(rows, column):
@@ -315,18 +370,18 @@ def of(rows, operator):
 
 
 def test_an_operator_by_hand():
-    # 16 tokens through 32 gated MLPs of 3 * 4096 * 14336; per token and layer h in, 2f out, 2f in, f out, f in, h out.
+    # 16 tokens through 32 gated MLPs of 3 * 4096 * 14336; per token and layer h in, 2f out, f in, h out.
     mlp = of(decode_operators(Case(LLAMA_3_8B, batch=16, context=4096)), "MLP")
     params = 32 * 3 * 4096 * 14_336
     assert mlp["operator_flops"] == 2 * 16 * params
-    assert mlp["operator_bytes"] == 2 * params + 16 * 2 * 32 * (2 * 4096 + 6 * 14_336)
-    # Attention: 16 * 4096 cached tokens; per token and layer rotary positions read and write 32 + 8 heads, queries in, outputs out.
+    assert mlp["operator_bytes"] == 2 * params + 16 * 2 * 32 * (2 * 4096 + 3 * 14_336)
+    # Attention: 16 * 4096 cached tokens; per token and layer queries in, outputs out.
     scores = of(decode_operators(Case(LLAMA_3_8B, batch=16, context=4096)), "scores and values")
     assert scores["operator_flops"] == 16 * 4096 * 32 * 16_384
-    assert scores["operator_bytes"] == 16 * 4096 * CACHE_8B + 16 * 2 * 32 * 128 * (2 * 40 + 2 * 32)
+    assert scores["operator_bytes"] == 16 * 4096 * CACHE_8B + 16 * 2 * 32 * 128 * 2 * 32
     assert ai.operator_seconds(6, 8, 3, 2, 4) == 3
-    assert ai.operator_seconds(6, 8, 3, 2, 4, 0.5, 0.2) == close(10)
-    assert ai.operator_seconds(6, 8, 3, 2, 4, kernel_seconds=2) == 6
+    assert ai.operator_seconds(6, 8, 3, 1, 0.8) == close(10)
+    assert ai.operator_seconds(6, 8, 3, 2, 4, kernel_seconds=2) == 3 + 6
 
 
 def test_experts_touched_by_hand():
@@ -360,11 +415,10 @@ def test_operators_sum_to_the_laws(name):
         assert total(rows, "operator_bytes") - total(rows, "activation_bytes") == close(read + batch * written)
 
 
-@pytest.mark.parametrize("name", ["Llama-3-8B", "Gemma-2-9B", "Qwen3-8B", "GPT-3-175B"])
+@pytest.mark.parametrize("name", ["Llama-3-8B", "Gemma-2-9B", "Qwen3-8B", "GPT-3-175B", "Mixtral-8x7B", "DeepSeek-V3"])
 def test_operators_have_the_kernels_of_the_list(name):
-    # Four products a layer (queries with keys and values, output, up with gate, down); then the embedding, final norm and head.
     model = catalogue.model(name)
-    expected = model.layers * (Case(model)(ai.kernels_per_layer) + 4) + 3
+    expected = Case(model)(kernels.pass_kernels)
     assert total(decode_operators(Case(model, batch=1, context=16)), "kernels") == total(prefill_operators(Case(model, batch=1, prompt=16)), "kernels") == expected
 
 
@@ -372,27 +426,27 @@ def test_operators_have_the_kernels_of_the_list(name):
 def test_one_operator_after_another_is_no_faster_than_all_at_once(batch, context, name):
     model = catalogue.model(name)
     rows = decode_operators(Case(model, batch=batch, context=context))
-    apart = sum(ai.operator_seconds(row["operator_flops"], row["operator_bytes"], row["kernels"], **ON_H100) for row in rows)
+    apart = sum(ai.operator_seconds(row["operator_flops"], row["operator_bytes"], row["kernels"], **RATES) for row in rows)
     assert apart >= step(model, H100, batch, context) * (1 - 1e-12)
 
 
 def test_where_an_operator_turns():
     # MLP of Llama-3-8B: n = N e F / (2 N B - v e F), both clocks agree there; the H100's ridge is 295.
     mlp = of(decode_operators(Case(LLAMA_3_8B, batch=1, context=16)), "MLP")
-    params, values = 32 * 3 * 4096 * 14_336, 32 * (2 * 4096 + 6 * 14_336)
+    params, values = 32 * 3 * 4096 * 14_336, 32 * (2 * 4096 + 3 * 14_336)
     turn = ai.critical_tokens(params, params, values, **ON_H100)
-    assert turn == close(params * 2 * 989e12 / (2 * params * 3.35e12 - values * 2 * 989e12)) == pytest.approx(350, rel=0.01)
+    assert turn == close(params * 2 * 989e12 / (2 * params * 3.35e12 - values * 2 * 989e12)) == pytest.approx(322, rel=0.01)
     assert (mlp["used_params"], mlp["moved_values"]) == (params, values)
     assert ai.critical_tokens(params, params, 0, **ON_H100) == close(ai.critical_batch(**ON_H100))
     assert ai.critical_tokens(1, 1, 1, **ON_H100) == math.inf
 
 
 def test_where_attention_turns_in_a_prefill():
-    # Llama-3-8B: p = 295.2 * (131072 + 2 v) / (32 * 16384 / 2), with v = 32 * 128 * (2 * 40 + 2 * 32).
-    values = 32 * 128 * 144
+    # Llama-3-8B: p = 295.2 * (131072 + 2 v) / (32 * 16384 / 2), with v = 32 * 128 * 2 * 32.
+    values = 32 * 128 * 64
     turn = Case(LLAMA_3_8B, H100, moved_values=values)(ai.critical_prompt)
-    assert turn == close(989 / 3.35 * (131_072 + 2 * values) / (32 * 8192)) == pytest.approx(1476, rel=0.001)
-    for prompt, longer in ((1475, "traffic"), (1478, "compute")):
+    assert turn == close(989 / 3.35 * (131_072 + 2 * values) / (32 * 8192)) == pytest.approx(738, rel=0.001)
+    for prompt, longer in ((737, "traffic"), (739, "compute")):
         scores = of(prefill_operators(Case(LLAMA_3_8B, batch=1, prompt=prompt)), "scores and values")
         assert longer == ("compute" if scores["operator_flops"] / 989e12 > scores["operator_bytes"] / 3.35e12 else "traffic")
 
@@ -421,34 +475,32 @@ def test_a_step_is_as_long_as_each_part_and_never_beats_the_roofline(name, card,
     load = dict(batch=batch, context=context)
     flops, moved = Case(model, **load)(ai.decode_flops), Case(model, **load)(ai.decode_bytes)
     seconds = step(model, card, **load, compute_efficiency=compute, bandwidth_efficiency=memory, kernel_seconds=kernel)
-    kernels = Case(model, kernel_seconds=kernel)(ai.launch_seconds)
-    assert seconds >= max(flops / (compute * card.peak_flops), moved / (memory * card.bandwidth), kernels) * (1 - 1e-12)
+    starts = Case(model, kernel_seconds=kernel)(kernels.launch_seconds)
+    products = batch * Case(model)(ai.token_flops) / (compute * card.peak_flops)
+    assert seconds >= max(products, flops / card.peak_flops, moved / (memory * card.bandwidth), starts) * (1 - 1e-12)
     assert flops / seconds <= ai.attainable_flops(flops / moved, card.peak_flops, card.bandwidth) * (1 + 1e-12)
 
 
 # Published figures: the error in percent, rounded, so that a change in a law shows
 
-FOUND = compare("arithmetic_intensity")
 ERRORS = {
-    "gptfast-llama2-7b-bf16": 15, "gptfast-llama2-7b-int8": 45, "gptfast-llama2-7b-int4": 71, "gptfast-llama2-70b-int8": 25,
-    "gptfast-llama2-70b-int4": 49, "gptfast-llama31-8b-bf16": 14, "gptfast-llama31-8b-int8": 47,
-    "gptfast-llama31-70b-int8": 31, "gptfast-mixtral-int8": 27, "gptfast-mi250x-7b-bf16": 41, "gptfast-mi250x-7b-int8": 99,
-    "llamacpp-a6000-8b-f16": 11, "llamacpp-a6000-8b-q4": 21, "llamacpp-a6000-70b-q4": 8, "llamacpp-6000ada-8b-f16": 6,
-    "llamacpp-6000ada-8b-q4": 13, "llamacpp-6000ada-70b-q4": 6, "llamacpp-a40-8b-f16": 20, "llamacpp-a40-8b-q4": 28,
-    "llamacpp-a40-70b-q4": 19, "llamacpp-l40s-8b-f16": 15, "llamacpp-l40s-8b-q4": 20, "llamacpp-l40s-70b-q4": 15,
-    "llamacpp-3070-8b-q4": 10, "llamacpp-3080-8b-q4": 15, "llamacpp-3080ti-8b-q4": 33, "llamacpp-4080-8b-f16": 4,
-    "llamacpp-4080-8b-q4": 10, "llamacpp-4000ada-8b-f16": 3, "llamacpp-4000ada-8b-q4": 9, "exl2-4090-l1-7b-gptq": 9,
-    "exl2-4090-l1-13b-gptq": 7, "exl2-4090-l2-7b-4": 14, "exl2-4090-l2-7b-5": 11, "exl2-4090-l2-70b-2.5": 7,
-    "exl2-4090-tiny-4": 54, "exl2-3090ti-l1-7b-gptq": 23, "exl2-3090ti-l1-13b-gptq": 11, "exl2-3090ti-l2-7b-4": 30,
-    "exl2-3090ti-l2-7b-5": 21, "exl2-3090ti-l2-70b-2.5": 23, "exl2-3090ti-tiny-4": 79, "exl1-4090-7b": 29,
-    "exl1-4090-13b": 20, "litgpt-llama2-7b-bf16": 230, "llamacpp-a6000-8b-f16-prefill": -49,
-    "llamacpp-a6000-8b-q4-prefill": -57, "llamacpp-a6000-70b-q4-prefill": -46, "llamacpp-6000ada-8b-f16-prefill": -69,
-    "llamacpp-6000ada-8b-q4-prefill": -72, "llamacpp-6000ada-70b-q4-prefill": -73, "llamacpp-a40-8b-f16-prefill": -51,
-    "llamacpp-a40-8b-q4-prefill": -60, "llamacpp-a40-70b-q4-prefill": -72, "llamacpp-l40s-8b-q4-prefill": -70,
-    "llamacpp-l40s-70b-q4-prefill": -68, "mamf-a100-sxm": -10, "mamf-a100-pcie": -4, "mamf-h100-sxm": -3, "mamf-b200": 1,
-    "mamf-b300": -1, "mamf-gb200": 7, "mamf-gaudi2": -20, "mamf-gaudi3": 5, "mamf-mi300x": 53, "mamf-mi325x": 30,
-    "mamf-mi355x": 25,
+    "gptfast-llama2-7b-bf16": 11, "gptfast-llama2-7b-int8": 37, "gptfast-llama2-7b-int4": 57, "gptfast-llama2-70b-int8": 23,
+    "gptfast-llama2-70b-int4": 46, "gptfast-llama31-8b-bf16": 11, "gptfast-llama31-8b-int8": 40, "gptfast-llama31-70b-int8": 29,
+    "gptfast-mixtral-int8": 20, "gptfast-mi250x-7b-bf16": 13, "gptfast-mi250x-7b-int8": 58, "llamacpp-a6000-8b-f16": 4,
+    "llamacpp-a6000-8b-q4": 10, "llamacpp-a6000-70b-q4": 2, "llamacpp-6000ada-8b-f16": 2, "llamacpp-6000ada-8b-q4": 4,
+    "llamacpp-6000ada-70b-q4": 2, "llamacpp-a40-8b-f16": 6, "llamacpp-a40-8b-q4": 11, "llamacpp-a40-70b-q4": 6,
+    "llamacpp-l40s-8b-f16": 4, "llamacpp-l40s-8b-q4": 5, "llamacpp-l40s-70b-q4": 4, "llamacpp-3070-8b-q4": 2,
+    "llamacpp-3080-8b-q4": 5, "llamacpp-3080ti-8b-q4": 21, "llamacpp-4080-8b-f16": 0, "llamacpp-4080-8b-q4": 2,
+    "llamacpp-4000ada-8b-f16": 0, "llamacpp-4000ada-8b-q4": 4, "exl2-4090-l1-7b-gptq": 1, "exl2-4090-l1-13b-gptq": 1,
+    "exl2-4090-l2-7b-4": 5, "exl2-4090-l2-7b-5": 3, "exl2-4090-l2-70b-2.5": 2, "exl2-4090-tiny-4": 27,
+    "exl2-3090ti-l1-7b-gptq": 12, "exl2-3090ti-l1-13b-gptq": 2, "exl2-3090ti-l2-7b-4": 17, "exl2-3090ti-l2-7b-5": 11,
+    "exl2-3090ti-l2-70b-2.5": 15, "exl2-3090ti-tiny-4": 46, "exl1-4090-7b": 20, "exl1-4090-13b": 13, "litgpt-llama2-7b-bf16": 208,
+    "llamacpp-a6000-8b-f16-prefill": -39, "llamacpp-a6000-8b-q4-prefill": -49, "llamacpp-a6000-70b-q4-prefill": -44,
+    "llamacpp-6000ada-8b-f16-prefill": -58, "llamacpp-6000ada-8b-q4-prefill": -62, "llamacpp-6000ada-70b-q4-prefill": -69,
+    "llamacpp-a40-8b-f16-prefill": -40, "llamacpp-a40-8b-q4-prefill": -52, "llamacpp-a40-70b-q4-prefill": -70,
+    "llamacpp-l40s-8b-q4-prefill": -58, "llamacpp-l40s-70b-q4-prefill": -62,
 }
+FOUND = compare("arithmetic_intensity").loc[list(ERRORS)]
 
 
 def test_every_published_speed():
@@ -466,22 +518,23 @@ def test_no_published_speed_is_above_its_bound():
 
 def test_errors_by_family():
     size = FOUND["error"].abs()
-    assert size[FOUND["family"] == "matrix product"].median() < 0.10
     decode = FOUND["family"] == "decode on one GPU"
-    assert size[decode].median() < 0.20
-    assert size[decode & FOUND["subject"].str.contains("BF16|FP16")].median() < 0.15
+    assert size[decode].median() < 0.105
+    assert size[decode & FOUND["subject"].str.contains("BF16|FP16")].median() < 0.06
 
 
 def test_a_published_row_by_hand():
-    # Llama-3-8B in FP16 on an RTX A6000: 15.01 GB and 512 cached tokens at 0.92 of 768 GB/s, 32 * 16 kernels of 2 us. 40.25 published.
-    seconds = (2 * MULTIPLIED_8B + 512 * CACHE_8B) / (0.92 * 768e9) + 32 * 16 * 2e-6
-    assert FOUND.loc["llamacpp-a6000-8b-f16", "predicted"] == close(1 / seconds) == pytest.approx(40.25, rel=0.12)
+    # Llama-3-8B in FP16 on an RTX A6000: 15.01 GB and 512 cached tokens at 0.88 of 768 GB/s (error correction off), activations in FP32,
+    # and 32 * (16 + 7) + 3 kernels of 2 us. 40.25 published.
+    reads = 0.88 * 768e9
+    seconds = (2 * MULTIPLIED_8B + 512 * CACHE_8B + 2 * MOVED_8B) / reads + (32 * 23 + 3) * 2e-6
+    assert FOUND.loc["llamacpp-a6000-8b-f16", "predicted"] == close(1 / seconds) == pytest.approx(40.25, rel=0.05)
     # Q4_K_M: Q6_K (210 B for 256) for the head, and for values and down in 16 of 32 layers; Q4_K (144 B) elsewhere. 4.92 GB with the table.
     head, values, down = 128_256 * 4096, 4096 * 1024, 4096 * 14_336
     finer = head + 16 * (values + down)
     stored = finer * 210 / 256 + (MULTIPLIED_8B - finer) * 144 / 256
     assert stored + head * 144 / 256 == pytest.approx(4.92e9, rel=0.002)
-    seconds = (stored + 512 * CACHE_8B) / (0.92 * 768e9) + 32 * 23 * 2e-6
+    seconds = (stored + 512 * CACHE_8B + 2 * MOVED_8B) / reads + (32 * (23 + 7) + 3) * 2e-6
     assert FOUND.loc["llamacpp-a6000-8b-q4", "predicted"] == pytest.approx(1 / seconds, rel=1e-4)
 
 

@@ -1,13 +1,15 @@
 """The command: its figures by hand, every step and source beside them, and one line for whatever it does not understand."""
 import csv
 import json
+import re
 import subprocess
 import sys
 
 import pytest
 
-from gpucalc import LAWS, QUANTITIES
+from gpucalc import LAWS, QUANTITIES, Case
 from gpucalc.core.evaluate import FINDERS
+from gpucalc.core.figures import number
 from gpucalc.page.command import TABLES, main
 from gpucalc.rows import catalogue
 
@@ -35,10 +37,11 @@ def test_a_figure_has_its_steps_and_its_sources(told):
         "sequence KV bytes = KV bytes per token × context", "    = 328 kB × 8,192 = 2.68 GB",
         "KV bytes per token = 2 × layers × KV heads × head size × cache element bytes",
         "    = 2 × 80 × 8 × 128 × 2 B = 328 kB"]
-    inputs = {line.split()[0]: line for line in lines[10:]}
+    assert lines[10].startswith("Plan for ") and "(weights and cache)" in lines[10] and lines[11].startswith("8 in 10 lie between ")
+    inputs = {line.split()[0]: line for line in lines[13:]}
     assert inputs["context"].split() == ["context", "8,192", "given"]
     assert "2024-04  Llama-3-70B; " in inputs["layers"] and inputs["layers"].split()[1] == "80"
-    assert "window" not in inputs and lines[-1] == "Left out: layers per cache."
+    assert "window" not in inputs and lines[-1] == "Left out: layers per cache, RoPE element bytes."
 
 
 def test_json_has_full_precision(told):
@@ -49,6 +52,18 @@ def test_json_has_full_precision(told):
     inputs = {used["name"]: used for used in shown["inputs"]}
     assert inputs["batch"] == dict(name="batch", value=32, unit="", source="given", date="")
     assert inputs["kv_heads"]["value"] == 8 and inputs["kv_heads"]["date"] == catalogue.model("Llama-3-70B").date
+
+
+def test_a_figure_says_what_to_plan_for(told):
+    given = ["tokens_per_second", "--model", "Llama-3-8B", "--gpu", "H100 SXM 80GB", "--batch", "8", "--context", "4096",
+             "--efficiency", "achieved"]
+    band = Case(model="Llama-3-8B", gpu="H100 SXM 80GB", batch=8, context=4096, efficiency="achieved").band("tokens_per_second")
+    plan, low, high, bound = (number(value, "token/second") for value in (band.plan, band.low, band.high, band.bound))
+    assert (f"Plan for {plan}: by {band.rows} published figures of {band.sources} sources (decode),\n"
+            f"8 in 10 lie between {low} and {high}; the bound is {bound}.") in told(*given)
+    shown = json.loads(told(*given, "--json"))["band"]
+    assert (shown["low"], shown["plan"], shown["high"], shown["family"]) == (band.low, band.plan, band.high, "decode")
+    assert json.loads(told("blocks_per_sequence", "--context", "8192", "--json"))["band"] is None
 
 
 def test_csv_has_a_row_for_the_result_each_term_and_each_input(told):
@@ -120,7 +135,7 @@ def test_what_is_shown_of_a_formula_a_quantity_and_a_row(told):
     arguments = json.loads(told("show", "kv_bytes_per_token", "--json"))["arguments"]
     assert arguments[0]["name"] == "layers" and arguments[0]["default"] is None and arguments[3]["default"] == 2
     assert "meaning  tokens in the context\n" in told("show", "context")
-    assert "\nbandwidth           3.35 TB/s\n" in told("show", "gpu", "H100 SXM 80GB")
+    assert re.search(r"\nbandwidth +3\.35 TB/s\n", told("show", "gpu", "H100 SXM 80GB"))
     assert json.loads(told("show", "model", "Llama-3-70B", "--json"))["kv_heads"] == 8
 
 

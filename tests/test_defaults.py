@@ -56,7 +56,7 @@ def test_neutral_is_nothing_added_or_a_factor_of_one(allowed, value):
 
 
 @pytest.mark.parametrize("law, name, value", [
-    (training_memory.fragmentation_bytes, "fragmentation", 0.14), (training_memory.training_bytes, "framework_bytes", 1e9),
+    (training_memory.fragmentation_bytes, "fragmentation", 0.14), (training_memory.training_bytes, "framework_bytes", 4e8),
     (owning.watts_per_gpu, "server_power_factor", 1.82), (total_cost.text_bytes, "token_text_bytes", 3.94),
     (interconnect.critical_batch_tokens, "batch_scale", 2e8), (interconnect.critical_batch_tokens, "batch_exponent", 0.21),
     (kv_cache.engine_room_bytes, "memory_utilization", 0.9), (kv_cache.cache_room_bytes, "headroom", 0.1),

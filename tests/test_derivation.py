@@ -56,7 +56,7 @@ def test_an_input_has_its_unit_source_and_date():
 def test_what_the_model_lacks_is_neither_shown_nor_in_the_equation():
     shown = CASE.explain(kv_cache.kv_bytes)._repr_markdown_()
     assert "compressed" not in shown and "window" not in shown and r"\begin" not in shown
-    assert shown.endswith("Left out: layers per cache.\n\n</details>")
+    assert shown.endswith("Left out: layers per cache, RoPE element bytes.\n\n</details>")
     latent = Case(model="DeepSeek-V3", context=8192, batch=1).explain(kv_cache.kv_bytes)._repr_markdown_()
     assert "rank of the compressed key and value" in latent
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpucalc.rows import catalogue
-from gpucalc import kv_cache as kv
+from gpucalc import LAWS, kv_cache as kv
 from gpucalc.core.evaluate import Case
 from gpucalc.page.measured import compare
 from gpucalc.laws.quantization import format_element_bytes, stored_bits
@@ -283,6 +283,55 @@ def test_the_account_on_four_gpus():
     room = 81_559 * 2**20 * 0.9 - weights - max(16_384 * (3 * 8192 + 3 * 28_672 / 4), 853_671_936) - 10**9
     blocks = Case(LLAMA_3_70B, H100, tensor_parallel=4, **ENGINE)(kv.cache_blocks)
     assert blocks == int(room / (16 * 81_920))
+
+
+# vLLM's account of windows. Rooms are those in which every layer keeping every token held as many sequences as `before`.
+GPT_OSS_120B = dict(layers=36, kv_heads=8, heads=64, head_dim=64, window=128, window_layers=18)
+GEMMA_3_27B = dict(layers=62, kv_heads=16, heads=32, head_dim=128, window=1024, window_layers=52)
+GEMMA_2_9B = dict(layers=42, kv_heads=8, heads=16, head_dim=256, window=4096, window_layers=21)
+
+
+@pytest.mark.parametrize("model, context, batched, before, expected", [
+    (GPT_OSS_120B, 131_072, 8192, 1.13, 2.12), (GPT_OSS_120B, 32_768, 8192, 4.51, 7.19), (GEMMA_3_27B, 32_768, 8192, 1.23, 2.84),
+    (GEMMA_3_27B, 131_072, 8192, 0.31, 1.34), (GEMMA_2_9B, 8192, 2048, 17.7, 20.3)])
+def test_windows_as_vllm_counts_them(model, context, batched, before, expected):
+    room = before * 2 * model["layers"] * model["kv_heads"] * model["head_dim"] * 2 * context
+    held = Case(model, engine_room_bytes=room, context=context, batched_tokens=batched)(kv.concurrency)
+    assert held == pytest.approx(expected, rel=0.01)
+
+
+def test_groups_of_layers_by_hand():
+    # Gemma-3-27B: 10 full layers and 52 with a window of 1,024 make 1 and 6 groups of 10. Of 32,768 tokens a full group takes
+    # 2,048 blocks of 16; one with a window ceil((1,023 + 8,192) / 16) + 1. A block is 16 x 10 x 2 x 16 x 128 x 2 B.
+    gemma = Case(GEMMA_3_27B, context=32_768, batched_tokens=8192)
+    assert gemma(kv.group_layers) == 10
+    assert gemma(kv.request_blocks) == 2048 + 6 * 577
+    assert gemma.but(engine_room_bytes=1e10)(kv.cache_blocks) == 1e10 // (16 * 10 * 2 * 16 * 128 * 2)
+    assert gemma.but(engine_room_bytes=1e10)(kv.cache_tokens) == 7629 // 7 * 16
+    # Kinds that are nearly as many share the larger size; one kind alone is one group.
+    assert kv.group_layers(layers=34, window_layers=20) == 20 and kv.group_layers(layers=34, window_layers=21) == 13
+    assert kv.group_layers(layers=32) == kv.group_layers(layers=32, window_layers=32) == 32
+    assert Case(GPT_OSS_120B, context=100, batched_tokens=8192)(kv.request_blocks) == 7 + 8
+
+
+def test_a_latent_cache_with_a_rotary_key_of_its_own_width():
+    # vLLM, flashmla_sparse.py: 512 FP8 values, 4 FP32 scales, 64 BF16 rotary values; NVFP4: 256 + 32 bytes, rotary in FP8.
+    latent = dict(layers=61, kv_lora_rank=512, rope_head_dim=64)
+    assert kv.latent_bytes_per_token(**latent, cache_element_bytes=1 + 4 / 128, rope_element_bytes=2) == 61 * 656 == 40_016
+    assert kv.latent_bytes_per_token(**latent, cache_element_bytes=4.5 / 8, rope_element_bytes=1) == 61 * 352
+    case = Case(catalogue.model("DeepSeek-V3"), cache_element_bytes=1 + 4 / 128, rope_element_bytes=2)
+    assert case(kv.kv_bytes_per_token) == 61 * 656
+    assert case.but(cache_element_bytes=1, rope_element_bytes=0)(kv.kv_bytes_per_token) == 61 * 576
+
+
+def test_weights_in_a_format_that_leaves_the_tables():
+    # Llama-3-8B: tables of 128,256 x 4,096 and the final norm stay in BF16, the rest in INT4 with a 20-bit group of 128.
+    # The serving worksheet asks for it on a GPU, the page of formats for the model: but for the norm it is one figure.
+    kept = 2 * 128_256 * 4096 + 4096
+    stored = Case(LLAMA_3_8B, catalogue.weight_format("INT4-g128"))
+    expected = (8_030_261_248 - kept) * (4 + 20 / 128) / 8 + 2 * kept
+    assert stored(kv.gpu_weight_bytes) == expected == pytest.approx(5.73e9, rel=1e-3)
+    assert stored(LAWS["quantized_weight_bytes"]) == pytest.approx(expected, rel=1e-5)
 
 
 def test_an_engine_without_room_has_no_blocks():

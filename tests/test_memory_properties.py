@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpucalc.rows import catalogue
-from gpucalc import model_size
+from gpucalc import low_rank, model_size
 from gpucalc import sharding as sh
 from gpucalc import training_memory as tm
 from gpucalc.core.evaluate import Case
@@ -53,8 +53,9 @@ def jobs(draw):
     flag = st.integers(0, 1)
     return RECIPES[draw(st.sampled_from(list(RECIPES)))], dict(
         micro_batch=draw(st.integers(1, 4)), sequence=1024 * draw(doubling(0, 5)), micro_batches=MICRO_BATCHES,
-        recompute=draw(st.integers(0, 2)), flash_attention=draw(flag), dropout=draw(flag), sequence_parallel=draw(flag),
-        persistent_gradients=draw(flag), offload_optimizer=draw(flag), loss_chunks=draw(doubling(0, 3)),
+        recompute=draw(st.integers(0, 3)), recomputed_share=draw(st.sampled_from([0.5, 1])), flash_attention=draw(flag), dropout=draw(flag), sequence_parallel=draw(flag),
+        persistent_gradients=draw(flag), offload_optimizer=draw(flag),
+        offload_gradients=draw(flag), loss_chunks=draw(doubling(0, 3)),
         fusion=draw(st.integers(0, 2)), expanded_kv=draw(flag), step_element_bytes=draw(st.sampled_from([0, 4])),
         fragmentation=draw(st.sampled_from([0, 0.25])), framework_bytes=10**9)
 
@@ -100,7 +101,7 @@ def test_terms_sum_to_the_total(architecture, job, layout):
     assert t["resident_bytes"] == close(resident)
     assert [t[name] for name in tm.peak_bytes.arguments] == close(list(moments))
     assert t["peak_bytes"] == close(max(moments))
-    assert t["training_bytes"] == close(max(moments) * (1 + job[1]["fragmentation"]) + 1e9)
+    assert t["training_bytes"] == close(max(moments) * (1 + job[1]["fragmentation"]) + t["communication_bytes"] + 1e9)
     assert min(t.values()) >= 0
 
 
@@ -117,7 +118,7 @@ def test_nothing_is_counted_twice(architecture, name):
 def test_counts_are_whole_numbers(architecture, lora_rank):
     params = Case(architecture)(model_size.params)
     adapters = Case(architecture, lora_rank=lora_rank, adapt_query=1, adapt_key=1, adapt_value=1, adapt_output=1,
-                    adapt_mlp=1)(tm.lora_params)
+                    adapt_mlp=1)(low_rank.lora_params)
     assert type(params) is int and type(adapters) is int and adapters > 0
     assert Case(architecture)(sh.gpu_params) == params
 
@@ -127,7 +128,8 @@ def test_counts_are_whole_numbers(architecture, lora_rank):
 @some
 @given(architectures(), jobs(), layouts(), st.sampled_from(["tensor", "data", "context", "expert"]))
 def test_more_shards_never_need_more_memory(architecture, job, layout, kind):
-    """Data parallel counts from 2 on: ZeRO-2 and 3 gather layers that a single GPU has at hand."""
+    """Degrees count from 2 on: ZeRO and sequence parallel gather what a single GPU has at hand, and a group has buffers."""
+    layout = layout | {f"{kind}_parallel": max(2, layout[f"{kind}_parallel"])}
     more = doubled(layout, f"{kind}_parallel")
     if more["expert_parallel"] > more["data_parallel"] * more["context_parallel"]:
         more = doubled(more, "data_parallel")

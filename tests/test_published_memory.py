@@ -27,7 +27,7 @@ SHARES = COMPUTED.index[COMPUTED.index.str.contains("-share-")]
 
 def test_what_there_is():
     counts = FOUND.groupby(["family", "kind"]).size().to_dict()
-    assert counts == {("model state", "computed"): 49, ("activations", "computed"): 16, ("training peak", "measured"): 73,
+    assert counts == {("model state", "computed"): 49, ("activations", "computed"): 16, ("training peak", "measured"): 73, ("model state", "measured"): 10,
                       ("loss", "measured"): 2}
     assert FOUND["note"].str.len().min() > 0
 
@@ -51,21 +51,20 @@ def test_shares_read_off_a_figure():
 ERRORS = {
     "torchtune-3b-packed": 3, "torchtune-3b-compile": -8, "torchtune-3b-chunked": -3, "torchtune-3b-recompute": 1,
     "torchtune-3b-in-backward": -5, "torchtune-3b-host": -5, "torchtune-3b-8bit": -16, "torchtune-3b-lora": 9,
-    "torchtune-3b-qlora": 17, "torchtune-8b-full": -5, "torchtune-8b-lora": 8, "torchtune-8b-qlora": 6,
-    "litgpt-phi-1.5-1": -6, "litgpt-phi-1.5-2": -9, "litgpt-phi-1.5-4": -11, "litgpt-stablelm-alpha-3b-1": 0,
-    "litgpt-stablelm-alpha-3b-2": 0, "litgpt-stablelm-alpha-3b-4": 0, "litgpt-llama-2-7b-1": 1, "litgpt-llama-2-7b-2": 1,
-    "litgpt-llama-2-13b-1": 1, "litgpt-phi-1.5-nf4": -27, "litgpt-phi-1.5-nf4-dq": -27, "litgpt-stablelm-alpha-3b-nf4": -20,
+    "torchtune-3b-qlora": 17, "torchtune-8b-full": -5, "torchtune-8b-lora": 8, "torchtune-8b-qlora": 6, "litgpt-phi-1.5-1":
+    -6, "litgpt-phi-1.5-2": -9, "litgpt-phi-1.5-4": -11, "litgpt-stablelm-alpha-3b-1": 0, "litgpt-stablelm-alpha-3b-2": 0,
+    "litgpt-stablelm-alpha-3b-4": 0, "litgpt-llama-2-7b-1": 1, "litgpt-llama-2-7b-2": 1, "litgpt-llama-2-13b-1": 1,
+    "litgpt-phi-1.5-nf4": -27, "litgpt-phi-1.5-nf4-dq": -27, "litgpt-stablelm-alpha-3b-nf4": -20,
     "litgpt-stablelm-alpha-3b-nf4-dq": -21, "litgpt-llama-2-7b-nf4": -14, "litgpt-llama-2-7b-nf4-dq": -14,
-    "litgpt-llama-2-13b-nf4": -13, "litgpt-llama-2-13b-nf4-dq": -13, "titan-8b-8-eager": 103, "titan-8b-8-compile": 72,
-    "titan-8b-8-fp8": 73, "titan-8b-128-eager": 131, "titan-8b-cp1": 6, "titan-8b-cp2": 6, "titan-8b-cp4": 6,
-    "titan-8b-cp8": 5, "titan-70b-2d": -17, "titan-70b-async": -12, "factory-1024": 10, "factory-2048": 7, "factory-4096": 2,
-    "factory-8192": 5, "factory-16384": 2, "factory-32768": 3, "unsloth-1024": 21, "unsloth-2048": 5, "unsloth-4096": -2,
-    "unsloth-8192": 0, "unsloth-16384": 2, "unsloth-32768": -9, "unsloth-65536": -6, "unsloth-100000": -12,
-    "bloom-200b-bf16-dp1": -8, "bloom-200b-bf16-dp2": -21, "bloom-200b-dp1": -6, "bloom-200b-dp2": -18, "bloom-200b-dp4": -10,
-    "bloom-183b-1": -14, "bloom-183b-2": -19, "bloom-183b-4": -14, "bloom-181b-pp12-1": -12, "bloom-181b-pp12-2": -16,
-    "bloom-181b-pp12-4": -14, "bloom-181b-pp12-8": -6, "bloom-181b-pp6-1": -12, "bloom-181b-pp6-2": -12,
-    "bloom-181b-pp6-4": -11, "bloom-176b-tp8-2": -10, "bloom-176b-tp4-2": -7, "bloom-176b-tp4-4": -11, "bloom-20b": 3,
-    "bert-large": -1,
+    "litgpt-llama-2-13b-nf4": -13, "litgpt-llama-2-13b-nf4-dq": -13, "titan-8b-8-eager": 2, "titan-8b-8-compile": 9,
+    "titan-8b-8-fp8": 9, "titan-8b-128-eager": 7, "titan-8b-cp1": 6, "titan-8b-cp2": 6, "titan-8b-cp4": 6, "titan-8b-cp8": 5,
+    "titan-70b-2d": -14, "titan-70b-async": -9, "factory-1024": 0, "factory-2048": -2, "factory-4096": -5, "factory-8192": 0,
+    "factory-16384": -1, "factory-32768": 1, "unsloth-1024": 9, "unsloth-2048": -5, "unsloth-4096": -10, "unsloth-8192": -8,
+    "unsloth-16384": -4, "unsloth-32768": -13, "unsloth-65536": -9, "unsloth-100000": -13, "bloom-200b-bf16-dp1": -7,
+    "bloom-200b-bf16-dp2": -15, "bloom-200b-dp1": -5, "bloom-200b-dp2": -12, "bloom-200b-dp4": -1, "bloom-183b-1": -3,
+    "bloom-183b-2": -11, "bloom-183b-4": -8, "bloom-181b-pp12-1": -1, "bloom-181b-pp12-2": -7, "bloom-181b-pp12-4": -7,
+    "bloom-181b-pp12-8": -2, "bloom-181b-pp6-1": -4, "bloom-181b-pp6-2": -4, "bloom-181b-pp6-4": -5, "bloom-176b-tp8-2": -1,
+    "bloom-176b-tp4-2": -1, "bloom-176b-tp4-4": -6, "bloom-20b": 3, "bert-large": -1,
 }
 
 
@@ -74,8 +73,13 @@ def test_every_measured_peak():
     assert errors == pytest.approx(ERRORS, abs=1)
 
 
-def test_half_of_the_measured_peaks_are_within_15_percent():
-    assert MEASURED["error"].abs().median() < 0.15
+def test_half_of_the_measured_peaks_are_within_8_percent():
+    assert MEASURED["error"].abs().median() < 0.08
+
+
+def test_what_is_held_between_steps():
+    held = FOUND[(FOUND["family"] == "model state") & (FOUND["kind"] == "measured")]["error"]
+    assert held.abs().max() < 0.08 and held.max() < 0
 
 
 def test_the_loss():
@@ -146,7 +150,7 @@ def test_qlora_by_hand():
     state = layers * (4 + 8 / 64 + 32 / (64 * 256)) / 8 + 2 * kept + (4 + 4 + 8) * adapters
     # 8,192 tokens: a checkpoint a layer; at the loss BF16 logits and 12 bytes a logit more.
     loss = 8192 * (32 * 2 * 4096 + 2 * 2 * 4096 + 14 * 32_000)
-    assert predicted("factory-8192") == pytest.approx((state + loss) * 1.14 + 1e9) == pytest.approx(12 * GB, rel=0.05)
+    assert predicted("factory-8192") == pytest.approx((state + loss) * 1.14 + 4e8) == pytest.approx(12 * GB, rel=0.05)
 
 
 def test_context_parallel_by_hand():
@@ -162,19 +166,33 @@ def test_context_parallel_by_hand():
         assert predicted(f"titan-8b-cp{degree}") == pytest.approx((state + loss) * 1.14) == pytest.approx(figure * GIB, rel=0.1)
 
 
+def test_torchs_policy_by_hand():
+    # FP32 weights and moments over 8 GPUs; two layers and the tables gathered in BF16, a layer's gradient in FP32. Each of 32
+    # layers keeps its input, q, the values of 8 heads, the attention output, gate and the MLP's output; 14 bytes a logit.
+    layer = 2 * 4096**2 + 2 * 4096 * 1024 + 3 * 4096 * 14_336 + 2 * 4096
+    tables = 2 * 128_256 * 4096 + 4096
+    state = (4 + 8) * 8_030_261_248 / 8 + 2 * (2 * layer + tables) + 4 * layer
+    kept = 32 * (2 * (2 * 4096 + 1024 + 4096 + 14_336 + 4096) + 4 * 32)
+    tokens = 2 * 8192
+    expected = (state + tokens * (kept + 2 * 2 * 4096 + 14 * 128_256)) * 1.14
+    assert predicted("titan-8b-8-compile") == pytest.approx(expected)
+    assert expected == pytest.approx(77 * GIB, rel=0.1)
+
+
 def test_bloom_by_hand():
     # The first of 12 stages: 6 of 72 layers of 12h² + 13h and the table, over 8 GPUs; biases of outputs and norms are on all.
     hidden, table = 14_336, 250_880 * 14_336
     matrices = 12 * hidden**2 + 7 * hidden
     params = (table + 6 * matrices) / 8 + 6 * 6 * hidden
     state = params * (2 + 2 + (4 + 8) / 4)
+    # Three communicators of 392 MiB, and two buckets of 5e8 values of 2 bytes.
     # 8 sequences of 2,048, 12 micro-batches in flight; one layer made again keeps 10 + 24/8 bytes a token and hidden value and
     # 5 a score, less its checkpoint; then the gradients of residual, output, and MLP.
     tokens = 8 * 2048
     checkpoints = 12 * 6 * 2 * tokens * hidden
     made = tokens * hidden * (10 + 24 / 8 - 2) + 5 * 8 * 64 / 8 * 2048**2
     gradients = tokens * 2 * (2 * hidden + 2 * 4 * hidden / 8)
-    expected = (state + checkpoints + made + gradients) * 1.14 + 1573 * MIB
+    expected = (state + checkpoints + made + gradients) * 1.14 + 1573 * MIB + 3 * 392 * MIB + 2e9
     assert predicted("bloom-181b-pp12-8") == pytest.approx(expected) == pytest.approx(69 * GB, rel=0.07)
 
 

@@ -19,7 +19,7 @@ def parts(architecture, **layout):
     return [Case(architecture, **{name: value for name, value in layout.items() if name in used})(law)
             for law, used in ((sh.gpu_embedding_params, ("tensor_parallel", "pipeline_parallel", "last_stage")),
                               (sh.gpu_layer_params, ("tensor_parallel", "pipeline_parallel", "virtual_stages")),
-                              (sh.gpu_expert_params, ("tensor_parallel", "pipeline_parallel", "expert_parallel")))]
+                              (sh.gpu_expert_params, ("expert_tensor_parallel", "pipeline_parallel", "expert_parallel")))]
 
 
 # Parameters
@@ -91,8 +91,9 @@ def test_expert_parallel_of_deepseek_v3():
     embeddings = 2 * 129280 * 7168 + 7168
     assert parts(DEEPSEEK, expert_parallel=8) == [embeddings, layers, experts]
     assert embeddings + layers + 8 * experts == 671_026_419_200
-    # Tensor parallel splits the width of every expert, the shared one too.
-    assert Case(DEEPSEEK, expert_parallel=8, tensor_parallel=4)(sh.gpu_expert_params) == experts / 4
+    # Tensor parallel splits the width of the shared expert, and of the others only to a degree of their own.
+    assert Case(DEEPSEEK, expert_parallel=8, expert_tensor_parallel=4)(sh.gpu_expert_params) == experts / 4
+    assert Case(DEEPSEEK, expert_parallel=8, tensor_parallel=4)(sh.gpu_expert_params) == experts
     whole = Case(DEEPSEEK, gpu_attention_params=attention, gpu_mlp_params=1, tensor_parallel=4)(sh.gpu_layer_params)
     assert whole == 61 * (attention + 2 * 7168) + 3 * 1 + 58 * (256 * 7168 + 256 + EXPERT / 4)
 
@@ -161,6 +162,21 @@ def test_context_parallel_splits_the_tokens():
     assert sh.gpu_tokens(micro_batch=2, sequence=8192, context_parallel=4) == 4096
 
 
+def test_values_of_context_parallel():
+    assert Case(LLAMA_70B, tensor_parallel=4)(sh.gpu_context_values) == 2 * 2 * 128
+    # DeepSeek-V3: keys of 128 + 64 and values of 128 for each of 128 heads.
+    assert Case(DEEPSEEK)(sh.gpu_context_values) == 128 * 320 == 40_960
+
+
+def test_who_splits_a_state():
+    assert sh.shard_ranks(data_parallel=16, context_parallel=4) == 64
+    assert sh.shard_ranks(data_parallel=16, context_parallel=4, shard_parallel=8) == 8
+    # Each of 64 experts' groups is on every 64th GPU of 64 pairs.
+    assert sh.expert_shard_ranks(shard_ranks=64, tensor_parallel=2, expert_parallel=64) == 2
+    assert sh.expert_shard_ranks(shard_ranks=64, tensor_parallel=2, expert_parallel=16, expert_tensor_parallel=2) == 4
+    assert sh.expert_shard_ranks(shard_ranks=8, expert_parallel=64) == 1
+
+
 # Layouts that cannot be
 
 @pytest.mark.parametrize("model, layout, expected", [
@@ -171,10 +187,10 @@ def test_context_parallel_splits_the_tokens():
     ("Llama-3-70B", dict(tensor_parallel=8, intermediate=28676),
      r"tensor_parallel .* is 8; allowed: a divisor of intermediate \(intermediate 28676\)"),
     ("Falcon-7B", dict(tensor_parallel=2), r"tensor_parallel .* is 2; allowed: a divisor of heads \(heads 71\)"),
-    ("Llama-3-70B", dict(pipeline_parallel=81, virtual_stages=1),
-     r"pipeline_parallel .* is 81; allowed: at most layers, .* \(layers 80, virtual_stages 1\)"),
+    ("Llama-3-70B", dict(pipeline_parallel=83, virtual_stages=1),
+     r"pipeline_parallel .* is 83; allowed: at most layers \+ 2, .* \(layers 80, virtual_stages 1\)"),
     ("Llama-3-70B", dict(pipeline_parallel=16, virtual_stages=6),
-     r"pipeline_parallel .* is 16; allowed: at most layers, with virtual_stages chunks .* \(layers 80, virtual_stages 6\)"),
+     r"pipeline_parallel .* is 16; allowed: at most layers \+ 2, with virtual_stages chunks .* \(layers 80, virtual_stages 6\)"),
     ("Llama-3-70B", dict(pipeline_parallel=1, virtual_stages=2),
      r"virtual_stages .* is 2; allowed: 1 without pipeline parallel \(pipeline_parallel 1\)"),
     ("DeepSeek-V3", dict(expert_parallel=3, data_parallel=3, context_parallel=1),
@@ -184,7 +200,10 @@ def test_context_parallel_splits_the_tokens():
     ("Llama-3-70B", dict(expert_parallel=2, data_parallel=2, context_parallel=1),
      r"expert_parallel .* is 2; allowed: a divisor of experts, 1 without experts \(experts 0\)"),
     ("DeepSeek-V3", dict(expert_parallel=8, data_parallel=4, context_parallel=1),
-     r"expert_parallel .* is 8; .* a divisor of data_parallel x context_parallel \(data_parallel 4, context_parallel 1\)"),
+     r"expert_parallel .* is 8; .* a divisor of tensor_parallel x data_parallel x context_parallel "
+     r"\(tensor_parallel 1, data_parallel 4"),
+    ("DeepSeek-V3", dict(tensor_parallel=4, expert_tensor_parallel=8),
+     r"expert_tensor_parallel .* is 8; allowed: a divisor of tensor_parallel \(tensor_parallel 4\)"),
     ("Llama-3-70B", dict(context_parallel=3, sequence=8192),
      r"context_parallel .* is 3; allowed: a divisor of sequence \(sequence 8192\)"),
 ])
@@ -198,6 +217,10 @@ def test_a_layout_that_does_not_divide_is_refused(model, layout, expected):
     ("Llama-3-70B", dict(pipeline_parallel=16, virtual_stages=5, context_parallel=8, sequence=8192)),
     ("DeepSeek-V3", dict(expert_parallel=64, data_parallel=16, context_parallel=4, tensor_parallel=128)),
     ("Falcon-7B", dict(tensor_parallel=71)),
+    # Experts of their own degree: 64 of them over both GPUs of a tensor-parallel pair.
+    ("DeepSeek-V3", dict(tensor_parallel=2, expert_parallel=64, data_parallel=32)),
+    # Llama 3 405B: 126 layers in 128 chunks, the first and the last without one (arXiv 2407.21783, section 3.3.2).
+    ("Llama-3.1-405B", dict(pipeline_parallel=16, virtual_stages=8)),
     ("Llama-3-70B", dict()),
 ])
 def test_a_layout_that_divides_is_let_through(model, layout):
@@ -205,8 +228,8 @@ def test_a_layout_that_divides_is_let_through(model, layout):
 
 
 def test_degrees_that_are_not_given_are_one():
-    with pytest.raises(ValueError, match="pipeline_parallel .* is 81"):
-        sh.check_layout(LLAMA_70B, pipeline_parallel=81)
+    with pytest.raises(ValueError, match="pipeline_parallel .* is 83"):
+        sh.check_layout(LLAMA_70B, pipeline_parallel=83)
     with pytest.raises(ValueError, match="virtual_stages .* is 2"):
         sh.check_layout(LLAMA_70B, virtual_stages=2)
     with pytest.raises(ValueError, match="expert_parallel .* is 8"):

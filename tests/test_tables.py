@@ -154,7 +154,8 @@ def refused(tmp_path, monkeypatch, name, column, value):
         writer = csv.DictWriter(file, held[0])
         writer.writeheader()
         writer.writerows(held)
-    tables.rows("links")
+    for other in ("links", "shares"):
+        tables.rows(other)
     monkeypatch.setattr(tables, "DATA", tmp_path)
     with pytest.raises(ValueError) as error:
         tables.table.__wrapped__(name)

@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from gpucalc import Case, training_memory as tm
+from gpucalc import Case, activation_memory, low_rank
 from gpucalc.plan.tensors import adapter_params, kept_tensors
 from gpucalc.rows import catalogue
 
@@ -12,8 +12,8 @@ from gpucalc.rows import catalogue
 def test_the_tensors_of_a_layer_sum_to_the_law(model):
     layer = Case(model=model, micro_batch=3, sequence=2048)
     sizes = kept_tensors(layer)["bytes"].tolist()
-    assert math.isclose(sum(sizes[:-1]), layer.but(flash_attention=1)(tm.layer_activation_bytes), rel_tol=1e-12)
-    assert math.isclose(sum(sizes[:-2]) + sizes[-1], layer(tm.layer_activation_bytes), rel_tol=1e-12)
+    assert math.isclose(sum(sizes[:-1]), layer.but(flash_attention=1)(activation_memory.layer_activation_bytes), rel_tol=1e-12)
+    assert math.isclose(sum(sizes[:-2]) + sizes[-1], layer(activation_memory.layer_activation_bytes), rel_tol=1e-12)
 
 
 @pytest.mark.parametrize("recipe", ["lora", "qlora", "mixed-adamw"])
@@ -24,7 +24,7 @@ def test_adapters_by_matrix_sum_to_the_law(model, recipe):
     attention = sum(counts[matrix] for matrix in ("query", "key", "value", "attention output"))
     total = (row.layers * attention + (row.layers - row.moe_layers) * counts["dense MLP"]
              + row.moe_layers * counts["experts"])
-    assert total == counts["all layers together"] == Case(model=model, recipe=recipe)(tm.lora_params)
+    assert total == counts["all layers together"] == Case(model=model, recipe=recipe)(low_rank.lora_params)
 
 
 def listed(model):

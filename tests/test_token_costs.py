@@ -98,7 +98,7 @@ def test_servers_are_cheaper_only_beyond_the_error(servers, api, verdict):
 
 def test_the_error_is_that_of_measured_throughput():
     found = costs.measured_costs(2.0)
-    assert costs.throughput_error() == pytest.approx(-found.error.median()) and 0.1 < costs.throughput_error() < 0.5
+    assert costs.throughput_error() == pytest.approx(-found.error.median()) and abs(costs.throughput_error()) < 0.1
     ratio = costs.measured_throughput()
     assert (found.error + 1).to_numpy() == pytest.approx((ratio.value / ratio.predicted).to_numpy())
     runs = costs.costs_by_run(found)

@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 
-from gpucalc import LAWS, sharding
+from gpucalc import LAWS, activation_memory, low_rank, sharding
 from gpucalc.rows import catalogue
 from gpucalc import training_memory as tm
 from gpucalc.core.evaluate import Case
@@ -34,7 +34,7 @@ def close(value):
 
 def per_token(architecture, **switches):
     """Bytes that one layer keeps for one token of a sequence of 2,048."""
-    return Case(architecture, micro_batch=1, sequence=2048, **switches)(tm.layer_activation_bytes) / 2048
+    return Case(architecture, micro_batch=1, sequence=2048, **switches)(activation_memory.layer_activation_bytes) / 2048
 
 
 # Adapters
@@ -43,7 +43,7 @@ def per_token(architecture, **switches):
 def test_published_counts_of_rank_8_on_queries_and_values(layers, hidden, published):
     # LitGPT prints them for Phi-1.5 and StableLM-Alpha-3B: two square matrices a layer, 8 x (h + h) each.
     model = dict(layers=layers, hidden=hidden, heads=32, kv_heads=32, head_dim=hidden // 32, intermediate=4 * hidden)
-    assert Case(model, lora_rank=8, **QUERY_VALUE)(tm.lora_params) == layers * 8 * 2 * 2 * hidden == published
+    assert Case(model, lora_rank=8, **QUERY_VALUE)(low_rank.lora_params) == layers * 8 * 2 * 2 * hidden == published
 
 
 def test_adapters_on_each_matrix():
@@ -51,16 +51,16 @@ def test_adapters_on_each_matrix():
     by_hand = dict(adapt_query=8192, adapt_key=5120, adapt_value=5120, adapt_output=8192)
     for chosen, inputs_and_outputs in by_hand.items():
         only = {name: int(name == chosen) for name in by_hand}
-        assert Case(LLAMA_8B, lora_rank=16, **only)(tm.lora_attention_params) == 16 * inputs_and_outputs
-    assert Case(LLAMA_8B, lora_rank=16, **ATTENTION_ADAPTERS)(tm.lora_params) == 32 * 16 * 26_624 == 13_631_488
-    assert Case(LLAMA_8B, lora_rank=16, adapt_mlp=1)(tm.lora_mlp_params) == 16 * 3 * (4096 + 14336)
-    assert Case(LLAMA_8B, lora_rank=16, adapt_mlp=0)(tm.lora_mlp_params) == 0
-    assert Case(catalogue.model("OPT-13B"), lora_rank=16, adapt_mlp=1)(tm.lora_mlp_params) == 16 * 2 * (5120 + 20480)
+        assert Case(LLAMA_8B, lora_rank=16, **only)(low_rank.lora_attention_params) == 16 * inputs_and_outputs
+    assert Case(LLAMA_8B, lora_rank=16, **ATTENTION_ADAPTERS)(low_rank.lora_params) == 32 * 16 * 26_624 == 13_631_488
+    assert Case(LLAMA_8B, lora_rank=16, adapt_mlp=1)(low_rank.lora_mlp_params) == 16 * 3 * (4096 + 14336)
+    assert Case(LLAMA_8B, lora_rank=16, adapt_mlp=0)(low_rank.lora_mlp_params) == 0
+    assert Case(catalogue.model("OPT-13B"), lora_rank=16, adapt_mlp=1)(low_rank.lora_mlp_params) == 16 * 2 * (5120 + 20480)
     # The QLoRA setting, rank 64 on all matrices of Llama-2-7B: 159,907,840.
-    assert Case(catalogue.model("Llama-2-7B"), lora_rank=64, **ALL_ADAPTERS)(tm.lora_params) == (
+    assert Case(catalogue.model("Llama-2-7B"), lora_rank=64, **ALL_ADAPTERS)(low_rank.lora_params) == (
         32 * 64 * (4 * 8192 + 3 * (4096 + 11008))) == 159_907_840
     # heads x head size need not be the hidden size: Gemma-2-9B has 3584, 16 x 256 = 4096 and 8 x 256 = 2048.
-    assert Case(catalogue.model("Gemma-2-9B"), lora_rank=1, **ATTENTION_ADAPTERS)(tm.lora_params) == (
+    assert Case(catalogue.model("Gemma-2-9B"), lora_rank=1, **ATTENTION_ADAPTERS)(low_rank.lora_params) == (
         42 * (2 * (3584 + 4096) + 2 * (3584 + 2048)))
 
 
@@ -70,41 +70,41 @@ def test_adapters_on_latent_attention():
                    adapt_output=128 * 128 + 7168)
     for chosen, inputs_and_outputs in by_hand.items():
         only = {name: int(name == chosen) for name in by_hand}
-        assert Case(DEEPSEEK, lora_rank=2, **only)(tm.lora_attention_params) == 2 * inputs_and_outputs
+        assert Case(DEEPSEEK, lora_rank=2, **only)(low_rank.lora_attention_params) == 2 * inputs_and_outputs
     # Three dense MLPs; 58 layers with 256 routed experts and a shared one.
-    assert Case(DEEPSEEK, lora_rank=2, adapt_mlp=1)(tm.lora_expert_params) == 2 * 3 * (7168 + 2048)
-    assert Case(DEEPSEEK, lora_rank=2, adapt_mlp=0)(tm.lora_expert_params) == 0
-    assert Case(DEEPSEEK, lora_rank=2, **ALL_ADAPTERS)(tm.lora_params) == 2 * (
+    assert Case(DEEPSEEK, lora_rank=2, adapt_mlp=1)(low_rank.lora_expert_params) == 2 * 3 * (7168 + 2048)
+    assert Case(DEEPSEEK, lora_rank=2, adapt_mlp=0)(low_rank.lora_expert_params) == 0
+    assert Case(DEEPSEEK, lora_rank=2, **ALL_ADAPTERS)(low_rank.lora_params) == 2 * (
         61 * sum(by_hand.values()) + 3 * 3 * (7168 + 18432) + 58 * 257 * 3 * (7168 + 2048))
     # Without a compressed query it is one matrix.
     plain = Case(dict(DEEPSEEK, q_lora_rank=0), lora_rank=2, adapt_query=1, adapt_key=0, adapt_value=0,
-                 adapt_output=0)(tm.lora_attention_params)
+                 adapt_output=0)(low_rank.lora_attention_params)
     assert plain == 2 * (7168 + 128 * 192)
 
 
 def test_what_is_trained():
-    assert [tm.adapters(0), tm.adapters(1), tm.adapters(13_631_488)] == [0, 1, 1]
-    assert Case(LLAMA_8B, catalogue.recipe("mixed-adamw"))(tm.adapters) == 0
-    assert Case(LLAMA_8B, catalogue.recipe("lora"))(tm.adapters) == 1
+    assert [low_rank.adapters(0), low_rank.adapters(1), low_rank.adapters(13_631_488)] == [0, 1, 1]
+    assert Case(LLAMA_8B, catalogue.recipe("mixed-adamw"))(low_rank.adapters) == 0
+    assert Case(LLAMA_8B, catalogue.recipe("lora"))(low_rank.adapters) == 1
     for adapters, trained, experts in ((0, 1100, 400), (1, 10, 4)):
-        assert tm.trainable_params(params=1000, lora_params=10, adapters=adapters) == (10 if adapters else 1000)
-        assert tm.gpu_trained_params(gpu_embedding_params=100, gpu_layer_params=1000, gpu_adapter_params=10,
+        assert low_rank.trainable_params(params=1000, lora_params=10, adapters=adapters) == (10 if adapters else 1000)
+        assert low_rank.gpu_trained_params(gpu_embedding_params=100, gpu_layer_params=1000, gpu_adapter_params=10,
                                      adapters=adapters) == trained
-        assert tm.gpu_trained_expert_params(gpu_expert_params=400, gpu_expert_adapter_params=4, adapters=adapters) == experts
+        assert low_rank.gpu_trained_expert_params(gpu_expert_params=400, gpu_expert_adapter_params=4, adapters=adapters) == experts
 
 
 def test_adapters_on_one_gpu():
     # Mixtral-8x7B, rank 4, four stages of 8 layers, 2 of 8 experts; tensor parallel does not divide them.
     mixtral, layout = catalogue.model("Mixtral-8x7B"), dict(pipeline_parallel=4)
     attention = 4 * (2 * 8192 + 2 * 5120)
-    assert Case(mixtral, lora_rank=4, **layout, **ALL_ADAPTERS)(tm.gpu_adapter_params) == 8 * attention
-    assert Case(mixtral, lora_rank=4, adapt_mlp=1, expert_parallel=4, **layout)(tm.gpu_expert_adapter_params) == (
+    assert Case(mixtral, lora_rank=4, **layout, **ALL_ADAPTERS)(low_rank.gpu_adapter_params) == 8 * attention
+    assert Case(mixtral, lora_rank=4, adapt_mlp=1, expert_parallel=4, **layout)(low_rank.gpu_expert_adapter_params) == (
         8 * 2 * 4 * 3 * (4096 + 14336))
     # DeepSeek-V3 alone: three dense MLPs and 58 shared experts beside the attention.
     counts = dict(lora_attention_params=1000, lora_mlp_params=100, lora_expert_params=10)
-    assert Case(DEEPSEEK, **counts)(tm.gpu_adapter_params) == 61 * 1000 + 3 * 100 + 58 * 10
-    assert Case(DEEPSEEK, lora_expert_params=10)(tm.gpu_expert_adapter_params) == 58 * 256 * 10
-    assert tm.lora_params(layers=61, moe_layers=58, experts=256, shared_experts=1, **counts) == (
+    assert Case(DEEPSEEK, **counts)(low_rank.gpu_adapter_params) == 61 * 1000 + 3 * 100 + 58 * 10
+    assert Case(DEEPSEEK, lora_expert_params=10)(low_rank.gpu_expert_adapter_params) == 58 * 256 * 10
+    assert low_rank.lora_params(layers=61, moe_layers=58, experts=256, shared_experts=1, **counts) == (
         61 * 1000 + 3 * 100 + 58 * 257 * 10)
 
 
@@ -119,7 +119,7 @@ def test_adapters_on_one_gpu():
     ("lion", 2 + 2 + 4 + 4, 0),
     ("adamw-8bit", 2 + 2 + 4 + 2 * (1 + 4 / 256), 0),                # a byte and a share of its block's FP32 constant, twice
     ("lora", 2 + 2 + 4 + 8, 2),
-    ("qlora", 2 + 2 + 4 + 8, (4 + 8 / 64 + 32 / (64 * 256)) / 8),    # bits: NF4, block constants, constants of those
+    ("qlora", 2 + 2 + 8, (4 + 8 / 64 + 32 / (64 * 256)) / 8),    # bits: NF4, block constants, constants of those
 ])
 def test_bytes_of_each_recipe(recipe, trained, frozen):
     row = catalogue.recipe(recipe)
@@ -205,26 +205,51 @@ def test_muon_keeps_one_momentum_and_adam_for_the_tables():
 
 
 def test_qlora_keeps_tables_wide():
-    # Llama-2-7B: tables and final norm at 2 bytes, layers in NF4 with double quantization, adapters at 2 + 2 + 4 + 8.
+    # Llama-2-7B: tables and final norm at 2 bytes, layers in NF4 with double quantization, adapters at 2 + 2 + 8.
     terms = Case(catalogue.model("Llama-2-7B"), catalogue.recipe("qlora")).terms(tm.held_state_bytes)
     tables, adapters = 2 * 32000 * 4096 + 4096, 159_907_840
     frozen = (6_738_415_616 - tables) * (4 + 8 / 64 + 32 / (64 * 256)) / 8
     assert terms["held_weight_bytes"] == close(2 * tables + frozen + 2 * adapters)
     assert terms["held_gradient_bytes"] == 2 * adapters
-    assert terms["held_master_bytes"] == 4 * adapters
+    assert terms["held_master_bytes"] == 0
     assert terms["held_optimizer_bytes"] == 8 * adapters
-    assert terms["held_state_bytes"] == close(2 * tables + frozen + 16 * adapters)
+    assert terms["held_state_bytes"] == close(2 * tables + frozen + 12 * adapters)
+
+
+def test_a_65b_is_tuned_on_48_gigabytes_with_a_paged_optimizer():
+    # QLoRA (arXiv 2305.14314, abstract): a 65B on one GPU of 48 GB. Rank 64 on all matrices, one sequence of 512.
+    llama = dict(layers=80, hidden=8192, heads=64, kv_heads=64, head_dim=128, intermediate=22016, vocab=32000, gated_mlp=1,
+                 expert_intermediate=0)
+    adapters = 80 * 64 * (4 * 2 * 8192 + 3 * (8192 + 22016))
+    assert adapters == 799_539_200
+    resident, paged = (Case(llama, catalogue.recipe("qlora"), micro_batch=1, sequence=512, micro_batches=16, recompute=2,
+                            offload_optimizer=on)(tm.training_bytes) for on in (0, 1))
+    assert resident - paged == close(8 * adapters * 1.14)
+    assert paged == pytest.approx(44.4e9, rel=0.001)
+    assert paged < 48e9 < resident
 
 
 def test_offload_moves_master_weights_and_optimizer_state():
     terms = Case(LLAMA_8B, catalogue.recipe("mixed-adamw"), offload_optimizer=1).terms(tm.held_state_bytes)
     assert terms["held_state_bytes"] == 8_030_261_248 * (2 + 2)
-    assert Case(LLAMA_8B, catalogue.recipe("mixed-adamw"))(tm.host_bytes) == 8_030_261_248 * (4 + 8)
-    assert Case(LLAMA_8B, catalogue.recipe("mixed-adamw"), zero_stage=1,
-                data_parallel=8)(tm.host_bytes) == 12_045_391_872
+    # ZeRO-Offload: the GPU keeps 2 bytes a parameter and one layer's gradient; the host has the other 14.
+    offload = Case(LLAMA_8B, catalogue.recipe("mixed-adamw"), offload_optimizer=1, offload_gradients=1)
+    assert offload(tm.held_state_bytes) == 8_030_261_248 * 2
+    assert offload(tm.resident_bytes) == 8_030_261_248 * 2 + 2 * LLAMA_8B_LAYER
+    assert Case(LLAMA_8B, catalogue.recipe("mixed-adamw"))(tm.host_bytes) == 8_030_261_248 * (2 + 4 + 8)
+    assert Case(LLAMA_8B, catalogue.recipe("mixed-adamw"), zero_stage=2,
+                data_parallel=8)(tm.host_bytes) == 8_030_261_248 * 14 / 8
 
 
 # ZeRO
+
+def test_hybrid_shards_split_over_some_replicas():
+    # 8 replicas; 4 of them share the dense weights; each of 4 ranks has experts of its own, so 4 have nothing to split.
+    held = dict(**TRAINED, gradient_element_bytes=4, zero_stage=3, **RANKS)
+    assert tm.held_gradient_bytes(**held, shard_parallel=4) == 4 * (1100 / 4 + 400)
+    assert tm.held_gradient_bytes(**held, shard_parallel=2) == 4 * (1100 / 2 + 400)
+    assert tm.held_gradient_bytes(**held, shard_parallel=8) == tm.held_gradient_bytes(**held) == 4 * (1100 / 8 + 400 / 2)
+
 
 def zero_state(params, zero_stage, data_parallel, recipe="mixed-adamw"):
     return Case(catalogue.recipe(recipe), gpu_layer_params=params, gpu_embedding_params=0, gpu_expert_params=0,
@@ -258,7 +283,7 @@ def test_gpt_3_keeps_34_sbh_and_5_as2b_per_layer():
     expected = 96 * 2048 * 12288 * 34 + 96 * 5 * 96 * 2048 * 2048
     assert expected == 275_414_777_856
     for model in (GPT_3, catalogue.model("GPT-3-175B")):
-        assert Case(model, micro_batch=1, sequence=2048, micro_batches=1, dropout=1)(tm.activation_bytes) == expected
+        assert Case(model, micro_batch=1, sequence=2048, micro_batches=1, dropout=1)(activation_memory.activation_bytes) == expected
 
 
 def test_the_34_comes_apart():
@@ -266,21 +291,21 @@ def test_the_34_comes_apart():
     assert 2 + 4 + 2 + 2 + 1 + 2 + 16 + 1 + 4 == 34
     assert per_token(GPT_3, dropout=1, recompute=1) == 34 * 12288
     assert per_token(GPT_3, recompute=1) == 32 * 12288    # no masks
-    assert Case(GPT_3)(tm.whole_values) == 4 * 12288
-    assert Case(GPT_3)(tm.split_values) == (4 + 8) * 12288
+    assert Case(GPT_3)(activation_memory.whole_values) == 4 * 12288
+    assert Case(GPT_3)(activation_memory.split_values) == (4 + 8) * 12288
 
 
 def test_scores_with_and_without_flash_attention():
     # 2 bytes a score; with dropout its mask (1) and its output (2): 5. FlashAttention: 4 bytes for each query and head.
     scores, size = 3 * 96 * 2048**2, dict(micro_batch=3, sequence=2048, heads=96)
-    assert tm.score_bytes(**size) == scores * 2
-    assert tm.score_bytes(**size, dropout=1) == scores * 5
-    assert tm.score_bytes(**size, activation_element_bytes=4, dropout=1) == scores * 9
-    assert tm.score_bytes(**size, flash_attention=1) == 3 * 96 * 2048 * 4
-    assert tm.score_bytes(**size, flash_attention=1, dropout=1, activation_element_bytes=4) == 3 * 96 * 2048 * 4
+    assert activation_memory.score_bytes(**size) == scores * 2
+    assert activation_memory.score_bytes(**size, dropout=1) == scores * 5
+    assert activation_memory.score_bytes(**size, activation_element_bytes=4, dropout=1) == scores * 9
+    assert activation_memory.score_bytes(**size, flash_attention=1) == 3 * 96 * 2048 * 4
+    assert activation_memory.score_bytes(**size, flash_attention=1, dropout=1, activation_element_bytes=4) == 3 * 96 * 2048 * 4
     # Tensor parallel splits the heads, context parallel the queries; each query still meets all keys.
-    assert tm.score_bytes(**size, tensor_parallel=8, context_parallel=4) == scores * 2 / 32
-    assert tm.score_bytes(**size, flash_attention=1, tensor_parallel=8, context_parallel=4) == 3 * 12 * 512 * 4
+    assert activation_memory.score_bytes(**size, tensor_parallel=8, context_parallel=4) == scores * 2 / 32
+    assert activation_memory.score_bytes(**size, flash_attention=1, tensor_parallel=8, context_parallel=4) == 3 * 12 * 512 * 4
 
 
 def test_a_gated_layer_with_grouped_heads():
@@ -294,49 +319,49 @@ def test_a_gated_layer_with_grouped_heads():
     assert per_token(LLAMA_8B, recompute=1, activation_element_bytes=4) == 2 * 167_936
     assert per_token(LLAMA_8B, recompute=2, activation_element_bytes=4) == 4 * 4096
     # A micro-batch of 3, a fourth of the sequence.
-    assert Case(LLAMA_8B, micro_batch=3, sequence=2048, context_parallel=4, recompute=1)(tm.layer_activation_bytes) == (
+    assert Case(LLAMA_8B, micro_batch=3, sequence=2048, context_parallel=4, recompute=1)(activation_memory.layer_activation_bytes) == (
         3 * 512 * 167_936)
 
 
 def test_norms_of_other_models():
     # Falcon-7B: one norm feeds attention and MLP. Gemma-2-9B: four norms. Qwen3-8B: queries and keys before their norms too.
-    assert Case(catalogue.model("Falcon-7B"))(tm.whole_values) == 2 * 4544
-    assert Case(catalogue.model("Gemma-2-9B"))(tm.whole_values) == 6 * 3584
-    assert Case(catalogue.model("Qwen3-8B"), tensor_parallel=4)(tm.split_values) == (
+    assert Case(catalogue.model("Falcon-7B"))(activation_memory.whole_values) == 2 * 4544
+    assert Case(catalogue.model("Gemma-2-9B"))(activation_memory.whole_values) == 6 * 3584
+    assert Case(catalogue.model("Qwen3-8B"), tensor_parallel=4)(activation_memory.split_values) == (
         3 * 1024 + 3 * 256 + 4 * 12288 / 4)
     # Two of the 8 key and value heads of Llama-3-8B, and one where there are more GPUs than heads.
-    assert Case(LLAMA_8B, tensor_parallel=4)(tm.split_values) == 2 * 1024 + 2 * 256 + 4 * 3584
-    assert Case(LLAMA_8B, tensor_parallel=16)(tm.split_values) == 2 * 256 + 2 * 128 + 4 * 896
+    assert Case(LLAMA_8B, tensor_parallel=4)(activation_memory.split_values) == 2 * 1024 + 2 * 256 + 4 * 3584
+    assert Case(LLAMA_8B, tensor_parallel=16)(activation_memory.split_values) == 2 * 256 + 2 * 128 + 4 * 896
 
 
 def test_a_layer_of_deepseek_v3():
     # Compressed query 1536 and key and value 512, each before and after its norm, and the rotary key of 64; of 8 routed experts
     # the inputs and outputs, in 58 of 61 layers.
-    assert Case(DEEPSEEK)(tm.whole_values) == close(4 * 7168 + 2 * 8 * 7168 * 58 / 61 + 2 * 1536 + 2 * 512 + 64)
+    assert Case(DEEPSEEK)(activation_memory.whole_values) == close(4 * 7168 + 2 * 8 * 7168 * 58 / 61 + 2 * 1536 + 2 * 512 + 64)
     # On 8 GPUs 16 heads each: queries and keys of 192, values and outputs of 128. The width is 18432 in all layers: 9 x 2048.
-    assert Case(DEEPSEEK)(tm.mlp_width) == (3 * 18432 + 58 * 9 * 2048) / 61 == 18432
-    assert Case(DEEPSEEK, tensor_parallel=8)(tm.split_values) == 16 * 2 * (128 + 64 + 128) + 4 * 18432 / 8
+    assert Case(DEEPSEEK)(activation_memory.mlp_width) == (3 * 18432 + 58 * 9 * 2048) / 61 == 18432
+    assert Case(DEEPSEEK, tensor_parallel=8)(activation_memory.split_values) == 16 * 2 * (128 + 64 + 128) + 4 * 18432 / 8
 
 
 def test_width_of_the_experts_a_token_uses():
-    assert Case(LLAMA_8B)(tm.mlp_width) == 14336
-    assert Case(catalogue.model("Mixtral-8x7B"))(tm.mlp_width) == 2 * 14336
+    assert Case(LLAMA_8B)(activation_memory.mlp_width) == 14336
+    assert Case(catalogue.model("Mixtral-8x7B"))(activation_memory.mlp_width) == 2 * 14336
     sparse = dict(moe_layers=1, experts_per_token=2, shared_experts=3, expert_intermediate=100)
-    assert tm.mlp_width(intermediate=1000, layers=4, **sparse) == (3 * 1000 + 5 * 100) / 4
+    assert activation_memory.mlp_width(intermediate=1000, layers=4, **sparse) == (3 * 1000 + 5 * 100) / 4
 
 
 def test_plain_and_compiled_operations():
     # Norms of plain operations keep an FP32 copy, two values of BF16, and the normalized value: three for one.
-    assert Case(LLAMA_8B, fusion=0)(tm.whole_values) == (3 * 2 + 2) * 4096
-    assert Case(LLAMA_8B, fusion=2)(tm.whole_values) == 4 * 4096
-    assert Case(catalogue.model("Gemma-2-9B"), fusion=0)(tm.whole_values) == (3 * 4 + 2) * 3584
+    assert Case(LLAMA_8B, fusion=0)(activation_memory.whole_values) == (3 * 2 + 2) * 4096
+    assert Case(LLAMA_8B, fusion=2)(activation_memory.whole_values) == 4 * 4096
+    assert Case(catalogue.model("Gemma-2-9B"), fusion=0)(activation_memory.whole_values) == (3 * 4 + 2) * 3584
     # A compiled MLP keeps gate, up and product; without a gate there is nothing to save.
     attention = 2 * 4096 + 2 * 1024
-    assert Case(LLAMA_8B, fusion=2)(tm.split_values) == attention + 3 * 14336
-    assert Case(LLAMA_8B, fusion=0)(tm.split_values) == attention + 4 * 14336
-    assert Case(GPT_3, fusion=2)(tm.split_values) == (4 + 8) * 12288
+    assert Case(LLAMA_8B, fusion=2)(activation_memory.split_values) == attention + 3 * 14336
+    assert Case(LLAMA_8B, fusion=0)(activation_memory.split_values) == attention + 4 * 14336
+    assert Case(GPT_3, fusion=2)(activation_memory.split_values) == (4 + 8) * 12288
     # Keys and values of 8 heads copied to all 32.
-    assert Case(LLAMA_8B, expanded_kv=1, tensor_parallel=8)(tm.split_values) == 4 * 512 + 4 * 14336 / 8
+    assert Case(LLAMA_8B, expanded_kv=1, tensor_parallel=8)(activation_memory.split_values) == 4 * 512 + 4 * 14336 / 8
 
 
 def test_activations_of_adapters_are_those_of_all_weights():
@@ -369,8 +394,8 @@ def test_figure_1_of_korthikanti(architecture, layout, micro_batch, state, none,
     params = 12 * architecture["hidden"]**2 * architecture["layers"] / 8 / layout.get("pipeline_parallel", 1)
     assert zero_state(params, 0, 1, "mixed-adamw-fp32-grads") == state * GIB
     job = dict(micro_batch=micro_batch, sequence=2048, micro_batches=512, dropout=1, **layout)
-    assert Case(architecture, **job)(tm.activation_bytes) == close(none * GIB)
-    assert Case(architecture, **job, recompute=1, sequence_parallel=1)(tm.activation_bytes) == close(selective * GIB)
+    assert Case(architecture, **job)(activation_memory.activation_bytes) == close(none * GIB)
+    assert Case(architecture, **job, recompute=1, sequence_parallel=1)(activation_memory.activation_bytes) == close(selective * GIB)
 
 
 @pytest.mark.parametrize("architecture, sequence_only, selective_only, both, full", [
@@ -385,32 +410,72 @@ def test_figure_7_of_korthikanti(architecture, sequence_only, selective_only, bo
 
 
 def test_layers_in_flight_keep_their_activations():
-    assert tm.activation_bytes(in_flight_layers=32, layer_activation_bytes=1_376_780_288) == 44_056_969_216
+    assert activation_memory.activation_bytes(in_flight_layers=32, layer_activation_bytes=1_376_780_288) == 44_056_969_216
     # GPT-3 on 8 stages of three chunks, section 4.2.3: 96 layers times 1 + 7 / 24.
     kept = Case(GPT_3, micro_batch=1, sequence=2048, micro_batches=64, dropout=1, recompute=1, tensor_parallel=8,
-                sequence_parallel=1, pipeline_parallel=8, virtual_stages=3)(tm.activation_bytes)
+                sequence_parallel=1, pipeline_parallel=8, virtual_stages=3)(activation_memory.activation_bytes)
     assert kept == close(96 * (1 + 7 / 24) * 34 * 2048 * 12288 / 8)
 
 
 def test_what_is_recomputed_and_its_gradients():
     job = dict(micro_batch=1, sequence=2048)
-    assert Case(LLAMA_8B, **job)(tm.recomputed_bytes) == 0
-    assert Case(LLAMA_8B, recompute=1, **job)(tm.recomputed_bytes) == 32 * 2048**2 * 2
-    assert Case(LLAMA_8B, recompute=2, **job)(tm.recomputed_bytes) == 2048 * (167_936 - 2 * 4096) + 32 * 2048**2 * 2
+    assert Case(LLAMA_8B, **job)(activation_memory.recomputed_bytes) == 0
+    assert Case(LLAMA_8B, recompute=1, **job)(activation_memory.recomputed_bytes) == 32 * 2048**2 * 2
+    assert Case(LLAMA_8B, recompute=2, **job)(activation_memory.recomputed_bytes) == 2048 * (167_936 - 2 * 4096) + 32 * 2048**2 * 2
     assert Case(LLAMA_8B, recompute=2, flash_attention=1,
-                **job)(tm.recomputed_bytes) == 2048 * (167_936 - 8192 + 4 * 32)
+                **job)(activation_memory.recomputed_bytes) == 2048 * (167_936 - 8192 + 4 * 32)
     # GPT 22B with dropout: table 2 without its 2 s b h.
     rest = {"tensor_parallel": 8, "dropout": 1, "recompute": 2}
-    assert Case(GPT_22B, **rest, **job)(tm.recomputed_bytes) == close(2048 * 6144 * (10 + 3 + 320 / 3 / 8 - 2))
-    assert Case(GPT_22B, **rest, sequence_parallel=1, **job)(tm.recomputed_bytes) == close(
+    assert Case(GPT_22B, **rest, **job)(activation_memory.recomputed_bytes) == close(2048 * 6144 * (10 + 3 + 320 / 3 / 8 - 2))
+    assert Case(GPT_22B, **rest, sequence_parallel=1, **job)(activation_memory.recomputed_bytes) == close(
         2048 * 6144 * (34 + 320 / 3 - 2) / 8)
     # Two of the hidden size; gate, up and product.
-    gradients = tm.activation_gradient_bytes
+    gradients = activation_memory.activation_gradient_bytes
     assert Case(LLAMA_8B, **job)(gradients) == 2048 * 2 * (2 * 4096 + 3 * 14336)
     assert Case(LLAMA_8B, tensor_parallel=8, **job)(gradients) == 2048 * 2 * (2 * 4096 + 3 * 14336 / 8)
-    assert Case(LLAMA_8B, tensor_parallel=8, sequence_parallel=1, **job)(gradients) == 2048 * 2 * (2 * 512 + 3 * 1792)
+    # Shards of both, and the output's gradient and the MLP's input gathered whole.
+    assert Case(LLAMA_8B, tensor_parallel=8, sequence_parallel=1, **job)(gradients) == 2048 * 2 * (2 * 512 + 2 * 4096 + 3 * 1792)
     assert Case(LLAMA_8B, activation_element_bytes=4, **job)(gradients) == 2048 * 4 * (2 * 4096 + 3 * 14336)
     assert Case(GPT_22B, **job)(gradients) == 2048 * 2 * (2 + 2 * 4) * 6144
+
+
+def test_torchs_policy_for_operations():
+    # torchtitan keeps the layer's input, the attention output with its statistic, and of q, k, v, output, gate, up, down every
+    # second product: q, v, gate and down.
+    values = activation_memory.product_values
+    assert Case(LLAMA_8B)(values) == 2 * 4096 + 1024 + 14336 + 4096
+    assert Case(LLAMA_8B, tensor_parallel=8)(values) == 2 * 512 + 128 + 1792 + 4096
+    assert per_token(LLAMA_8B, recompute=3, flash_attention=1) == 2 * (4096 + 27_648) + 4 * 32
+    # Without a gate the MLP's output is the sixth product, and not kept.
+    assert Case(dict(LLAMA_8B, gated_mlp=0))(values) == 2 * 4096 + 1024 + 14336
+    # DeepSeek-V3: the two compressions, output and up of eight; a whole query, the expansion, gate and down of seven.
+    assert Case(DEEPSEEK)(values) == close(1536 + 576 + 7168 + 18432 + 128 * 128)
+    assert Case(dict(DEEPSEEK, q_lora_rank=0))(values) == close(128 * (192 + 256) + 18432 + 7168 + 128 * 128)
+    # Sequence parallel divides the input, and keeps the two scattered sums beside the products.
+    split = per_token(LLAMA_8B, recompute=3, flash_attention=1, tensor_parallel=8, sequence_parallel=1)
+    assert split == 2 * (3 * 512 + 2 * 512 + 128 + 1792 + 4096) + 4 * 4
+
+
+def test_a_share_of_the_layers_recomputes():
+    none, full = (per_token(LLAMA_8B, recompute=level) for level in (0, 2))
+    assert per_token(LLAMA_8B, recompute=2, recomputed_share=0.25) == close(0.75 * none + 0.25 * full)
+    terms = Case(LLAMA_8B, micro_batch=1, sequence=2048, recompute=2, recomputed_share=0.25)
+    assert terms(activation_memory.recomputed_bytes) == close(2048 * 0.25 * (none - full))
+
+
+def test_what_nvidia_runs_without_recompute_fits():
+    # Llama-3.1-405B on 1,024 H100, TP 8, PP 8 x 8, CP 2, BF16 gradients. Megatron-Core counts the embedding and the loss as a
+    # layer each, so the first stage has 15: of 71 chunks of a micro-batch in flight the 15 of its first chunk have one layer,
+    # the rest two. Its fused MLP keeps gate, up and product.
+    job = dict(micro_batch=1, sequence=8192, micro_batches=64, zero_stage=1, flash_attention=1, tensor_parallel=8,
+               sequence_parallel=1, pipeline_parallel=8, virtual_stages=8, context_parallel=2, data_parallel=8, fusion=2)
+    run = Case(catalogue.model("Llama-3.1-405B"), catalogue.recipe("mixed-adamw"), **job)
+    assert run.but(layers=None)(sharding.in_flight_layers) == 71 * 2
+    uneven = run.but(stage_layers=15, in_flight_layers=15 + 56 * 2)
+    layer = 4096 * 2 * (4 * 16384 + 2 * 16384 + 2 * 1024 + 3 * 53248) / 8
+    assert uneven(activation_memory.activation_bytes) == close(127 * (layer + 4096 * 16 * 4))
+    assert uneven(tm.training_bytes) == pytest.approx(75e9, rel=0.01)
+    assert uneven(tm.training_bytes) < run(tm.training_bytes) < 85_520_809_984
 
 
 # The loss
@@ -420,8 +485,8 @@ def test_logits():
     assert logits(**size) == 8192 * (2 * 4096 * 2 + 128256 * 2)
     assert logits(**size, logit_element_bytes=4, activation_element_bytes=3) == 8192 * (2 * 4096 * 3 + 128256 * 4)
     assert logits(**size, tensor_parallel=8) == 8192 * (2 * 4096 * 2 + 16032 * 2)
-    # Korthikanti et al., section 4.3: sequence parallel divides both inputs too.
-    assert logits(**size, tensor_parallel=8, sequence_parallel=1) == 1024 * (2 * 4096 * 2 + 128256 * 2)
+    # Sequence parallel divides the norm's input; the head's is gathered whole.
+    assert logits(**size, tensor_parallel=8, sequence_parallel=1) == 8192 * ((512 + 4096) * 2 + 16032 * 2)
     assert logits(**size, pipeline_parallel=2) == 0
     assert logits(**size, pipeline_parallel=2, last_stage=1) == logits(**size)
     assert logits(**size, last_stage=1) == logits(**size)
@@ -469,8 +534,10 @@ def test_what_zero_holds_whole_for_a_moment():
     assert gathered(**counts, adapters=0, zero_stage=3, data_parallel=8) == weights + gradient
     assert gathered(**counts, adapters=0, zero_stage=3, context_parallel=2) == weights + gradient
     assert gathered(**counts, adapters=0, zero_stage=2, data_parallel=8) == gradient
-    assert gathered(**counts, adapters=1, zero_stage=3, data_parallel=8) == weights
-    assert gathered(**counts, adapters=1, zero_stage=3, data_parallel=8, activation_element_bytes=4) == 2 * weights
+    # Frozen weights are gathered as they are stored: here half a byte, tables at 2.
+    assert gathered(**counts, adapters=1, frozen_element_bytes=0.5, zero_stage=3, data_parallel=8) == 100 * 2 + 700 * 0.5
+    assert gathered(**counts, adapters=0, zero_stage=3, data_parallel=8, activation_element_bytes=4) == 2 * weights + gradient
+    assert gathered(**counts, adapters=0, offload_gradients=1) == gradient
     assert gathered(**counts, adapters=0, zero_stage=3) == gathered(**counts, adapters=0, zero_stage=1, data_parallel=8) == 0
 
 
@@ -501,8 +568,13 @@ def test_the_peak_is_the_largest_moment():
 
 def test_what_comes_on_top_of_the_peak():
     assert tm.fragmentation_bytes(peak_bytes=1000, fragmentation=0.1) == close(100)
-    assert tm.training_bytes(peak_bytes=1000, fragmentation_bytes=100, framework_bytes=10) == 1110
-    assert tm.host_bytes(held_master_bytes=10, held_optimizer_bytes=100) == 110
+    assert tm.training_bytes(peak_bytes=1000, fragmentation_bytes=100, communication_bytes=20, framework_bytes=10) == 1130
+    assert tm.host_bytes(held_master_bytes=10, held_optimizer_bytes=100, held_gradient_bytes=1) == 111
+    # A GPU in a tensor-parallel group, a pipeline and a group of replicas has three communicators, and buckets for replicas.
+    assert tm.communication_bytes(communicator_bytes=400, bucket_bytes=9) == 0
+    assert tm.communication_bytes(400, 9, tensor_parallel=8, pipeline_parallel=2) == 800
+    assert tm.communication_bytes(400, 9, tensor_parallel=8, pipeline_parallel=2, data_parallel=4) == 1209
+    assert tm.communication_bytes(400, 9, context_parallel=8, expert_parallel=8) == 800
     assert tm.usable_bytes(80_000_000_000) == close(72e9)
     assert tm.usable_bytes(80_000_000_000, 0.25) == 60e9
 
@@ -526,7 +598,7 @@ def test_llama_3_8b_on_eight_h100():
     assert terms["first_layer_moment_bytes"] == resident + 32 * activations + 8192 * 32 * 4 + gradients
     assert terms["last_layer_moment_bytes"] == resident + activations + 8192 * 32 * 4 + gradients
     assert terms["step_moment_bytes"] == resident
-    assert terms["training_bytes"] == close(at_loss * 1.1 + 1e9)
+    assert terms["training_bytes"] == close(at_loss * 1.1 + 1e9 + 392 * 2**20)
 
 
 def test_fewest_gpus_are_the_first_of_a_column_that_fits():
@@ -535,7 +607,7 @@ def test_fewest_gpus_are_the_first_of_a_column_that_fits():
     needed = Case(LLAMA_8B, catalogue.recipe("mixed-adamw-fp32-grads"), data_parallel=gpus, **job)(tm.training_bytes)
     rest = ((LLAMA_8B_TABLES + 2 * LLAMA_8B_LAYER) * 2 + LLAMA_8B_LAYER * 4 + 32 * 8192 * 4096 * 2
             + 8192 * (2 * 4096 * 2 + 128256 * 14))
-    fewest = 8_030_261_248 * 18 / ((85_520_809_984 - 1e9) / 1.1 - rest)
+    fewest = 8_030_261_248 * 18 / ((85_520_809_984 - 1e9 - 392 * 2**20) / 1.1 - rest)
     assert (np.diff(needed) < 0).all()
     assert gpus[needed <= catalogue.gpu("H100 SXM 80GB").memory_bytes][0] == math.ceil(fewest) == 3
 
@@ -549,12 +621,12 @@ def test_13b_does_not_fit_eight_4090():
 
 
 def test_qlora_of_7b_is_nearer_to_6_than_to_35_gigabytes():
-    # Tables 0.52 GB, layers in NF4 3.34, adapters 159,907,840 x 16 = 2.56; layer inputs 32 x 2048 x 4096 x 2 = 0.54; loss 0.95.
+    # Tables 0.52 GB, layers in NF4 3.34, adapters 159,907,840 x 12 = 1.92; layer inputs 32 x 2048 x 4096 x 2 = 0.54; loss 0.95.
     peak = Case(catalogue.model("Llama-2-7B"), catalogue.recipe("qlora"), micro_batch=1, sequence=2048, micro_batches=1,
                 recompute=2, flash_attention=1)(tm.peak_bytes)
     tables = 2 * 32000 * 4096 + 4096
-    state = 2 * tables + (6_738_415_616 - tables) * (4 + 8 / 64 + 32 / (64 * 256)) / 8 + 159_907_840 * 16
-    assert peak == close(state + 32 * 2048 * 4096 * 2 + 2048 * (2 * 4096 * 2 + 32000 * 14)) == pytest.approx(7.91e9, rel=1e-3)
+    state = 2 * tables + (6_738_415_616 - tables) * (4 + 8 / 64 + 32 / (64 * 256)) / 8 + 159_907_840 * 12
+    assert peak == close(state + 32 * 2048 * 4096 * 2 + 2048 * (2 * 4096 * 2 + 32000 * 14)) == pytest.approx(7.27e9, rel=1e-3)
 
 
 def test_deepseek_v3_on_2048_gpus():
@@ -576,11 +648,13 @@ def test_deepseek_v3_on_2048_gpus():
 # What is not said
 
 DEFAULTS = dict(activation_element_bytes=2, kept_element_bytes=2, logit_element_bytes=2, loss_element_bytes=12, loss_chunks=1,
-                norms_per_layer=2, norm_vectors=1, persistent_gradients=1, fusion=1, virtual_stages=1)
-CHOSEN = ("fragmentation", "framework_bytes", "headroom")    # assumptions of their own
+                norms_per_layer=2, norm_vectors=1, persistent_gradients=1, fusion=1, virtual_stages=1, recomputed_share=1,
+                shard_parallel=0)
+CHOSEN = ("fragmentation", "framework_bytes", "communicator_bytes", "headroom")    # assumptions of their own
 
 
-@pytest.mark.parametrize("law", [law for law in LAWS.values() if law.__module__ in (sharding.__name__, tm.__name__)],
+@pytest.mark.parametrize("law", [law for law in LAWS.values() if law.__module__ in (sharding.__name__, tm.__name__, low_rank.__name__,
+                                                                             activation_memory.__name__)],
                          ids=lambda law: law.__name__)
 def test_a_feature_that_is_not_given_is_absent_and_a_degree_is_one(law):
     for name, default in law.defaults.items():
@@ -591,7 +665,7 @@ def test_a_feature_that_is_not_given_is_absent_and_a_degree_is_one(law):
 
 @pytest.mark.parametrize("name, value, allowed", [
     ("zero_stage", 4, "0, 1, 2 or 3"), ("zero_stage", -1, "0, 1, 2 or 3"), ("zero_stage", "3", "0, 1, 2 or 3"),
-    ("recompute", 3, "0, 1 or 2"), ("recompute", "full", "0, 1 or 2"), ("flash_attention", 2, "0 or 1"),
+    ("recompute", 4, "0, 1, 2 or 3"), ("recompute", "full", "0, 1, 2 or 3"), ("flash_attention", 2, "0 or 1"),
     ("sequence_parallel", 8, "0 or 1"), ("offload_optimizer", 0.5, "0 or 1"), ("persistent_gradients", 2, "0 or 1"),
     ("sequence", 0, "a whole number of at least 1"), ("sequence", "8k", "a whole number of at least 1"),
     ("micro_batch", 1.5, "a whole number of at least 1"), ("micro_batch", None, "a whole number of at least 1"),

@@ -14,7 +14,10 @@ LLAMA_8B, LLAMA_405B = catalogue.model("Llama-3-8B"), catalogue.model("Llama-3.1
 DEEPSEEK = catalogue.model("DeepSeek-V3")
 H100, ADAMW = catalogue.gpu("H100 SXM 80GB"), catalogue.recipe("mixed-adamw-fp32-grads")
 LLAMA_8B_LAYER = 2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336                # matrices: q o, k v, gate up down
-LINKS = dict(link_bandwidth=100.0, network_bandwidth=10.0, latency=0.25, network_latency=0.5, link_efficiency=0.5)
+HOPS = dict(latency=0.25, network_latency=0.5)
+PORTS = dict(network_bandwidth=10.0, port_bandwidth=25.0, group_ports=4, peer_ports=4, reach=8, beyond_bandwidth=3.0,
+             link_efficiency=0.5, network_efficiency=0.8)
+RATES = dict(product_peak=1000, units=1, bandwidth=1e9, tile_rows=1, tile_columns=1)
 LAYER = dict(layer_token_flops=100, attention_token_flops=20)
 JOB = dict(sequence=4096, micro_batch=1, micro_batches=16, flash_attention=1, network_bandwidth=50e9, network_latency=5e-6)
 LAYOUTS = [dict(data_parallel=8, zero_stage=3), dict(tensor_parallel=8, sequence_parallel=1, data_parallel=2, zero_stage=1),
@@ -64,11 +67,16 @@ def test_a_config_counts_the_published_flop():
 
 
 @pytest.mark.parametrize("recompute, flash, expected", [
-    (0, 0, 0), (1, 0, 20), (2, 0, 100 + 20), (0, 1, 10), (1, 1, 10), (2, 1, 100 + 20 + 10)])
+    (0, 0, 0), (1, 0, 20), (2, 0, 100 + 20), (0, 1, 10), (1, 1, 10), (2, 1, 100 + 20 + 10), (3, 0, 0), (3, 1, 10)])
 def test_what_is_done_again(recompute, flash, expected):
     again = tt.recomputed_token_flops(**LAYER, recompute=recompute, flash_attention=flash)
     assert again == expected
     assert tt.hardware_flops(step_flops=1000, recomputed_token_flops=again, step_tokens=7, layers=3) == 1000 + 7 * 3 * expected
+
+
+def test_a_part_of_the_layers_may_recompute():
+    assert tt.recomputed_token_flops(**LAYER, recompute=2, recomputed_share=0.25) == (100 + 20) / 4
+    assert tt.recomputed_token_flops(**LAYER, recompute=2, recomputed_share=0.25, flash_attention=1) == (100 + 20) / 4 + 10
 
 
 def test_llama_2_70b_ran_at_43_percent():
@@ -90,12 +98,89 @@ def test_the_stage_that_sets_the_pace(stage_layers, layers, vocab, heads, layers
     assert tt.pace_layers(**given, pace_heads=heads) == layers_there
 
 
+def test_a_product_is_compute_or_traffic():
+    # 2 x 8 x 5 x 6 FLOP at 1,000 a second, or 8 x 5 + 5 x 6 + 8 x 6 values of 2 bytes.
+    given = dict(rows=8, inner=5, columns=6, **RATES)
+    assert tt.product_seconds(**given) == close(0.48)
+    assert tt.product_seconds(**given, compute_efficiency=0.5, kernel_seconds=1) == close(1.96)
+    assert tt.product_seconds(**given | dict(bandwidth=10), bandwidth_efficiency=0.5) == close((40 + 30 + 48) * 2 / 5)
+    # In 8 bits both inputs are half as wide, the output is not.
+    assert tt.product_seconds(**given | dict(bandwidth=10), narrow_products=1) == close((70 + 2 * 48) / 10)
+    assert tt.product_seconds(**given, grouped_products=3) == close(3 * 0.48)
+
+
+def test_tiles_and_waves():
+    # 300 x 200 in tiles of 128 are 3 x 2, of 384 x 256; on 4 units two waves, six of eight places filled.
+    given = dict(rows=300, inner=5, columns=200, product_peak=1000, units=4, bandwidth=1e9)
+    assert tt.product_seconds(**given) == close(2 * 5 * 384 * 256 / 1000 * 8 / 6)
+    # Four of them in one kernel: 24 tiles in 6 full waves.
+    assert tt.product_seconds(**given, grouped_products=4) == close(4 * 2 * 5 * 384 * 256 / 1000)
+    # Two tiles on four units: split along the inner dimension.
+    assert tt.product_seconds(**given | dict(rows=100, columns=256)) == close(2 * 5 * 128 * 256 / 1000)
+
+
+def test_products_of_a_layer():
+    # 16 tokens; 4 query and 2 key-value heads of 3: into 12 + 2 x 6 columns, out of 12. Forward once, backward twice.
+    given = dict(gpu_tokens=16, hidden=10, adapters=0, **RATES)
+    attention = dict(heads=4, head_dim=3, gpu_attention_params=10 * 24 + 12 * 10)
+    flops = 2 * 16 * (10 * 24 + 12 * 10)
+    assert tt.projection_seconds(**given, **attention) == close(3 * flops / 1000)
+    assert tt.projection_seconds(**given | dict(adapters=1), **attention, recompute=2) == close(3 * flops / 1000)
+    assert tt.projection_seconds(**given, **attention, recompute=2, recomputed_share=0.5, kernel_seconds=1) == close(
+        3.5 * flops / 1000 + 2 * 3.5)
+    # Gate and up 10 x 20 each, down 20 x 10, halved by tensor parallel.
+    assert tt.mlp_product_seconds(**given, intermediate=20, gated_mlp=1, tensor_parallel=2, recompute=3) == close(
+        3 * 2 * 16 * 3 * 10 * 20 / 2 / 1000)
+    # The head, in 16 bits whatever the layers do.
+    head = dict(gpu_tokens=16, hidden=10, adapters=0, vocab=50, peak_flops=500) | RATES
+    del head["product_peak"]
+    assert tt.head_seconds(**head, tensor_parallel=2) == close(3 * 2 * 16 * 10 * 25 / 500)
+    assert tt.head_seconds(**head | dict(adapters=1), clock_share=0.5) == close(2 * 2 * 16 * 10 * 50 / 250)
+
+
+def test_products_of_experts():
+    # 16 tokens on each of 4 GPUs that share 8 experts, 2 for a token: 2 experts a GPU, of 16 tokens each.
+    spread = dict(gpu_tokens=16, experts=8, experts_per_token=2, expert_parallel=4)
+    assert tt.expert_tokens(**spread) == 16
+    # Two tensor-parallel GPUs send half of the tokens each; if tensor parallel splits the experts, both take in all of them.
+    assert tt.expert_tokens(**spread, tensor_parallel=2) == 8
+    assert tt.expert_tokens(**spread, tensor_parallel=2, expert_tensor_parallel=2) == 16
+    given = dict(gpu_tokens=16, expert_tokens=16, hidden=10, adapters=0, **RATES, experts=8, expert_intermediate=20,
+                 expert_parallel=4)
+    routed = 3 * 2 * (2 * 16) * 2 * 10 * 20 / 1000
+    assert tt.expert_product_seconds(**given) == close(routed)
+    assert tt.expert_product_seconds(**given, shared_experts=1) == close(routed + 3 * 2 * 16 * 2 * 10 * 20 / 1000)
+    # An expert with 16 tokens fills an eighth of a tile of 128.
+    assert tt.expert_product_seconds(**given | dict(tile_rows=128)) > 5 * routed
+
+
+@pytest.mark.parametrize("recompute, flash, passes", [
+    (0, 0, 3), (1, 0, 4), (2, 0, 4), (3, 0, 3), (0, 1, 3.5), (1, 1, 3.5), (2, 1, 4.5), (3, 1, 3.5)])
+def test_attention_runs_in_16_bits(recompute, flash, passes):
+    share = 0.25 if flash else 0.5
+    given = dict(gpu_tokens=11, attention_token_flops=20, peak_flops=1000, tensor_parallel=2)
+    assert tt.core_attention_seconds(**given, recompute=recompute, flash_attention=flash, attention_efficiency=0.25,
+                                     compute_efficiency=0.5) == close(11 * passes * 20 / (2 * 1000 * share))
+
+
 def test_matrix_products():
-    given = dict(**LAYER, pace_layers=4, pace_heads=1, recomputed_token_flops=7, gpu_tokens=11, vocab=50, hidden=3,
-                 peak_flops=1000)
-    assert tt.matrix_seconds(**given, adapters=0) == 11 * (4 * (3 * 100 + 3 * 20 + 7) + 3 * 2 * 50 * 3) / 1000
-    assert tt.matrix_seconds(**given, adapters=1, tensor_parallel=2, compute_efficiency=0.5) == (
-        11 * (4 * (2 * 100 + 3 * 20 + 7) + 2 * 2 * 50 * 3) / (2 * 1000 * 0.5))
+    parts = dict(projection_seconds=5, core_attention_seconds=2, mlp_product_seconds=10, expert_product_seconds=20,
+                 head_seconds=3)
+    assert tt.matrix_seconds(pace_layers=4, pace_heads=1, stage_moe_layers=0, **parts) == 4 * (5 + 2 + 10) + 3
+    assert tt.matrix_seconds(pace_layers=4, pace_heads=0, stage_moe_layers=3, **parts) == 4 * 7 + 10 + 3 * 20
+
+
+def test_products_in_8_bits_leave_attention_and_the_head():
+    # Llama-3-8B: layers at twice the peak, scores and head as before, and casts besides.
+    wide, narrow = (step(narrow_products=each) for each in (0, 1))
+    for part in ("core_attention_seconds", "head_seconds"):
+        assert narrow[part] == wide[part]
+    for part in ("projection_seconds", "mlp_product_seconds"):
+        assert narrow[part] == close(wide[part] * 989 / 1979)
+    # A token casts 4 hidden sizes, heads and width of inputs, and of gradients the 6,144 columns, gate and up, less the heads'.
+    values = 4 * 4096 + 4096 + 14336 + 6144 + 2 * 14336
+    assert narrow["layer_cast_values"] == values
+    assert narrow["elementwise_seconds"] - wide["elementwise_seconds"] == close(4096 * 32 * 4 * values / 3.35e12)
 
 
 def test_values_moved_outside_products():
@@ -112,6 +197,9 @@ def test_values_moved_outside_products():
     assert tt.elementwise_values(**given | dict(gated_mlp=0), positions=99) == whole + 5 * 24
     # Half of the layers copy each token to 3 experts and back: 1 + 3, twice forward and twice backward.
     assert tt.elementwise_values(**given, moe_layers=2, experts_per_token=3) == whole + split + 16 * 4 * 4 / 2
+    assert tt.elementwise_values(**given, recompute=3, recomputed_share=0.5) == 16 * (2 * 8 + 2 * 7.5) + 5 * 10 * 4 + 9.5 * 24
+    # Dropout on both outputs: half a value of mask each way, and backward a pass of 2.
+    assert tt.elementwise_values(**given, dropout=1) == whole + split + 16 * 2 * 3
     # Latent attention rotates 8 query parts and one key of size 6.
     assert tt.elementwise_values(**given, kv_lora_rank=5, rope_head_dim=6) == whole + 4 * 9 * 6 + 8 * 24
 
@@ -126,113 +214,191 @@ def test_scores_that_are_written():
 
 
 def test_memory_traffic():
-    given = dict(pace_layers=4, pace_heads=1, elementwise_values=30, score_values=5, gpu_tokens=11, vocab=50, bandwidth=1000)
+    given = dict(pace_layers=4, pace_heads=1, elementwise_values=30, score_values=5, layer_cast_values=0, kernels_per_layer=8,
+                 gpu_tokens=11, vocab=50, bandwidth=1000)
     assert tt.elementwise_seconds(**given) == 11 * (4 * 35 * 2 + 2 * 50 * (2 + 12)) / 1000
     assert tt.elementwise_seconds(**given | dict(pace_heads=0), bandwidth_efficiency=0.5) == 11 * 4 * 35 * 2 / 500
+    # A cast reads 2 bytes and writes one twice; forward and backward take 24 kernels a layer.
+    assert tt.elementwise_seconds(**given | dict(pace_heads=0, layer_cast_values=3), kernel_seconds=1) == close(
+        11 * 4 * (35 * 2 + 3 * 4) / 1000 + 4 * 24)
 
 
-# Collectives: links at half of 100 bytes/s and 0.25 s a hop, network at half of 10 bytes/s and 0.5 s
+# Collectives: links at half of 100 bytes/s and 0.25 s a hop, network at 8 of 10 bytes/s and 0.5 s
 
-def ring(message_bytes, ranks, bandwidth, hop):
-    return (ranks - 1) * (message_bytes / ranks / bandwidth + hop)
+def ring(message_bytes, ranks, bandwidth, hops):
+    return message_bytes * (ranks - 1) / ranks / bandwidth + hops
+
+
+def test_bandwidth_of_a_group():
+    assert tt.tensor_bandwidth(**PORTS, gpus_per_node=4, tensor_parallel=4) == 50
+    # Two nodes of 4: a ring leaves a node through four ports of 8 bytes/s, if the link carries as much.
+    assert tt.tensor_bandwidth(**PORTS, gpus_per_node=4, tensor_parallel=8) == 32
+    assert tt.tensor_bandwidth(**PORTS, gpus_per_node=8, tensor_parallel=16) == 50
+    # Beside tensor parallel 2 a node holds two of the four: two ports; beside 4 it holds one.
+    for tensor_parallel, ports in ((1, 50), (2, 16), (4, 8)):
+        assert tt.context_bandwidth(**PORTS, gpus_per_node=4, context_parallel=4, tensor_parallel=tensor_parallel) == ports
+    assert tt.shard_bandwidth(8, **PORTS, gpus_per_node=8, tensor_parallel=4) == 16
+    assert tt.expert_shard_bandwidth(4, **PORTS, gpus_per_node=8, expert_parallel=4) == 16
+    # A mesh of one port to each peer; a bridge that joins two.
+    assert tt.tensor_bandwidth(**PORTS | dict(peer_ports=1), tensor_parallel=2) == 12.5
+    assert tt.tensor_bandwidth(**PORTS | dict(reach=2), tensor_parallel=4) == 1.5
 
 
 def test_tensor_parallel():
-    given = dict(pace_layers=3, stage_moe_layers=0, gpu_tokens=16, hidden=10, gpus_per_node=4, **LINKS)
-    once = 2 * ring(16 * 10 * 2, 4, 50, 0.25)                         # an all-reduce passes the ring twice
+    given = dict(pace_layers=3, stage_moe_layers=0, gpu_tokens=16, hidden=10, gpus_per_node=4, tensor_bandwidth=50.0, **HOPS)
+    once = 2 * ring(16 * 10 * 2, 4, 50, 3 * 0.25)                     # an all-reduce passes the ring twice
     assert tt.tensor_seconds(**given, tensor_parallel=1) == 0
     assert tt.tensor_seconds(**given, tensor_parallel=4) == close(3 * (2 + 2) * once)
     assert tt.tensor_seconds(**given, tensor_parallel=4, recompute=2) == close(3 * (2 + 2 + 2) * once)
-    # Two nodes of 4: a ring leaves a node through four ports of 5 bytes/s.
-    assert tt.tensor_seconds(**given, tensor_parallel=8) == close(3 * 4 * 2 * ring(320, 8, 4 * 5, 0.5))
-    # Two of three layers have experts elsewhere: their MLP moves each token 5 times.
+    assert tt.tensor_seconds(**given, tensor_parallel=4, recompute=3) == close(3 * (2 + 2) * once)
+    assert tt.tensor_seconds(**given, tensor_parallel=4, base_latency=1) == close(3 * 4 * (once + 2))
+    # Two nodes of 4: of seven hops one is between nodes.
+    assert tt.tensor_seconds(**given, tensor_parallel=8) == close(3 * 4 * 2 * ring(320, 8, 50, 6 * 0.25 + 0.5))
+    # Two of three layers have experts, whole on each GPU: nothing is summed there, but for a shared one.
     moe = given | dict(stage_moe_layers=2, experts_per_token=5, tensor_parallel=4)
-    assert tt.tensor_seconds(**moe, expert_parallel=2) == close(2 * (3 + 1 + 2 * 5) * once)
-    assert tt.tensor_seconds(**moe) == close(3 * 4 * once)
+    assert tt.tensor_seconds(**moe, expert_parallel=2) == close(2 * (3 + 1) * once)
+    assert tt.tensor_seconds(**moe, expert_parallel=2, shared_experts=1) == close(2 * (3 + 1 + 2) * once)
+    # Split by tensor parallel, and elsewhere: each token moves 5 times.
+    assert tt.tensor_seconds(**moe, expert_parallel=2, expert_tensor_parallel=4) == close(2 * (3 + 1 + 2 * 5) * once)
+    assert tt.tensor_seconds(**moe, expert_tensor_parallel=4) == close(3 * 4 * once)
 
 
 def test_context_parallel():
-    given = dict(pace_layers=3, gpu_tokens=8, gpu_kv_heads=2, head_dim=5, gpus_per_node=4, **LINKS)
-    whole = 2 * 4 * 8 * 2 * 5 * 2                                     # keys and values of four GPUs' tokens
+    given = dict(pace_layers=3, gpu_tokens=8, gpu_context_values=20, context_bandwidth=50.0, gpus_per_node=4, **HOPS)
+    whole = 4 * 8 * 20 * 2                                            # keys and values of four GPUs' tokens
     assert tt.context_seconds(**given) == 0
-    assert tt.context_seconds(**given, context_parallel=4) == close(3 * 3 * ring(whole, 4, 50, 0.25))
-    assert tt.context_seconds(**given, context_parallel=4, recompute=2) == close(3 * 4 * ring(whole, 4, 50, 0.25))
-    # Beside tensor parallel 2 a node holds two of the four: two ports; beside 4 it holds one.
-    for tensor_parallel, ports in ((2, 2), (4, 1)):
-        assert tt.context_seconds(**given, context_parallel=4, tensor_parallel=tensor_parallel) == close(
-            3 * 3 * ring(whole, 4, ports * 5, 0.5))
+    assert tt.context_seconds(**given, context_parallel=4) == close(3 * 3 * ring(whole, 4, 50, 0.75))
+    assert tt.context_seconds(**given, context_parallel=4, recompute=2) == close(3 * 4 * ring(whole, 4, 50, 0.75))
+    assert tt.context_seconds(**given, context_parallel=4, tensor_parallel=2) == close(3 * 3 * ring(whole, 4, 50, 0.5 + 0.5))
+
+
+def test_nodes_that_a_token_reaches():
+    # Of 8 nodes 8 draws meet 8 (1 - (7/8)^8); DeepSeek-V3 lets a token go to 4.
+    assert tt.token_nodes(experts_per_token=8, expert_parallel=64) == close(8 * (1 - (7 / 8) ** 8))
+    assert tt.token_nodes(experts_per_token=8, reached_nodes=4, expert_parallel=64) == 4
+    assert tt.token_nodes(experts_per_token=2, reached_nodes=4, expert_parallel=64) == close(8 * (1 - (7 / 8) ** 2))
+    assert tt.token_nodes(experts_per_token=8, expert_parallel=8) == 1
 
 
 def test_expert_parallel():
-    given = dict(stage_moe_layers=3, gpu_tokens=16, hidden=10, experts_per_token=2, gpus_per_node=4, **LINKS)
-    message = 16 * 2 * 10 * 2
-    assert tt.expert_seconds(**given) == 0
-    # Dispatch and combine, forward and backward. Three parts of a quarter over the links.
-    assert tt.expert_seconds(**given, expert_parallel=4) == close(3 * 4 * 3 * (message / 4 / 50 + 0.25))
-    assert tt.expert_seconds(**given, expert_parallel=4, recompute=2) == close(3 * 6 * 3 * (message / 4 / 50 + 0.25))
-    # Of sixteen, twelve are in other nodes: twelve parts of a sixteenth through one port.
-    assert tt.expert_seconds(**given, expert_parallel=16) == close(3 * 4 * 12 * (message / 16 / 5 + 0.5))
-    # Tensor parallel 2 leaves each GPU half of the tokens to send, and two of the four in its node.
-    assert tt.expert_seconds(**given, expert_parallel=4, tensor_parallel=2) == close(3 * 4 * 2 * (message / 2 / 4 / 5 + 0.5))
+    given = dict(stage_moe_layers=3, gpu_tokens=16, hidden=10, experts_per_token=2, gpus_per_node=4, **PORTS)
+    value = 16 * 10 * (2 + 2)                                         # there and back
+    assert tt.expert_seconds(**given, token_nodes=1) == 0
+    # Two draws of four GPUs meet 4 (1 - (3/4)^2) = 1.75, a quarter of them the token's own. Forward and backward.
+    inside = value * 1.75 * 3 / 4 / 50
+    assert tt.expert_seconds(**given, token_nodes=1, expert_parallel=4) == close(3 * 2 * inside)
+    assert tt.expert_seconds(**given, token_nodes=1, expert_parallel=4, recompute=2, latency=0.25) == close(
+        3 * 3 * (inside + 1.5))
+    # Of four nodes a token reaches 1.75, and three quarters of them are not its own.
+    outside = value * 1.75 * 3 / 4 / 8
+    assert tt.expert_seconds(**given, token_nodes=1.75, expert_parallel=16) == close(3 * 2 * outside)
+    assert tt.expert_seconds(**given, token_nodes=1.75, expert_parallel=16, dispatch_element_bytes=1) == close(
+        6 * outside * 3 / 4)
+    # Tensor parallel 2 leaves each GPU half of the tokens to send.
+    assert tt.expert_seconds(**given, token_nodes=1.75, expert_parallel=16, tensor_parallel=2) == close(3 * 2 * outside / 2)
+
+
+def test_deepseek_v3_sends_a_token_to_four_nodes():
+    # Section 3.2.2: 4 nodes of which one is its own, 7,168 values of 1 byte out and 2 back, 50 GB/s a GPU.
+    inputs = dict(micro_batch=1, sequence=4096, expert_parallel=64, data_parallel=128, pipeline_parallel=16)
+    case = Case(DEEPSEEK, catalogue.gpu("H800 SXM 80GB"), ADAMW, network_bandwidth=50e9, reached_nodes=4,
+                dispatch_element_bytes=1, **inputs)
+    assert case(tt.expert_seconds) == close(2 * 4 * 4096 * 7168 * 3 * 4 * 7 / 8 / 50e9)
 
 
 def test_sends_between_stages():
-    given = dict(gpu_tokens=16, hidden=10, gpus_per_node=4, **LINKS)
+    given = dict(gpu_tokens=16, hidden=10, gpus_per_node=4, **PORTS, **HOPS)
     assert tt.pipeline_seconds(**given, layout_gpus=8) == 0
     assert tt.pipeline_seconds(**given, layout_gpus=4, pipeline_parallel=4) == close(2 * (320 / 50 + 0.25))
     assert tt.pipeline_seconds(**given, layout_gpus=8, pipeline_parallel=4, virtual_stages=3, tensor_parallel=2) == close(
-        2 * 3 * (160 / 5 + 0.5))
+        2 * 3 * (160 / 8 + 0.5))
 
 
-@pytest.mark.parametrize("stage, gradients, weights", [
-    (0, 1, (1, 4)), (1, 1, (1, 2)), (2, 6, (1, 2)), (3, 6, (12, 2))])
-def test_gradients_and_weights(stage, gradients, weights):
-    # 40 trained parameters with gradients of 4 bytes on 4 GPUs of a node; weights of 2 bytes; six micro-batches.
-    given = dict(gpu_trained_params=40, gpu_trained_expert_params=0, gpu_params=40, gpu_expert_params=0,
-                 gradient_element_bytes=4, micro_batches=6, gpus_per_node=4, zero_stage=stage, **LINKS)
-    passes, width = weights
-    expected = gradients * ring(40 * 4, 4, 50, 0.25) + passes * ring(40 * width, 4, 50, 0.25)
-    assert tt.data_seconds(**given, data_parallel=4) == close(expected)
-    assert tt.data_seconds(**given, data_parallel=2, context_parallel=2) == close(expected)
-    assert tt.data_seconds(**given, data_parallel=1) == 0
+STATE = dict(gpu_trained_params=40, gpu_trained_expert_params=0, gradient_element_bytes=4, stage_layers=5, shard_ranks=4,
+             expert_shard_ranks=4, shard_bandwidth=50.0, expert_shard_bandwidth=20.0, gpus_per_node=4, **HOPS)
 
 
-def test_zero_3_moves_half_as_much_again():
-    # Per micro-batch, weights and gradients of one width: gathered twice and scattered once, instead of an all-reduce.
-    given = dict(gpu_trained_params=40, gpu_trained_expert_params=0, gpu_params=40, gpu_expert_params=0,
-                 gradient_element_bytes=2, micro_batches=1, data_parallel=8, link_bandwidth=100.0, network_bandwidth=10.0)
-    assert tt.data_seconds(**given, zero_stage=3) == close(1.5 * tt.data_seconds(**given, zero_stage=0))
+@pytest.mark.parametrize("stage, width, pieces", [(0, 4, 1), (1, 2, 1), (2, 2, 1), (3, 2, 5)])
+def test_gradients_and_weights(stage, width, pieces):
+    # 40 trained parameters with gradients of 4 bytes on 4 GPUs of a node; weights of 2 bytes; stage 3 layer by layer.
+    held = dict(gpu_params=40, gpu_expert_params=0)
+    assert tt.scatter_seconds(**STATE, zero_stage=stage) == close(ring(160, 4, 50, pieces * 0.75))
+    assert tt.gather_seconds(**STATE, **held, zero_stage=stage) == close(ring(40 * width, 4, 50, pieces * 0.75))
+    alone = STATE | dict(shard_ranks=1, expert_shard_ranks=1)
+    assert tt.scatter_seconds(**alone, zero_stage=stage) == tt.gather_seconds(**alone, **held, zero_stage=stage) == 0
+
+
+def test_passes_of_data_parallel():
+    given = dict(scatter_seconds=5, gather_seconds=3, replica_sum_seconds=1, micro_batches=6)
+    assert [tt.data_seconds(**given, zero_stage=stage) for stage in range(4)] == [9, 9, 6 * 5 + 3 + 1, 6 * 5 + 12 * 3 + 1]
 
 
 def test_experts_are_shared_by_fewer():
     # 16 replicas in nodes of 8, 4 of them with other experts: dense weights over 16, experts over 4 that stand 4 apart.
-    given = dict(gpu_trained_params=40, gpu_trained_expert_params=80, gpu_params=120, gpu_expert_params=80,
-                 gradient_element_bytes=2, micro_batches=3, data_parallel=16, gpus_per_node=8, **LINKS)
-    dense, expert = ring(80, 16, min(8 * 5, 50), 0.5), ring(160, 4, 2 * 5, 0.5)
-    assert tt.data_seconds(**given, expert_parallel=4) == close(2 * dense + 2 * expert)
-    assert tt.data_seconds(**given, expert_parallel=16, zero_stage=3) == close(3 * 3 * dense)
+    given = STATE | dict(gpu_trained_params=40, gpu_trained_expert_params=80, shard_ranks=16, expert_parallel=4, gpus_per_node=8)
+    assert tt.scatter_seconds(**given) == close(ring(160, 16, 50, 14 * 0.25 + 0.5) + ring(320, 4, 20, 2 * 0.25 + 0.5))
     # Adapters: their gradients, and all weights if ZeRO-3 splits them.
-    lora = given | dict(gpu_trained_params=4, gpu_trained_expert_params=0, zero_stage=1)
-    assert tt.data_seconds(**lora, expert_parallel=16) == close(2 * ring(8, 16, 40, 0.5))
+    lora = given | dict(gpu_trained_params=4, gpu_trained_expert_params=0)
+    held = dict(gpu_params=120, gpu_expert_params=80)
+    assert tt.scatter_seconds(**lora) == close(ring(16, 16, 50, 4))
+    assert tt.gather_seconds(**lora, **held, zero_stage=3) == close(ring(80, 16, 50, 5 * 4) + ring(160, 4, 20, 5 * 1))
+
+
+def test_hybrid_sharding_sums_over_the_other_groups():
+    # 32 replicas, states split over 8: each GPU's eighth of 160 bytes is summed over 4 groups by its own port.
+    given = dict(gpu_trained_params=40, gpu_trained_expert_params=0, gradient_element_bytes=4, expert_shard_ranks=8,
+                 network_bandwidth=10.0, data_parallel=32, network_efficiency=0.8)
+    assert tt.replica_sum_seconds(**given, shard_ranks=8, network_latency=0.5) == close(2 * ring(20, 4, 8, 1.5))
+    assert tt.replica_sum_seconds(**given | dict(expert_shard_ranks=32), shard_ranks=32) == 0
 
 
 # The step
 
+def test_what_data_parallel_shows():
+    # A micro-batch of 30: forward 10, backward 20. A third of each transfer, one layer of three, is always seen.
+    given = dict(data_seconds=0, scatter_seconds=12, gather_seconds=9, replica_sum_seconds=0, micro_batch_seconds=30,
+                 micro_batches=4, stage_layers=3, lent_share=0)
+    assert [tt.exposed_data_seconds(**given, zero_stage=stage) for stage in range(4)] == [4, 3 + 4, 3 + 4 * 4, 4 * 3 + 4 * 4]
+    assert tt.exposed_data_seconds(**given | dict(scatter_seconds=28), zero_stage=1) == 3 + 28 / 3
+    assert tt.exposed_data_seconds(**given | dict(scatter_seconds=48), zero_stage=1) == 3 + 28
+    assert tt.exposed_data_seconds(**given, zero_stage=1, data_overlap=0) == 9 + 12
+    assert tt.exposed_data_seconds(**given, zero_stage=3, data_overlap=0) == 4 * (9 + 9 + 12)
+    # A tenth of the multiprocessors is lent as long as something is hidden: 21 seconds, 7 of them seen.
+    assert tt.exposed_data_seconds(**given | dict(data_seconds=21, lent_share=0.1), zero_stage=1) == close(7 + 1.4)
+    assert tt.lent_share(units=132) == 16 / 132 and tt.lent_share(units=1) == 0
+
+
 def test_parts_of_a_step():
-    parts = dict(tensor_seconds=4, context_seconds=3, expert_seconds=2, pipeline_seconds=1)
+    parts = dict(tensor_seconds=4, context_seconds=3, expert_seconds=2, pipeline_seconds=1, lent_share=0)
     assert tt.micro_batch_seconds(matrix_seconds=50, elementwise_seconds=5, **parts) == 65
-    assert tt.micro_batch_seconds(matrix_seconds=50, elementwise_seconds=5, **parts, overlap=0.75) == 57.5
-    shown = dict(data_seconds=100, micro_batch_seconds=10, micro_batches=8)
-    assert [tt.exposed_data_seconds(**shown, zero_stage=stage) for stage in range(4)] == [90, 90, 20, 20]
-    assert tt.exposed_data_seconds(**shown, data_overlap=0) == 100
-    assert tt.exposed_data_seconds(**shown | dict(data_seconds=9)) == 0
-    assert tt.update_seconds(held_gradient_bytes=4, held_master_bytes=40, held_optimizer_bytes=80, held_weight_bytes=2,
-                             bandwidth=10, bandwidth_efficiency=0.5) == (4 + 80 + 160 + 2) / 5
+    assert tt.micro_batch_seconds(matrix_seconds=50, elementwise_seconds=5, **parts, overlap=0.75) == 65 - 0.75 * 8
+    assert tt.micro_batch_seconds(matrix_seconds=50, elementwise_seconds=5, **parts | dict(lent_share=0.5), expert_overlap=1,
+                                  host_seconds=0.5) == 65 - 1 + 0.5
     # Eight micro-batches of 10 s and the three a pipeline of four waits, or half of them with two chunks.
-    given = dict(micro_batch_seconds=10, micro_batches=8, exposed_data_seconds=5, update_seconds=2)
+    given = dict(micro_batch_seconds=10, micro_batches=8)
     for virtual_stages, waited in ((1, 30), (2, 15)):
-        bubble = LAWS["pipeline_bubble"](4, 8, virtual_stages)
-        assert tt.step_seconds(**given, pipeline_bubble=bubble) == close(80 + waited + 5 + 2)
+        bubble = dict(**given, pipeline_bubble=LAWS["pipeline_bubble"](4, 8, virtual_stages))
+        assert tt.bubble_seconds(**bubble, adapters=0) == close(waited)
+        assert tt.bubble_seconds(**bubble, adapters=0, zero_bubble=1) == close(waited / 3)
+        assert tt.bubble_seconds(**bubble, adapters=1, zero_bubble=1) == close(waited)
+    assert tt.step_seconds(**given, bubble_seconds=30, exposed_data_seconds=5, update_seconds=2) == 80 + 30 + 5 + 2
+
+
+def test_the_optimizer():
+    # 40 parameters: gradients of 4 bytes read twice, weights of 2 written, 30 bytes of states read and written.
+    given = dict(gpu_trained_params=40, gpu_trained_expert_params=0, held_master_bytes=10, held_optimizer_bytes=20,
+                 gradient_element_bytes=4, weight_element_bytes=2, shard_ranks=8, expert_shard_ranks=1, bandwidth=10)
+    assert tt.update_seconds(**given) == (40 * 10 + 60) / 10
+    assert tt.update_seconds(**given, zero_stage=1, bandwidth_efficiency=0.5) == (5 * 10 + 60) / 5
+    assert tt.update_seconds(**given, narrow_products=1) == (40 * 10 + 60 + 40 * 4) / 10
+
+
+def test_zero_1_updates_a_part():
+    # Llama-3-70B in TP 8, PP 4 on 16 replicas: a GPU reads a sixteenth of its 2.2 billion gradients.
+    case = Case(ADAMW, H100, catalogue.model("Llama-3-70B"), tensor_parallel=8, pipeline_parallel=4,
+                data_parallel=16, zero_stage=1)
+    held = case("gpu_trained_params") / 16
+    assert case(tt.update_seconds) == close(held * (2 * 4 + 2 + 2 * 4 + 2 * 8) / 3.35e12)
 
 
 def test_counts_of_a_layout():
@@ -247,28 +413,30 @@ def test_counts_of_a_layout():
 
 def test_a_whole_step_by_hand():
     # Llama-3-8B on 8 H100, tensor parallel 8: nothing but products, traffic and 4 all-reduces a layer.
-    terms = step(tensor_parallel=8, sequence_parallel=1)
-    norms = 65 * 4096
-    layer = 3 * (2 * (LLAMA_8B_LAYER + norms / 32) + 4096 * 2 * 32 * 128) + 4096 * 32 * 128
+    terms = step(tensor_parallel=8, sequence_parallel=1, tile_rows=1, tile_columns=1)
+    layer = 3 * (2 * LLAMA_8B_LAYER + 4096 * 2 * 32 * 128) + 4096 * 32 * 128
     matrix = 4096 * (32 * layer + 6 * 128256 * 4096) / (8 * 989e12)
     values = 4096 * 26 + 4 * 40 * 128 + 8 * 14336
     traffic = 4096 * (32 * values * 2 + 2 * 128256 * 14) / (8 * 3.35e12)
     sent = 32 * 4 * 2 * 7 / 8 * 4096 * 4096 * 2 / 450e9
     per_gpu = (32 * (LLAMA_8B_LAYER / 8 + 2 * 4096) + 2 * 128256 * 4096 / 8 + 4096)
-    update = per_gpu * (4 + 2 * 4 + 2 * 8 + 2) / 3.35e12
-    assert terms["matrix_seconds"] == close(matrix)
+    update = per_gpu * (2 * 4 + 2 * 4 + 2 * 8 + 2) / 3.35e12
+    # Waves of 1 x 1 tiles are nearly full.
+    assert terms["matrix_seconds"] == pytest.approx(matrix, rel=1e-3)
     assert terms["elementwise_seconds"] == close(traffic)
     assert terms["tensor_seconds"] == close(sent)
-    assert terms["step_seconds"] == close(16 * (matrix + traffic + sent) + update)
+    assert terms["step_seconds"] == pytest.approx(16 * (matrix + traffic + sent) + update, rel=1e-3)
+    # Tiles of 128: 4,096 tokens by 768 columns are 192 tiles, two waves of 132 places, and so on: within a quarter.
+    assert 1.02 < step(tensor_parallel=8, sequence_parallel=1)["matrix_seconds"] / matrix < 1.25
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_what_never_slows_a_step(layout):
     before = step(**layout, overlap=0.2, data_overlap=0.5)["step_seconds"]
-    for name, value in (("peak_flops", 2e15), ("bandwidth", 8e12), ("link_bandwidth", 900e9), ("network_bandwidth", 100e9),
+    for name, value in (("peak_flops", 2e15), ("bandwidth", 8e12), ("port_bandwidth", 50e9), ("network_bandwidth", 100e9),
                         ("network_latency", 0), ("overlap", 0.9), ("data_overlap", 1)):
         assert step(**layout | {"overlap": 0.2, "data_overlap": 0.5, name: value})["step_seconds"] <= before, name
-    for name in ("compute_efficiency", "bandwidth_efficiency", "link_efficiency"):
+    for name in ("compute_efficiency", "attention_efficiency", "bandwidth_efficiency", "link_efficiency", "network_efficiency"):
         assert step(**layout, overlap=0.2, data_overlap=0.5, **{name: 0.5})["step_seconds"] >= before, name
 
 
@@ -285,11 +453,42 @@ def test_a_step_takes_at_least_each_part_and_no_peak_is_exceeded(model, layout):
     assert 0 < terms["layout_mfu"] <= hfu <= 1
 
 
+def test_what_each_choice_is_for():
+    def seconds(**inputs):
+        return step(**inputs)["step_seconds"]
+    # Keeping the products makes less again than running half of the layers twice, and no recompute least.
+    levels = [seconds(recompute=0), seconds(recompute=3), seconds(recompute=2, recomputed_share=0.5), seconds(recompute=2)]
+    assert levels == sorted(levels) and len(set(levels)) == 4
+    # On a slow network, ZeRO-3 inside the node gathers over its links alone, and sums once a step over the network.
+    slow = dict(data_parallel=64, zero_stage=3, network_bandwidth=1e9)
+    assert seconds(**slow, shard_parallel=8) < seconds(**slow) / 2
+    assert seconds(**slow, shard_parallel=64) == seconds(**slow)
+    staged = dict(pipeline_parallel=8)
+    assert seconds(**staged, zero_bubble=1) < seconds(**staged)
+    # Experts that are split by tensor parallel take in more tokens, and send them twice.
+    mixture = dict(model=catalogue.model("Mixtral-8x7B"), tensor_parallel=4, sequence_parallel=1, data_parallel=8,
+                   expert_parallel=8)
+    assert step(**mixture)["tensor_seconds"] < step(**mixture, expert_tensor_parallel=4)["tensor_seconds"]
+    assert seconds(**mixture, expert_overlap=1) < seconds(**mixture)
+
+
+def test_thin_slices_of_products_cost_more_than_their_flop():
+    # 512 tokens and 128 columns: reading both inputs takes longer than the products, and starting kernels counts.
+    given = dict(gpu_tokens=512, hidden=8192, intermediate=128 * 64, gated_mlp=1, adapters=0, product_peak=989e12, units=132,
+                 bandwidth=3.35e12, kernel_seconds=2e-6)
+    wide, thin = (tt.mlp_product_seconds(**given, tensor_parallel=each) for each in (1, 64))
+    assert thin > 3 * wide / 64
+    # Llama-3-70B on TP 2 or TP 32: sixteen times the GPUs are less than sixteen times as fast in products.
+    few, many = (step(catalogue.model("Llama-3-70B"), tensor_parallel=each, kernel_seconds=2e-6)["matrix_seconds"]
+                 for each in (2, 32))
+    assert few / 16 < many
+
+
 def test_adapters_save_a_third_at_most():
     rows = dict(data_parallel=8, zero_stage=3)
     full = step(**rows)["matrix_seconds"]
     lora = step(recipe=catalogue.recipe("lora"), **rows)["matrix_seconds"]
-    assert 2 / 3 < lora / full < 0.72
+    assert 2 / 3 < lora / full < 0.73
 
 
 def test_llama_405b_lies_in_the_band_of_its_interleaving():
@@ -323,25 +522,43 @@ def test_the_optimum_is_one():
 
 # Predicted against published
 
+BOUND = dict(efficiency="bound", overlap=1, data_overlap=1, expert_overlap=1, latency=0, network_latency=0, base_latency=0,
+             kernel_seconds=0, collective_units=0, tile_rows=1, tile_columns=1, attention_efficiency=1)
+
+
 def test_published_steps():
-    """Half of the published steps within 15 %; the rest says why on the page."""
+    """Half of those in the formats and programs that the shares are of lie within 15 %; the page says why the rest do not."""
     measured = compare("training_time", "measured")
-    errors = measured["error"].abs()
-    print(measured[["subject", "value", "predicted", "error"]].to_string())
-    assert len(errors) > 50
-    assert errors.median() < 0.15
-    # Throughput above, and time below, what was published: the laws leave overheads out. Expert traffic is the exception.
-    faster = (measured["error"] > 0) == (measured["law"] != "step_seconds")
-    assert list(measured.index[~faster]) == ["step-bridge-deepseek-v3"]
+    speed = (1 + measured.error).where(measured.law != "step_seconds", 1 / (1 + measured.error)) - 1
+    print(measured.assign(speed=speed)[["subject", "value", "predicted", "speed"]].to_string())
+    assert len(measured) == 121
+    # Nearly all are slower than the laws, which leave overheads out.
+    assert (speed < 0).mean() < 0.1 and speed.min() > -0.05
+    for family, most in (("sc21", 0.10), ("korthikanti", 0.10), ("mosaic-a100", 0.10), ("bridge", 0.15), ("nemo2407", 0.15)):
+        assert speed.filter(like=f"step-{family}").abs().median() < most, family
+    dense_tpu = speed.filter(like="tpu7x-train-llama")
+    assert dense_tpu.abs().median() < 0.10
+    assert speed["step-bridge-deepseek-v3"] < 0.30
 
 
 def test_no_published_step_beats_the_bound():
-    """All of the peaks, and all communication hidden."""
-    frame = compare("training_time", "measured")
-    for row in frame.to_dict("records"):
-        given = json.loads(row["inputs"]) | dict(efficiency="bound", overlap=1, data_overlap=1)
-        best = Case.of(given)(row["law"])
+    """All of the peaks, all communication hidden, no latency."""
+    for row in compare("training_time", "measured").to_dict("records"):
+        best = Case.of(json.loads(row["inputs"]) | BOUND)(row["law"])
         assert best <= row["value"] if row["law"] == "step_seconds" else best >= row["value"], row["subject"]
+
+
+def test_deepseek_v3_in_its_own_layout():
+    # 2,048 H800, TP 1, PP 16, EP 64, ZeRO-1: 2.664 million GPU-hours for 14.8e12 tokens are 19.9 s for 15,360 sequences of 4,096.
+    published = 2.664e6 * 3600 / 2048 * 15360 * 4096 / 14.8e12
+    case = Case(model="DeepSeek-V3", gpu="H800 SXM 80GB", recipe="mixed-adamw-fp32-grads", efficiency="achieved", sequence=4096,
+                flash_attention=1, network_bandwidth=50e9, network_latency=5e-6, micro_batch=1, micro_batches=120,
+                pipeline_parallel=16, data_parallel=128, expert_parallel=64, zero_stage=1, narrow_products=1, reached_nodes=4,
+                dispatch_element_bytes=1)
+    # All of its communication shown, and all of it hidden, as DualPipe means to.
+    shown, hidden = case(tt.step_seconds), case.but(expert_overlap=1, overlap=1, zero_bubble=1)(tt.step_seconds)
+    assert published == pytest.approx(19.9, abs=0.05)
+    assert 0.5 * published < hidden < published < 1.1 * shown
 
 
 def test_published_utilizations():

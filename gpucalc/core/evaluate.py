@@ -16,9 +16,8 @@ from .figures import number
 from .law import LAWS, Law
 from .quantities import DEFAULTS, QUANTITIES, check
 
-# What a case may name, and how the row is found by that name: filled by the catalogue.
+# What a case may name and how that row is found; how a file is read and a band found. The catalogue fills them.
 FINDERS: dict[str, Callable] = {}
-# How a file of names and values is read: filled by the catalogue, too.
 READERS: dict[str, Callable] = {}
 # The source of a neutral default, which drops a term from a law.
 LEFT_OUT = "left out"
@@ -48,10 +47,8 @@ Step = namedtuple("Step", "law arguments value")
 
 
 class Explanation:
-    """A figure, `value`, and how it came about: `steps`, the laws in order; `terms`, their values by name; `inputs`.
-
-    `bound` are the laws that stand for inputs, by name of the input.
-    """
+    """A figure, `value`, and how it came about: `steps`, the laws in order; `terms`, their values by name; `inputs`;
+    `bound`, the laws that stand for inputs, by name of the input."""
 
     def __init__(self, steps: list[Step], inputs: list[Input], bound: dict[str, str]):
         self.steps, self.inputs, self.value = steps, inputs, steps[-1].value
@@ -113,6 +110,10 @@ class Case:
     def terms(self, *laws: Law | str) -> dict[str, Any]:
         """Values by name of the laws and of every law they need."""
         return {step.law: step.value for step in self._trace(laws)[0]}
+
+    def band(self, law: Law | str) -> Any:
+        """What to plan for, from how far off the law was where figures were published: a `Band` of gpucalc.rows.bands."""
+        return READERS["band"](self, law_named(law))
 
     def explain(self, law: Law | str) -> Explanation:
         """The figure with its derivation: an `Explanation`, which a notebook shows as equations, numbers and sources."""
@@ -192,7 +193,8 @@ class Case:
         return list(steps.values()), list(used.values())
 
     def _bound(self):
-        return {name: law.__name__ for name, law in self.inputs.items() if is_law(law)}
+        named = {name: text for row in self.rows.values() for name, text in row.items() if text.__class__ is str and text in QUANTITIES}
+        return named | {name: law.__name__ for name, law in self.inputs.items() if is_law(law)}
 
     def _of_law(self, law, steps, used):
         """The law's value: its formula is applied once, and each value checked once, where it comes in."""
@@ -213,16 +215,17 @@ class Case:
             return self._of_law(LAWS[name], steps, used)
         elif found is None:
             raise ValueError(f"{law.__name__} needs {name} ({QUANTITIES[name].meaning}), which is neither given nor in the rows")
+        if isinstance(found.value, str) and found.value in QUANTITIES:
+            return self._argument(law, found.value, steps, used)
         check(name, found.value, law.__name__)
         used[name] = found._replace(value=wide(found.value))
         return used[name].value
 
     def _given(self, name):
         given = self.inputs[name]
-        found = self._in_rows(name, [given]) if isinstance(given, dict) else Input(name, given, "given", "")
-        if found is None:
+        if isinstance(given, dict) and name not in given:
             raise ValueError(f"{name}: {_label(given)} has no such column")
-        return found
+        return self._in_rows(name, [given]) if isinstance(given, dict) else Input(name, given, "given", "")
 
     def _in_rows(self, name, rows):
         """The one value of that name in the rows; a blank cell and two different values are errors."""
@@ -263,8 +266,7 @@ def _short(value):
 
 
 def _label(row):
-    name = getattr(row, "name", None)
-    return name if isinstance(name, str) else "a row that was given"
+    return row.name if isinstance(getattr(row, "name", None), str) else "a row that was given"
 
 
 def _checked(name, row):
@@ -276,5 +278,4 @@ def _checked(name, row):
 
 def _from_row(name, row):
     source = "; ".join(part for part in (getattr(row, "name", None), row.get("source")) if isinstance(part, str) and part)
-    date = row.get("date", "")
-    return Input(name, row[name], source or "given", date if isinstance(date, str) else "")
+    return Input(name, row[name], source or "given", row["date"] if isinstance(row.get("date"), str) else "")

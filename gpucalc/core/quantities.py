@@ -24,7 +24,7 @@ class Quantity(NamedTuple):
     example: float
 
 
-# One row of the defaults: what a law takes where nothing is given, and why.
+# What a law takes where nothing is given, and why.
 Default = namedtuple("Default", "value source date")
 # What "allowed" means: lowest value, whether that value itself is allowed, highest value, whole numbers only.
 DOMAINS = {
@@ -107,5 +107,5 @@ def _check_column(name, column, where):
 
 def _message(name, value, where):
     quantity = QUANTITIES[name]
-    unit = f" {quantity.unit}" if quantity.unit else ""
-    return f"{where + ': ' if where else ''}{name} ({quantity.meaning}) is {value!r}; allowed: {quantity.allowed}{unit}"
+    named = f"{where + ': ' if where else ''}{name} ({quantity.meaning})"
+    return f"{named} is {value!r}; allowed: {quantity.allowed} {quantity.unit}".rstrip()

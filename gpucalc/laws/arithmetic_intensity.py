@@ -35,9 +35,15 @@ def attainable_flops(intensity, peak_flops, bandwidth, compute_efficiency=1, ban
 
 
 @law
-def matmul_seconds(matmul_flops, matmul_bytes, peak_flops, bandwidth, compute_efficiency=1, bandwidth_efficiency=1):
-    """Compute and memory traffic overlap, so the longer one is the time (s)."""
-    return maximum(matmul_flops / (peak_flops * compute_efficiency), matmul_bytes / (bandwidth * bandwidth_efficiency))
+def matmul_fill(product_fill, compute_efficiency=1):
+    """Share of a GPU that the tiles of a product fill (ratio); 1 for a bound."""
+    return where(compute_efficiency < 1, product_fill, 1)
+
+
+@law
+def matmul_seconds(matmul_flops, matmul_bytes, product_rate, memory_rate, matmul_fill, kernel_seconds=0):
+    """Compute and memory traffic overlap, so the longer one is the time (s), and the kernel has to start and end."""
+    return maximum(matmul_flops / (product_rate * matmul_fill), matmul_bytes / memory_rate) + kernel_seconds
 
 
 @law
@@ -59,12 +65,15 @@ def decode_pairs(context, layers, window_layers=0, window=0):
 
 
 @law
-def sequence_decode_flops(active_params, lookup_params, decode_pairs, decode_pair_flops):
-    """FLOP of one new token of one sequence (count): 2 per parameter it multiplies, and attention over the context.
+def token_flops(active_params, lookup_params):
+    """FLOP of a token's products (count): 2 per parameter it multiplies. Kaplan et al. 2020 (arXiv 2001.08361, section 2.1)."""
+    return 2 * (active_params - lookup_params)
 
-    Kaplan et al. 2020 (arXiv 2001.08361, section 2.1).
-    """
-    return 2 * (active_params - lookup_params) + decode_pairs * decode_pair_flops
+
+@law
+def sequence_decode_flops(token_flops, decode_pairs, decode_pair_flops):
+    """FLOP of one new token of one sequence (count): its products, and attention over the context."""
+    return token_flops + decode_pairs * decode_pair_flops
 
 
 @law
@@ -74,31 +83,28 @@ def decode_flops(sequence_decode_flops, batch):
 
 
 @law
-def decode_bytes(read_params, lookup_params, kv_bytes, weight_element_bytes=...):
-    """Bytes one decode step reads: every weight it multiplies once, whatever the batch, and the whole cache."""
-    return (read_params - lookup_params) * weight_element_bytes + kv_bytes
+def read_bytes(read_params, lookup_params, weight_element_bytes=...):
+    """Weights that one decode step reads (bytes): every one it multiplies once, whatever the batch."""
+    return (read_params - lookup_params) * weight_element_bytes
 
 
 @law
-def kernels_per_layer(norms_per_layer=..., qk_norm=0):
-    """Kernels of a layer beside its matrix products (count), by list: its norms, rotary positions, the write to the cache,
-    attention, the activation function and two residual sums, each a kernel of its own. Routing to experts takes more.
+def decode_bytes(read_bytes, kv_bytes):
+    """Bytes one decode step reads: weights and the whole cache."""
+    return read_bytes + kv_bytes
+
+
+@law
+def decode_seconds(batch, token_flops, read_bytes, decode_pairs, decode_pair_flops, kv_bytes, token_bytes, launch_seconds,
+                   product_rate, attention_rate, memory_rate, pass_fill, host_seconds=0):
+    """Time of one decode step (s): products, attention, what other kernels move, and the start and end of each kernel.
+
+    Within a kernel compute and traffic overlap, one kernel after the other does not. Every sequence of the batch waits for
+    the whole step: this is TPOT, not divided by batch.
     """
-    return norms_per_layer + qk_norm + 6
-
-
-@law
-def launch_seconds(layers, kernels_per_layer, kernel_seconds=0):
-    """Least time of the kernels beside the matrix products in one pass (s): no kernel is shorter than `kernel_seconds`."""
-    return layers * kernels_per_layer * kernel_seconds
-
-
-@law
-def decode_seconds(decode_flops, decode_bytes, launch_seconds, peak_flops, bandwidth, compute_efficiency=1,
-                   bandwidth_efficiency=1):
-    """Time of one decode step (s). Every sequence of the batch waits for the whole step: this is TPOT, not divided by batch."""
-    return launch_seconds + maximum(decode_flops / (peak_flops * compute_efficiency),
-                                    decode_bytes / (bandwidth * bandwidth_efficiency))
+    products = maximum(batch * token_flops / (product_rate * pass_fill), read_bytes / memory_rate)
+    attention = maximum(batch * decode_pairs * decode_pair_flops / attention_rate, kv_bytes / memory_rate)
+    return products + attention + batch * token_bytes / memory_rate + launch_seconds + host_seconds
 
 
 @law
@@ -143,11 +149,14 @@ def prefill_flops(active_params, lookup_params, head_params, batch, prompt, pref
 
 
 @law
-def prefill_seconds(prefill_flops, weight_bytes, launch_seconds, peak_flops, bandwidth, compute_efficiency=1,
-                    bandwidth_efficiency=1):
-    """Time of a prefill (s): compute, or one read of the weights if that is longer. It is TTFT without queueing."""
-    return launch_seconds + maximum(prefill_flops / (peak_flops * compute_efficiency),
-                                    weight_bytes / (bandwidth * bandwidth_efficiency))
+def prefill_seconds(batch, prefilled_tokens, prompt_product_flops, prompt_attention_flops, weight_bytes, token_bytes,
+                    launch_seconds, product_rate, attention_rate, memory_rate, prompt_fill, host_seconds=0):
+    """Time of a prefill (s): products or one read of the weights if that is longer, attention, what other kernels move, and
+    the start and end of each kernel. It is TTFT without queueing.
+    """
+    products = maximum(batch * prompt_product_flops / (product_rate * prompt_fill), weight_bytes / memory_rate)
+    attention = batch * prompt_attention_flops / attention_rate
+    return products + attention + batch * prefilled_tokens * token_bytes / memory_rate + launch_seconds + host_seconds
 
 
 @law
@@ -200,11 +209,9 @@ def attention_bytes(kv_bytes, tokens, moved_values, activation_element_bytes=...
 
 
 @law
-def operator_seconds(operator_flops, operator_bytes, kernels, peak_flops, bandwidth, compute_efficiency=1,
-                     bandwidth_efficiency=1, kernel_seconds=0):
-    """Time of an operator (s): compute, memory traffic or the least time of its kernels, whichever is longest."""
-    busy = maximum(operator_flops / (peak_flops * compute_efficiency), operator_bytes / (bandwidth * bandwidth_efficiency))
-    return maximum(busy, kernels * kernel_seconds)
+def operator_seconds(operator_flops, operator_bytes, kernels, product_rate, memory_rate, kernel_seconds=0):
+    """Time of an operator (s): compute or memory traffic, whichever is longer, and the start and end of its kernels."""
+    return maximum(operator_flops / product_rate, operator_bytes / memory_rate) + kernels * kernel_seconds
 
 
 @law

@@ -1,112 +1,43 @@
-"""Time of collectives by latency and bandwidth, the bytes each kind of parallelism sends, and the limits links put on them."""
-from ..core.arithmetic import ceil, log2, maximum, minimum, quotient, where
+"""Collectives across nodes, the bytes each kind of parallelism sends, and the limits links put on them."""
+from .collectives import (all_gather_seconds, all_reduce_seconds, all_to_all_seconds, broadcast_seconds, bus_bandwidth,
+                          direct_all_reduce_seconds, engine_all_reduce_seconds, group_all_reduce_seconds, half_speed_bytes,
+                          point_to_point_seconds, reduce_scatter_seconds, ring_tree_bytes, switch_all_reduce_seconds,
+                          tree_all_reduce_seconds)
+from .topology import group_bandwidth
+from ..core.arithmetic import ceil, maximum, minimum, quotient, where
 from ..core.law import law
 
-
-# Collectives among equal GPUs. `base_latency` is the cost to start one, paid if there is a peer.
-def _steps(steps, message_bytes, ranks, link_bandwidth, latency, link_efficiency, base_latency):
-    """`steps` steps that send an Nth of the message each (s)."""
-    piece = message_bytes / (ranks * link_bandwidth * link_efficiency)
-    return steps * (piece + latency) + minimum(ranks - 1, 1) * base_latency
-
-
-@law
-def all_reduce_seconds(message_bytes, ranks, link_bandwidth, latency=0, link_efficiency=1, base_latency=0):
-    """Ring all-reduce (s): 2(N-1) steps of a message's Nth part. Patarasuk and Yuan 2009 (doi 10.1016/j.jpdc.2008.09.002)."""
-    return _steps(2 * (ranks - 1), message_bytes, ranks, link_bandwidth, latency, link_efficiency, base_latency)
-
-
-@law
-def all_gather_seconds(message_bytes, ranks, link_bandwidth, latency=0, link_efficiency=1, base_latency=0):
-    """Ring all-gather (s): N-1 steps; `message_bytes` is the result. Thakur et al. 2005 (doi 10.1177/1094342005051521)."""
-    return _steps(ranks - 1, message_bytes, ranks, link_bandwidth, latency, link_efficiency, base_latency)
-
-
-@law
-def reduce_scatter_seconds(message_bytes, ranks, link_bandwidth, latency=0, link_efficiency=1, base_latency=0):
-    """Ring reduce-scatter (s): the mirror of all-gather; `message_bytes` is the whole before it. Thakur et al. 2005."""
-    return _steps(ranks - 1, message_bytes, ranks, link_bandwidth, latency, link_efficiency, base_latency)
-
-
-@law
-def all_to_all_seconds(message_bytes, ranks, link_bandwidth, latency=0, link_efficiency=1, base_latency=0):
-    """Pairwise all-to-all (s): each GPU sends an Nth of its `message_bytes` to each other one. Thakur et al. 2005."""
-    return _steps(ranks - 1, message_bytes, ranks, link_bandwidth, latency, link_efficiency, base_latency)
-
-
-@law
-def broadcast_seconds(message_bytes, ranks, link_bandwidth, latency=0, link_efficiency=1, base_latency=0):
-    """Broadcast down a chain in small pieces (s): the message once, a step for each further GPU. Thakur et al. 2005."""
-    whole = message_bytes / (link_bandwidth * link_efficiency) + base_latency
-    return minimum(ranks - 1, 1) * whole + (ranks - 1) * latency
-
-
-@law
-def point_to_point_seconds(message_bytes, link_bandwidth, latency=0, link_efficiency=1):
-    """One send (s): latency and bandwidth, Hockney 1994 (doi 10.1016/S0167-8191(06)80021-9)."""
-    return message_bytes / (link_bandwidth * link_efficiency) + latency
-
-
-@law
-def tree_all_reduce_seconds(message_bytes, ranks, link_bandwidth, latency=0, link_efficiency=1, base_latency=0):
-    """All-reduce over two binary trees (s): the message up and down once, 2 log2 N steps. Sanders et al. 2009
-    (doi 10.1016/j.parco.2009.09.001); a GPU inside one tree is a leaf of the other, so its link is full both ways.
-    """
-    whole = 2 * message_bytes / (link_bandwidth * link_efficiency) + base_latency
-    return minimum(ranks - 1, 1) * whole + 2 * log2(ranks) * latency
-
-
-@law
-def switch_all_reduce_seconds(message_bytes, ranks, link_bandwidth, switch_latency, link_efficiency=1):
-    """All-reduce that the switch sums (s): a GPU sends N parts to be summed and one sum for all, (N+1)/N of the message.
-
-    Klenk et al. 2020, An in-network architecture for shared-memory multiprocessor collectives (ISCA).
-    """
-    sent = message_bytes * (ranks + 1) / ranks
-    return minimum(ranks - 1, 1) * (sent / (link_bandwidth * link_efficiency) + switch_latency)
-
-
-@law
-def bus_bandwidth(message_bytes, ranks, all_reduce_seconds):
-    """Bytes/s each GPU's link carries in a ring all-reduce: the `busbw` of NVIDIA's nccl-tests (doc/PERFORMANCE.md)."""
-    return quotient(2 * (ranks - 1) * message_bytes, ranks * all_reduce_seconds)
-
-
-@law
-def half_speed_bytes(ranks, link_bandwidth, latency=0, link_efficiency=1, base_latency=0):
-    """Message whose ring all-reduce spends half its time on latency (bytes). Hockney's n 1/2 (1994), for a ring."""
-    return (ranks * latency + quotient(ranks * base_latency, 2 * (ranks - 1))) * link_bandwidth * link_efficiency
-
-
-@law
-def ring_tree_bytes(ranks, link_bandwidth, latency=0, link_efficiency=1):
-    """Message above which the ring beats the tree (bytes): it sends an Nth less and takes N - 1 - log2 N double steps more."""
-    return (ranks - 1 - log2(ranks)) * latency * ranks * link_bandwidth * link_efficiency
+__all__ = ["all_gather_seconds", "all_reduce_seconds", "all_to_all_seconds", "broadcast_seconds", "bus_bandwidth",
+           "direct_all_reduce_seconds", "engine_all_reduce_seconds", "group_all_reduce_seconds", "group_bandwidth",
+           "half_speed_bytes", "point_to_point_seconds", "reduce_scatter_seconds", "ring_tree_bytes",
+           "switch_all_reduce_seconds", "tree_all_reduce_seconds"]
 
 
 # Collectives across nodes: `node_ranks` GPUs of the group share a node, each has `network_bandwidth` of its own out of it
 
 @law
-def fabric_bandwidth(link_bandwidth, network_bandwidth, ranks, node_ranks, oversubscription=1):
+def fabric_bandwidth(link_bandwidth, network_bandwidth, ranks, node_ranks, oversubscription=1, link_efficiency=1,
+                     network_efficiency=1):
     """What a ring across nodes carries per GPU (bytes/s): NCCL runs one ring per port, so all ports of the node add up.
 
     A group with one GPU in each node has one port. `oversubscription` divides what leaves the node.
     """
-    return where(ranks > node_ranks, minimum(link_bandwidth, node_ranks * network_bandwidth / oversubscription), link_bandwidth)
+    inside, outside = link_bandwidth * link_efficiency, node_ranks * network_bandwidth * network_efficiency / oversubscription
+    return where(ranks > node_ranks, minimum(inside, outside), inside)
 
 
 @law
-def cluster_all_reduce_seconds(message_bytes, ranks, node_ranks, fabric_bandwidth, latency=0, network_latency=0,
-                               link_efficiency=1, base_latency=0):
+def cluster_all_reduce_seconds(message_bytes, ranks, node_ranks, fabric_bandwidth, latency=0, network_latency=0, base_latency=0):
     """Ring all-reduce across nodes (s): of its 2(N-1) steps 2(n-1) wait for the network. NCCL src/graph/tuning.cc."""
     crossings = 2 * (maximum(ranks / node_ranks, 1) - 1)
-    ring = all_reduce_seconds.formula(message_bytes, ranks, fabric_bandwidth, latency, link_efficiency, base_latency)
+    ring = all_reduce_seconds.formula(message_bytes, ranks, fabric_bandwidth, latency, 1, base_latency)
     return ring + crossings * (network_latency - latency)
 
 
 @law
 def hierarchical_all_reduce_seconds(message_bytes, ranks, node_ranks, link_bandwidth, network_bandwidth, latency=0,
-                                    network_latency=0, link_efficiency=1, base_latency=0, oversubscription=1):
+                                    network_latency=0, link_efficiency=1, base_latency=0, oversubscription=1,
+                                    network_efficiency=1):
     """Reduce-scatter in the node, all-reduce of each part along its rail, all-gather in the node (s), one after the other.
 
     Cho et al. 2019, BlueConnect (MLSys).
@@ -114,19 +45,30 @@ def hierarchical_all_reduce_seconds(message_bytes, ranks, node_ranks, link_bandw
     inside = all_reduce_seconds.formula(message_bytes, minimum(ranks, node_ranks), link_bandwidth, latency, link_efficiency,
                                         base_latency)
     return inside + all_reduce_seconds.formula(message_bytes / node_ranks, maximum(ranks / node_ranks, 1),
-                                               network_bandwidth / oversubscription, network_latency, link_efficiency)
+                                               network_bandwidth / oversubscription, network_latency, network_efficiency)
 
 
 @law
 def cluster_all_to_all_seconds(message_bytes, ranks, node_ranks, link_bandwidth, network_bandwidth, latency=0,
-                               network_latency=0, link_efficiency=1, oversubscription=1):
-    """All-to-all across nodes (s): links and network work at once, and what leaves the node goes by a GPU's own port."""
-    peers, part = minimum(ranks, node_ranks), message_bytes / (ranks * link_efficiency)
-    inside = (peers - 1) * (part / link_bandwidth + latency)
-    return maximum(inside, (ranks - peers) * (part * oversubscription / network_bandwidth + network_latency))
+                               network_latency=0, link_efficiency=1, oversubscription=1, network_efficiency=1):
+    """All-to-all across nodes (s): links and network work at once, and what leaves the node goes by a GPU's own port.
+
+    Sends to all peers are under way together, so each way waits one latency.
+    """
+    peers = minimum(ranks, node_ranks)
+    inside = all_to_all_seconds.formula(message_bytes * peers / ranks, peers, link_bandwidth, latency, link_efficiency)
+    outside = (ranks - peers) * message_bytes * oversubscription / (ranks * network_bandwidth * network_efficiency)
+    return maximum(inside, outside + minimum(ranks - peers, 1) * network_latency)
 
 
 # What one GPU sends
+
+def _repeated(recompute):
+    """1 if whole layers run again, and what they send. A policy that keeps products keeps what was sent for them too (torchtitan,
+    torchtitan/distributed/activation_checkpoint.py).
+    """
+    return where(recompute >= 2, 1, 0) * where(recompute >= 3, 0, 1)
+
 
 @law
 def tensor_bytes(stage_layers, gpu_tokens, hidden, recompute=0, tensor_parallel=1, activation_element_bytes=...):
@@ -135,19 +77,22 @@ def tensor_bytes(stage_layers, gpu_tokens, hidden, recompute=0, tensor_parallel=
     Megatron-LM (arXiv 1909.08053, section 3). Sequence parallel sends the same as reduce-scatters and all-gathers
     (arXiv 2205.05198, section 4.2.2); full recompute repeats the forward ones.
     """
-    passes = 4 + where(recompute >= 2, 2, 0)
+    passes = 4 + 2 * _repeated(recompute)
     message = gpu_tokens * hidden * activation_element_bytes
     return stage_layers * passes * message * 2 * (tensor_parallel - 1) / tensor_parallel
 
 
 @law
 def context_bytes(stage_layers, gpu_tokens, gpu_kv_heads, head_dim, recompute=0, context_parallel=1,
-                  activation_element_bytes=...):
+                  activation_element_bytes=..., rope_head_dim=0, value_head_dim=0):
     """Bytes a GPU sends in its context-parallel group for one micro-batch: its keys and values to every peer, forward and
     backward, and the gradients back. Llama 3 (arXiv 2407.21783, section 3.3.2).
+
+    Latent attention sends them expanded, head by head: Megatron-LM megatron/core/transformer/multi_latent_attention.py.
     """
-    passes = 3 + where(recompute >= 2, 1, 0)
-    return stage_layers * passes * (context_parallel - 1) * 2 * gpu_tokens * gpu_kv_heads * head_dim * activation_element_bytes
+    passes = 3 + _repeated(recompute)
+    width = head_dim + rope_head_dim + where(value_head_dim > 0, value_head_dim, head_dim)
+    return stage_layers * passes * (context_parallel - 1) * gpu_tokens * gpu_kv_heads * width * activation_element_bytes
 
 
 @law
@@ -156,7 +101,7 @@ def expert_bytes(stage_moe_layers, gpu_tokens, hidden, experts_per_token=0, reco
     """Bytes a GPU sends in its expert-parallel group for one micro-batch: each token to its experts and back, forward and
     backward. GShard (arXiv 2006.16668, section 3.2).
     """
-    passes = 4 + where(recompute >= 2, 2, 0)
+    passes = 4 + 2 * _repeated(recompute)
     message = gpu_tokens * experts_per_token * hidden * activation_element_bytes / tensor_parallel
     return stage_moe_layers * passes * message * (expert_parallel - 1) / expert_parallel
 

@@ -1,23 +1,30 @@
 """Bytes of the key-value cache: of a token, a sequence, a batch and one GPU, and how much of it a server has room for."""
 from ..core.arithmetic import FP32_BYTES, ceil, floor, maximum, minimum, quotient, where
 from ..core.law import law
+from .quantization import quantized_params, quantized_weight_bytes
 
 
 @law
-def latent_bytes_per_token(layers, kv_lora_rank, rope_head_dim, cache_element_bytes=...):
-    """Compressed latent and rotary key of one token in every layer (bytes). DeepSeek-V2 (arXiv 2405.04434, section 2.1.4)."""
-    return layers * (kv_lora_rank + rope_head_dim) * cache_element_bytes
+def latent_bytes_per_token(layers, kv_lora_rank, rope_head_dim, cache_element_bytes=..., rope_element_bytes=0):
+    """Compressed latent and rotary key of one token in every layer (bytes). DeepSeek-V2 (arXiv 2405.04434, section 2.1.4).
+
+    A narrow cache may keep the rotary key wider: FP8 with a scale of 4 bytes for 128 values and a rotary key in BF16 is 656
+    bytes a layer (vllm-project/vllm, v1/attention/backends/mla/flashmla_sparse.py).
+    """
+    rotary = where(rope_element_bytes > 0, rope_element_bytes, cache_element_bytes)
+    return layers * (kv_lora_rank * cache_element_bytes + rope_head_dim * rotary)
 
 
 @law
-def kv_bytes_per_token(layers, kv_heads, head_dim, cache_element_bytes=..., kv_lora_rank=0, rope_head_dim=0, layers_per_cache=1):
+def kv_bytes_per_token(layers, kv_heads, head_dim, cache_element_bytes=..., kv_lora_rank=0, rope_head_dim=0, layers_per_cache=1,
+                       rope_element_bytes=0):
     """Keys and values of one token in every layer (bytes). Pope et al. 2022 (arXiv 2211.05102, section 3.3).
 
     Where `kv_lora_rank` is above 0 the model keeps a compressed latent instead. Layers that share a cache hold it once:
     Brandon et al. 2024 (arXiv 2405.12981, section 3).
     """
     heads = 2 * layers * kv_heads * head_dim * cache_element_bytes
-    latent = latent_bytes_per_token.formula(layers, kv_lora_rank, rope_head_dim, cache_element_bytes)
+    latent = latent_bytes_per_token.formula(layers, kv_lora_rank, rope_head_dim, cache_element_bytes, rope_element_bytes)
     return where(kv_lora_rank > 0, latent, heads) / layers_per_cache
 
 
@@ -110,9 +117,10 @@ def longest_context(cache_room_bytes, kv_bytes_per_token, batch=1, layers=1, win
 
 
 @law
-def gpu_weight_bytes(gpu_params, weight_element_bytes=...):
-    """Weights on one GPU (bytes)."""
-    return gpu_params * weight_element_bytes
+def gpu_weight_bytes(gpu_params, gpu_embedding_params, weight_element_bytes=..., keep_embeddings=0, kept_element_bytes=...):
+    """Weights on one GPU (bytes): a format may leave embeddings, final norm and head at another width."""
+    stored = quantized_params.formula(gpu_params, gpu_embedding_params, keep_embeddings)
+    return quantized_weight_bytes.formula(gpu_params, stored, weight_element_bytes, kept_element_bytes)
 
 
 @law
@@ -149,18 +157,45 @@ def engine_room_bytes(memory_bytes, gpu_weight_bytes, profile_bytes, framework_b
 
 
 @law
-def cache_blocks(engine_room_bytes, gpu_kv_bytes_per_token, block_tokens=...):
-    """Whole blocks in the reserved memory, every layer keeping every token (count). vLLM, v1/core/kv_cache_utils.py."""
-    return floor(engine_room_bytes / (gpu_kv_bytes_per_token * block_tokens))
+def group_layers(layers, window_layers=0):
+    """Layers of one kind that share a block of the engine's cache (count). vLLM, v1/core/kv_cache_utils.py.
+
+    The fewer of those with a window and those without, or the more if they are less than half as many again.
+    """
+    fewer, more = minimum(window_layers, layers - window_layers), maximum(window_layers, layers - window_layers)
+    return where(fewer > 0, where(more < 1.5 * fewer, more, fewer), layers)
 
 
 @law
-def cache_tokens(cache_blocks, block_tokens=...):
-    """Tokens that the engine's blocks hold (count)."""
-    return cache_blocks * block_tokens
+def window_blocks(context, batched_tokens, window=0, block_tokens=...):
+    """Blocks that one sequence may take in layers with a sliding window (count). vLLM, v1/kv_cache_interface.py.
+
+    Behind the window stands what a pass reads at once; one block more, as a window need not begin with a block.
+    """
+    return ceil(minimum(window - 1 + batched_tokens, context) / block_tokens) + 1
 
 
 @law
-def concurrency(cache_blocks, blocks_per_sequence):
+def request_blocks(blocks_per_sequence, window_blocks, group_layers, layers, window_layers=0):
+    """Blocks of the cache that one sequence may take in all groups of layers (count). vLLM, v1/core/kv_cache_utils.py."""
+    full = ceil((layers - window_layers) / group_layers) * blocks_per_sequence
+    return full + ceil(window_layers / group_layers) * window_blocks
+
+
+@law
+def cache_blocks(engine_room_bytes, gpu_kv_bytes_per_token, group_layers, layers, block_tokens=...):
+    """Blocks in the reserved memory, each for the layers of one group (count). vLLM, v1/core/kv_cache_utils.py."""
+    return floor(engine_room_bytes / (gpu_kv_bytes_per_token * group_layers / layers * block_tokens))
+
+
+@law
+def cache_tokens(cache_blocks, group_layers, layers, window_layers=0, block_tokens=...):
+    """Tokens that the engine's blocks hold (count), each in all groups of layers. vLLM, v1/core/kv_cache_utils.py."""
+    groups = ceil((layers - window_layers) / group_layers) + ceil(window_layers / group_layers)
+    return floor(cache_blocks / groups) * block_tokens
+
+
+@law
+def concurrency(cache_blocks, request_blocks):
     """Sequences of full length that the engine's blocks hold at once (ratio). vLLM, v1/core/kv_cache_utils.py."""
-    return cache_blocks / blocks_per_sequence
+    return cache_blocks / request_blocks

@@ -1,17 +1,26 @@
 """What a server gives its users: time to first token, time per output token, throughput, and the replicas a load needs."""
-from .arithmetic_intensity import prefill_flops, prefill_pairs
-from .interconnect import all_reduce_seconds
+from .arithmetic_intensity import prefill_pairs
+from .collectives import engine_all_reduce_seconds
+from .topology import group_bandwidth
 from ..core.arithmetic import SECONDS_PER_HOUR, ceil, log, maximum, minimum, quotient, sqrt
 from ..core.law import law
 
 
 @law
-def exchange_seconds(batch, hidden, layers, link_bandwidth, latency=0, chunk=0, tensor_parallel=1, link_efficiency=1,
-                     base_latency=0, activation_element_bytes=...):
+def replica_bandwidth(tensor_parallel, port_bandwidth, group_ports, peer_ports, reach, beyond_bandwidth):
+    """Link bandwidth of each GPU in its tensor-parallel group (bytes/s), per direction: `group_bandwidth` of its size."""
+    return group_bandwidth.formula(tensor_parallel, port_bandwidth, group_ports, peer_ports, reach, beyond_bandwidth)
+
+
+@law
+def exchange_seconds(batch, hidden, layers, replica_bandwidth, latency=0, chunk=0, tensor_parallel=1, link_efficiency=1,
+                     base_latency=0, quick_latency=0, quick_base_latency=0, quick_bandwidth=0, switch_latency=0, switch_share=0,
+                     kernel_seconds=0, peer_reads=0, activation_element_bytes=...):
     """All-reduces of one pass over the tensor-parallel group (s): two a layer. Pope et al. 2022 (arXiv 2211.05102)."""
     message = (batch + chunk) * hidden * activation_element_bytes
-    return 2 * layers * all_reduce_seconds.formula(message, tensor_parallel, link_bandwidth, latency, link_efficiency,
-                                                   base_latency)
+    return 2 * layers * engine_all_reduce_seconds.formula(
+        message, tensor_parallel, replica_bandwidth, latency, link_efficiency, base_latency, quick_latency, quick_base_latency,
+        quick_bandwidth, switch_latency, switch_share, kernel_seconds, peer_reads)
 
 
 # The prompt
@@ -23,30 +32,38 @@ def prefilled_tokens(prompt, cached_share=0):
 
 
 @law
-def prompt_flops(active_params, lookup_params, head_params, prompt, prefilled_tokens, layers, prefill_pair_flops,
-                 window_layers=0, window=0, causal=...):
-    """FLOP of one request's prompt (count): those of all its tokens less those of the cached ones, and the output head once."""
-    def whole(tokens):
-        pairs = prefill_pairs.formula(tokens, layers, window_layers, window, causal)
-        return prefill_flops.formula(active_params, lookup_params, head_params, 1, tokens, pairs, prefill_pair_flops)
-    return whole(prompt) - whole(prompt - prefilled_tokens) + 2 * head_params
+def prompt_product_flops(active_params, lookup_params, head_params, prefilled_tokens):
+    """FLOP of the products of one request's prompt (count): 2 per parameter and token, the output head for the last alone."""
+    return 2 * (active_params - lookup_params - head_params) * prefilled_tokens + 2 * head_params
 
 
 @law
-def prompt_exchange_seconds(prefilled_tokens, hidden, layers, link_bandwidth, latency=0, tensor_parallel=1, link_efficiency=1,
-                            base_latency=0, activation_element_bytes=...):
+def prompt_attention_flops(prompt, prefilled_tokens, layers, prefill_pair_flops, window_layers=0, window=0, causal=...):
+    """FLOP of attention in one request's prompt (count): the pairs of all its tokens less those among cached ones."""
+    whole = prefill_pairs.formula(prompt, layers, window_layers, window, causal)
+    cached = prefill_pairs.formula(prompt - prefilled_tokens, layers, window_layers, window, causal)
+    return (whole - cached) * prefill_pair_flops
+
+
+@law
+def prompt_exchange_seconds(prefilled_tokens, hidden, layers, replica_bandwidth, latency=0, tensor_parallel=1, link_efficiency=1,
+                            base_latency=0, quick_latency=0, quick_base_latency=0, quick_bandwidth=0, switch_latency=0,
+                            switch_share=0, kernel_seconds=0, peer_reads=0, activation_element_bytes=...):
     """All-reduces of one prompt over the tensor-parallel group (s): two a layer. Pope et al. 2022 (arXiv 2211.05102)."""
-    return exchange_seconds.formula(prefilled_tokens, hidden, layers, link_bandwidth, latency, 0, tensor_parallel,
-                                    link_efficiency, base_latency, activation_element_bytes)
+    return exchange_seconds.formula(
+        prefilled_tokens, hidden, layers, replica_bandwidth, latency, 0, tensor_parallel, link_efficiency, base_latency,
+        quick_latency, quick_base_latency, quick_bandwidth, switch_latency, switch_share, kernel_seconds, peer_reads,
+        activation_element_bytes)
 
 
 @law
-def replica_prefill_seconds(prompt_flops, weight_bytes, prompt_exchange_seconds, launch_seconds, peak_flops, bandwidth,
-                            tensor_parallel=1, compute_efficiency=1, bandwidth_efficiency=1):
+def replica_prefill_seconds(prefilled_tokens, prompt_product_flops, prompt_attention_flops, weight_bytes, token_bytes,
+                            prompt_exchange_seconds, launch_seconds, product_rate, attention_rate, memory_rate, prompt_fill,
+                            tensor_parallel=1, host_seconds=0):
     """Time of one request's prompt in a pass of its own (s): time to first token if nothing else waits."""
-    compute = prompt_flops / (tensor_parallel * peak_flops * compute_efficiency)
-    memory = weight_bytes / (tensor_parallel * bandwidth * bandwidth_efficiency)
-    return maximum(compute, memory) + prompt_exchange_seconds + launch_seconds
+    products = maximum(prompt_product_flops / (product_rate * prompt_fill), weight_bytes / memory_rate)
+    work = (products + prompt_attention_flops / attention_rate) / tensor_parallel
+    return work + prefilled_tokens * token_bytes / memory_rate + prompt_exchange_seconds + launch_seconds + host_seconds
 
 
 # One pass: a new token for each sequence of the batch, and `chunk` tokens of prompts beside them
@@ -61,24 +78,29 @@ def mean_context(prompt, output):
 
 
 @law
-def pass_flops(decode_flops, prompt_flops, prefilled_tokens, chunk=0):
-    """FLOP of a pass (count): each token of the chunk costs the mean of its prompt. Sarathi (arXiv 2308.16369, section 4)."""
-    return decode_flops + prompt_flops * chunk / prefilled_tokens
+def pass_product_flops(batch, token_flops, prompt_product_flops, prefilled_tokens, chunk=0):
+    """FLOP of a pass's products (count): each token of the chunk costs the mean of its prompt. Sarathi (arXiv 2308.16369)."""
+    return batch * token_flops + prompt_product_flops * chunk / prefilled_tokens
 
 
 @law
-def gpu_decode_bytes(decode_bytes, kv_bytes, cache_share, tensor_parallel=1):
-    """Bytes one GPU reads in a pass: an even part of the weights, and the cache of the heads it keeps."""
-    return (decode_bytes - kv_bytes) / tensor_parallel + kv_bytes * cache_share
+def pass_attention_seconds(batch, decode_pairs, decode_pair_flops, kv_bytes, cache_share, prompt_attention_flops,
+                           prefilled_tokens, attention_rate, memory_rate, tensor_parallel=1, chunk=0):
+    """Attention of a pass on one GPU (s): the cache of the heads it keeps or their compute, and then the chunk's part of its
+    prompt. Sarathi (arXiv 2308.16369, section 4).
+    """
+    rate = tensor_parallel * attention_rate
+    decode = maximum(batch * decode_pairs * decode_pair_flops / rate, kv_bytes * cache_share / memory_rate)
+    return decode + prompt_attention_flops * chunk / prefilled_tokens / rate
 
 
 @law
-def replica_pass_seconds(pass_flops, gpu_decode_bytes, exchange_seconds, launch_seconds, peak_flops, bandwidth, tensor_parallel=1,
-                         compute_efficiency=1, bandwidth_efficiency=1):
-    """One pass of a replica (s): the longer of compute and memory on each GPU, then what waits for the others."""
-    compute = pass_flops / (tensor_parallel * peak_flops * compute_efficiency)
-    memory = gpu_decode_bytes / (bandwidth * bandwidth_efficiency)
-    return maximum(compute, memory) + exchange_seconds + launch_seconds
+def replica_pass_seconds(batch, pass_product_flops, read_bytes, pass_attention_seconds, token_bytes, exchange_seconds,
+                         launch_seconds, product_rate, memory_rate, pass_fill, tensor_parallel=1, chunk=0, host_seconds=0):
+    """One pass of a replica (s): products, attention, what other kernels move, the wait for others and for each kernel."""
+    products = maximum(pass_product_flops / (product_rate * pass_fill), read_bytes / memory_rate) / tensor_parallel
+    moved = (batch + chunk) * token_bytes / memory_rate
+    return products + pass_attention_seconds + moved + exchange_seconds + launch_seconds + host_seconds
 
 
 @law
@@ -117,9 +139,12 @@ def static_tokens_per_second(batch, output, longest_output, replica_prefill_seco
 
 
 @law
-def chunked_prefill_seconds(prefilled_tokens, chunk, replica_pass_seconds):
-    """Time of a prompt that is read in chunks beside the batch (s). Sarathi-Serve (arXiv 2403.02310, section 4)."""
-    return ceil(prefilled_tokens / chunk) * replica_pass_seconds
+def chunked_prefill_seconds(prefilled_tokens, prompt_chunk, replica_pass_seconds):
+    """Time of a prompt that is read in chunks beside the batch (s), in passes with such a `chunk`.
+
+    Sarathi-Serve (arXiv 2403.02310, section 4).
+    """
+    return ceil(prefilled_tokens / prompt_chunk) * replica_pass_seconds
 
 
 @law

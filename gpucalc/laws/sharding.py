@@ -14,14 +14,17 @@ _RULES = (
     ("tensor_parallel", "a divisor or a multiple of kv_heads",
      lambda kv_heads, tensor_parallel: (kv_heads % tensor_parallel == 0) | (tensor_parallel % kv_heads == 0)),
     ("tensor_parallel", "a divisor of intermediate", lambda intermediate, tensor_parallel: intermediate % tensor_parallel == 0),
-    ("pipeline_parallel", "at most layers, with virtual_stages chunks on each GPU",
-     lambda layers, pipeline_parallel, virtual_stages: pipeline_parallel * virtual_stages <= layers),
+    ("pipeline_parallel", "at most layers + 2, with virtual_stages chunks on each GPU; first and last may be empty",
+     lambda layers, pipeline_parallel, virtual_stages: pipeline_parallel * virtual_stages <= layers + 2),
     ("virtual_stages", "1 without pipeline parallel",
      lambda pipeline_parallel, virtual_stages: (pipeline_parallel > 1) | (virtual_stages == 1)),
     ("expert_parallel", "a divisor of experts, 1 without experts",
      lambda experts, expert_parallel: (expert_parallel == 1) | (experts % expert_parallel == 0) & (experts > 0)),
-    ("expert_parallel", "a divisor of data_parallel x context_parallel",
-     lambda data_parallel, context_parallel, expert_parallel: data_parallel * context_parallel % expert_parallel == 0),
+    ("expert_tensor_parallel", "a divisor of tensor_parallel",
+     lambda tensor_parallel, expert_tensor_parallel: tensor_parallel % expert_tensor_parallel == 0),
+    ("expert_parallel", "x expert_tensor_parallel a divisor of tensor_parallel x data_parallel x context_parallel",
+     lambda tensor_parallel, data_parallel, context_parallel, expert_parallel, expert_tensor_parallel:
+     tensor_parallel * data_parallel * context_parallel % (expert_parallel * expert_tensor_parallel) == 0),
     ("context_parallel", "a divisor of sequence", lambda sequence, context_parallel: sequence % context_parallel == 0),
 )
 
@@ -31,7 +34,7 @@ def layout_rules(architecture, **layout):
 
     Degrees that are not given are 1; the rule on `sequence` needs it.
     """
-    given = dict(architecture) | dict.fromkeys(DEGREES, 1) | layout
+    given = dict(architecture) | dict.fromkeys((*DEGREES, "expert_tensor_parallel"), 1) | layout
     for name, allowed, holds in _RULES:
         sizes = {size: given[size] for size in holds.__code__.co_varnames if size in given}
         if len(sizes) == holds.__code__.co_argcount:
@@ -94,10 +97,14 @@ def gpu_layer_params(hidden, stage_layers, stage_moe_layers, gpu_attention_param
 
 
 @law
-def gpu_expert_params(hidden, stage_moe_layers, experts=0, expert_intermediate=0, gated_mlp=0, tensor_parallel=1,
+def gpu_expert_params(hidden, stage_moe_layers, experts=0, expert_intermediate=0, gated_mlp=0, expert_tensor_parallel=1,
                       expert_parallel=1):
-    """Parameters of the routed experts on one GPU (count). GShard (arXiv 2006.16668, section 3.3)."""
-    return stage_moe_layers * experts / expert_parallel * (2 + gated_mlp) * hidden * expert_intermediate / tensor_parallel
+    """Parameters of the routed experts on one GPU (count). GShard (arXiv 2006.16668, section 3.3).
+
+    Tensor parallel inside an expert has a degree of its own, usually 1: Megatron-Core documentation, MoE parallel folding.
+    """
+    width = expert_intermediate / expert_tensor_parallel
+    return stage_moe_layers * experts / expert_parallel * (2 + gated_mlp) * hidden * width
 
 
 @law
@@ -117,6 +124,34 @@ def gpu_embedding_params(vocab, hidden, tied_embeddings=0, positions=0, head_bia
 def gpu_params(gpu_embedding_params, gpu_layer_params, gpu_expert_params):
     """Parameters on one GPU before any ZeRO (count)."""
     return gpu_embedding_params + gpu_layer_params + gpu_expert_params
+
+
+@law
+def gpu_context_values(gpu_kv_heads, head_dim, rope_head_dim=0, value_head_dim=0):
+    """Values of a token and layer that a GPU sends to its context-parallel group (count): its keys and values.
+
+    Latent attention expands them to full heads first: Megatron-Core, megatron/core/transformer/multi_latent_attention.py.
+    """
+    return gpu_kv_heads * (head_dim + rope_head_dim + where(value_head_dim > 0, value_head_dim, head_dim))
+
+
+@law
+def shard_ranks(data_parallel=1, context_parallel=1, shard_parallel=0):
+    """GPUs over which ZeRO splits what all of them hold (count): all replicas, or fewer in hybrid sharding.
+
+    FSDP (arXiv 2304.11277, section 3.2.2).
+    """
+    replicas = data_parallel * context_parallel
+    return where(shard_parallel > 0, minimum(shard_parallel, replicas), replicas)
+
+
+@law
+def expert_shard_ranks(shard_ranks, tensor_parallel=1, expert_parallel=1, expert_tensor_parallel=1):
+    """GPUs over which ZeRO splits the same experts (count): of those around a shard, the ones that do not share experts out.
+
+    Megatron-Core documentation, MoE parallel folding.
+    """
+    return maximum(shard_ranks * tensor_parallel / (expert_parallel * expert_tensor_parallel), 1)
 
 
 @law

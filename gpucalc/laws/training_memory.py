@@ -4,84 +4,9 @@ Five moments compete for the peak. At the loss all activations and the logits ar
 head. As the backward pass of the layers starts, one is made again beside all activations; as it ends, one is left beside
 all gradients. Then the optimizer steps.
 """
-from ..core.arithmetic import FP32_BYTES, MASK_BYTES, maximum, minimum, where
+from ..core.arithmetic import maximum, minimum, where
 from ..core.law import law
-
-
-# Parameters that are trained
-
-@law
-def lora_attention_params(lora_rank, hidden, heads, kv_heads, head_dim, adapt_query, adapt_key, adapt_value, adapt_output,
-                          q_lora_rank=0, kv_lora_rank=0, rope_head_dim=0, value_head_dim=0):
-    """Adapter parameters of one attention block (count): rank times inputs plus outputs of each adapted matrix.
-
-    LoRA (arXiv 2106.09685, section 4.1). In latent attention the query is two matrices if it is compressed; the key
-    stands for the compression and the value for the expansion.
-    """
-    queries, keys = heads * head_dim, kv_heads * head_dim
-    grouped = (adapt_query + adapt_output) * (hidden + queries) + (adapt_key + adapt_value) * (hidden + keys)
-    query = hidden + heads * (head_dim + rope_head_dim) + 2 * q_lora_rank
-    expansion = kv_lora_rank + heads * (head_dim + value_head_dim)
-    latent = (adapt_query * query + adapt_key * (hidden + kv_lora_rank + rope_head_dim) + adapt_value * expansion
-              + adapt_output * (heads * value_head_dim + hidden))
-    return lora_rank * where(kv_lora_rank > 0, latent, grouped)
-
-
-@law
-def lora_mlp_params(lora_rank, hidden, intermediate, adapt_mlp, gated_mlp=0):
-    """Adapter parameters of one dense MLP (count). LoRA (arXiv 2106.09685, section 4.1)."""
-    return adapt_mlp * lora_rank * (2 + gated_mlp) * (hidden + intermediate)
-
-
-@law
-def lora_expert_params(lora_rank, hidden, adapt_mlp, expert_intermediate=0, gated_mlp=0):
-    """Adapter parameters of one expert (count). LoRA (arXiv 2106.09685, section 4.1)."""
-    return adapt_mlp * lora_rank * (2 + gated_mlp) * (hidden + expert_intermediate)
-
-
-@law
-def lora_params(layers, lora_attention_params, lora_mlp_params, lora_expert_params, moe_layers=0, experts=0, shared_experts=0):
-    """Adapter parameters of the whole model (count)."""
-    return (layers * lora_attention_params + (layers - moe_layers) * lora_mlp_params
-            + moe_layers * (experts + shared_experts) * lora_expert_params)
-
-
-@law
-def adapters(lora_params):
-    """Whether low-rank adapters are all that is trained (0 or 1)."""
-    return where(lora_params > 0, 1, 0)
-
-
-@law
-def trainable_params(params, lora_params, adapters):
-    """Parameters that are trained (count)."""
-    return where(adapters > 0, lora_params, params)
-
-
-@law
-def gpu_adapter_params(stage_layers, stage_moe_layers, lora_attention_params, lora_mlp_params, lora_expert_params,
-                       shared_experts=0):
-    """Adapter parameters on one GPU outside the routed experts (count); tensor parallel does not divide them."""
-    return (stage_layers * lora_attention_params + (stage_layers - stage_moe_layers) * lora_mlp_params
-            + stage_moe_layers * shared_experts * lora_expert_params)
-
-
-@law
-def gpu_expert_adapter_params(stage_moe_layers, lora_expert_params, experts=0, expert_parallel=1):
-    """Adapter parameters on one GPU inside the routed experts (count)."""
-    return stage_moe_layers * experts / expert_parallel * lora_expert_params
-
-
-@law
-def gpu_trained_params(gpu_embedding_params, gpu_layer_params, gpu_adapter_params, adapters):
-    """Trained parameters on one GPU outside the routed experts (count)."""
-    return where(adapters > 0, gpu_adapter_params, gpu_embedding_params + gpu_layer_params)
-
-
-@law
-def gpu_trained_expert_params(gpu_expert_params, gpu_expert_adapter_params, adapters):
-    """Trained parameters on one GPU inside the routed experts (count)."""
-    return where(adapters > 0, gpu_expert_adapter_params, gpu_expert_params)
+from .low_rank import lora_attention_params, lora_expert_params, lora_mlp_params
 
 
 # Model state
@@ -98,16 +23,20 @@ def state_bytes(params, trainable_params, bytes_per_param, frozen_element_bytes=
     return params * frozen_element_bytes + trainable_params * bytes_per_param
 
 
-def _held(dense, experts, split, data_parallel, context_parallel, expert_parallel):
-    """What a GPU holds in full, or its share where ZeRO splits it over all GPUs that would hold the same."""
-    share = (dense + experts * expert_parallel) / (data_parallel * context_parallel)
-    return where(split, share, dense + experts)
+def _held(dense, experts, split, data_parallel, context_parallel, expert_parallel, shard_parallel):
+    """What a GPU holds in full, or its share where ZeRO splits it over the GPUs that would hold the same.
+
+    Hybrid sharding splits over `shard_parallel` of them and copies the shares to the others (FSDP, arXiv 2304.11277,
+    section 3.2.2).
+    """
+    ranks = where(shard_parallel > 0, shard_parallel, data_parallel * context_parallel)
+    return where(split, dense / ranks + experts / maximum(ranks / expert_parallel, 1), dense + experts)
 
 
 @law
 def held_weight_bytes(gpu_embedding_params, gpu_layer_params, gpu_expert_params, gpu_adapter_params, gpu_expert_adapter_params,
                       weight_element_bytes, adapters, frozen_element_bytes=0, kept_element_bytes=..., zero_stage=0,
-                      data_parallel=1, context_parallel=1, expert_parallel=1):
+                      data_parallel=1, context_parallel=1, expert_parallel=1, shard_parallel=0):
     """Weights on one GPU (bytes): ZeRO splits them from stage 3 on (arXiv 1910.02054, section 5.3).
 
     With adapters the matrices are frozen at their own width, and embeddings, final norm and head at another.
@@ -116,24 +45,29 @@ def held_weight_bytes(gpu_embedding_params, gpu_layer_params, gpu_expert_params,
     embedding = where(adapters > 0, kept_element_bytes, weight_element_bytes)
     dense = gpu_embedding_params * embedding + gpu_layer_params * matrix + gpu_adapter_params * weight_element_bytes
     experts = gpu_expert_params * matrix + gpu_expert_adapter_params * weight_element_bytes
-    return _held(dense, experts, zero_stage >= 3, data_parallel, context_parallel, expert_parallel)
+    return _held(dense, experts, zero_stage >= 3, data_parallel, context_parallel, expert_parallel,
+                 shard_parallel)
 
 
 @law
-def held_gradient_bytes(gpu_trained_params, gpu_trained_expert_params, gradient_element_bytes, zero_stage=0, data_parallel=1,
-                        context_parallel=1, expert_parallel=1):
-    """Gradients on one GPU (bytes): ZeRO splits them from stage 2 on (arXiv 1910.02054, section 5.2)."""
-    return gradient_element_bytes * _held(gpu_trained_params, gpu_trained_expert_params, zero_stage >= 2, data_parallel,
-                                          context_parallel, expert_parallel)
+def held_gradient_bytes(gpu_trained_params, gpu_trained_expert_params, gradient_element_bytes, offload_gradients=0,
+                        zero_stage=0, data_parallel=1, context_parallel=1, expert_parallel=1, shard_parallel=0):
+    """Gradients on one GPU (bytes): ZeRO splits them from stage 2 on (arXiv 1910.02054, section 5.2).
+
+    ZeRO-Offload sends each to the host as it is made (arXiv 2101.06840, section 3).
+    """
+    on_gpu = gradient_element_bytes * (1 - offload_gradients)
+    return on_gpu * _held(gpu_trained_params, gpu_trained_expert_params, zero_stage >= 2, data_parallel, context_parallel,
+                          expert_parallel, shard_parallel)
 
 
 @law
 def held_master_bytes(gpu_trained_params, gpu_trained_expert_params, master_element_bytes, offload_optimizer=0, zero_stage=0,
-                      data_parallel=1, context_parallel=1, expert_parallel=1):
+                      data_parallel=1, context_parallel=1, expert_parallel=1, shard_parallel=0):
     """Master weights on one GPU (bytes): ZeRO splits them from stage 1 on (arXiv 1910.02054, section 5.1)."""
     on_gpu = master_element_bytes * (1 - offload_optimizer)
     return on_gpu * _held(gpu_trained_params, gpu_trained_expert_params, zero_stage >= 1, data_parallel, context_parallel,
-                          expert_parallel)
+                          expert_parallel, shard_parallel)
 
 
 @law
@@ -157,16 +91,17 @@ def factored_statistics(stage_layers, stage_moe_layers, hidden, heads, kv_heads,
 @law
 def held_optimizer_bytes(gpu_trained_params, gpu_trained_expert_params, gpu_embedding_params, factored_statistics,
                          optimizer_element_bytes, embedding_optimizer_element_bytes, adapters, factored_element_bytes=0,
-                         offload_optimizer=0, zero_stage=0, data_parallel=1, context_parallel=1, expert_parallel=1):
+                         offload_optimizer=0, zero_stage=0, data_parallel=1, context_parallel=1, expert_parallel=1,
+                         shard_parallel=0):
     """Optimizer state on one GPU (bytes): ZeRO splits it from stage 1 on (arXiv 1910.02054, section 5.1).
 
     Embeddings, final norm and head may have states of another width. The few statistics of a factored optimizer are not
-    split. Offload moves all to the host (ZeRO-Offload, arXiv 2101.06840, section 4).
+    split. Offload moves all to the host (ZeRO-Offload, arXiv 2101.06840, section 3; paged states, arXiv 2305.14314, section 3).
     """
     embedding = gpu_embedding_params * (1 - adapters)
     dense = (gpu_trained_params - embedding) * optimizer_element_bytes + embedding * embedding_optimizer_element_bytes
     held = _held(dense, gpu_trained_expert_params * optimizer_element_bytes, zero_stage >= 1, data_parallel, context_parallel,
-                 expert_parallel)
+                 expert_parallel, shard_parallel)
     factored = (1 - adapters) * factored_statistics * factored_element_bytes
     return (held + factored) * (1 - offload_optimizer)
 
@@ -175,100 +110,6 @@ def held_optimizer_bytes(gpu_trained_params, gpu_trained_expert_params, gpu_embe
 def held_state_bytes(held_weight_bytes, held_gradient_bytes, held_master_bytes, held_optimizer_bytes):
     """Model state on one GPU (bytes)."""
     return held_weight_bytes + held_gradient_bytes + held_master_bytes + held_optimizer_bytes
-
-
-# Activations
-
-@law
-def score_bytes(micro_batch, sequence, heads, activation_element_bytes=..., flash_attention=0, dropout=0, tensor_parallel=1,
-                context_parallel=1):
-    """Attention scores that one layer keeps on one GPU (bytes). Korthikanti et al. 2022 (arXiv 2205.05198, section 4.1).
-
-    Kept: the softmax output, and with dropout its mask and its output, the paper's 5as^2b. FlashAttention (arXiv 2205.14135,
-    section 3.1) keeps one FP32 statistic per query and head instead.
-    """
-    queries = micro_batch * heads / tensor_parallel * sequence / context_parallel
-    per_score = activation_element_bytes * (1 + dropout) + dropout * MASK_BYTES
-    return queries * where(flash_attention > 0, FP32_BYTES, sequence * per_score)
-
-
-@law
-def mlp_width(intermediate, layers, moe_layers=0, experts_per_token=0, shared_experts=0, expert_intermediate=0):
-    """Width of the MLPs that one token passes through in a layer, averaged over the layers (count)."""
-    routed = (experts_per_token + shared_experts) * expert_intermediate
-    return ((layers - moe_layers) * intermediate + moe_layers * routed) / layers
-
-
-@law
-def whole_values(hidden, layers, norms_per_layer=..., moe_layers=0, experts_per_token=0, q_lora_rank=0, kv_lora_rank=0,
-                 rope_head_dim=0, fusion=...):
-    """Values one layer keeps of a token that tensor parallel does not divide (count). Korthikanti et al. 2022, section 4.1.
-
-    The inputs of the norms, of attention and of the MLP, frozen or not (arXiv 2404.12406, section 1); of each expert of the
-    token its input and its output; of latent attention the compressed vectors before and after their norms. A norm out of
-    plain operations keeps an FP32 copy of its input, two values wide, and the normalized values besides.
-    """
-    norms = norms_per_layer * (1 + where(fusion <= 0, 2, 0)) + minimum(norms_per_layer, 2)
-    routed = 2 * experts_per_token * moe_layers / layers
-    return (norms + routed) * hidden + 2 * q_lora_rank + 2 * kv_lora_rank + rope_head_dim
-
-
-@law
-def split_values(heads, gpu_kv_heads, head_dim, mlp_width, gated_mlp=0, qk_norm=0, kv_lora_rank=0, rope_head_dim=0,
-                 value_head_dim=0, tensor_parallel=1, fusion=..., expanded_kv=0):
-    """Values one layer keeps of a token on one GPU that tensor parallel divides (count). Korthikanti et al. 2022, 4.2.1.
-
-    Queries, keys, values and the attention output, and of the MLP 2 tensors, or 4 with a gate (gate, its activation, up,
-    their product), of which a compiled MLP makes the activation again. Some code copies keys and values to every query head.
-    """
-    queries = heads / tensor_parallel
-    keys = where(expanded_kv > 0, queries, gpu_kv_heads)
-    grouped = (2 + qk_norm) * (queries + keys) * head_dim
-    latent = 2 * queries * (head_dim + rope_head_dim + value_head_dim)
-    mlp = 2 + gated_mlp * where(fusion >= 2, 1, 2)
-    return where(kv_lora_rank > 0, latent, grouped) + mlp * mlp_width / tensor_parallel
-
-
-@law
-def layer_activation_bytes(score_bytes, gpu_tokens, whole_values, split_values, hidden, recompute=0, dropout=0,
-                           tensor_parallel=1, sequence_parallel=0, activation_element_bytes=...):
-    """What one layer keeps of a micro-batch for its backward pass, on one GPU (bytes). Korthikanti et al. 2022, table 2.
-
-    Sequence parallel divides what tensor parallel leaves whole. Selective recompute drops the scores; full recompute keeps
-    the layer's input alone.
-    """
-    whole_tokens = gpu_tokens / where(sequence_parallel > 0, tensor_parallel, 1)
-    whole = whole_tokens * (whole_values * activation_element_bytes + 2 * dropout * hidden * MASK_BYTES)
-    split = gpu_tokens * split_values * activation_element_bytes
-    everything = whole + split + score_bytes * where(recompute >= 1, 0, 1)
-    return where(recompute >= 2, whole_tokens * hidden * activation_element_bytes, everything)
-
-
-@law
-def activation_bytes(in_flight_layers, layer_activation_bytes):
-    """What all layers in flight keep for the backward pass, on one GPU (bytes). Korthikanti et al. 2022, section 4.2.3."""
-    return in_flight_layers * layer_activation_bytes
-
-
-@law
-def recomputed_bytes(score_bytes, gpu_tokens, whole_values, split_values, hidden, recompute=0, dropout=0, tensor_parallel=1,
-                     sequence_parallel=0, activation_element_bytes=...):
-    """What one layer dropped and makes again in its backward pass, on one GPU (bytes). Chen et al. 2016 (arXiv 1604.06174)."""
-    def kept(recompute):
-        return layer_activation_bytes.formula(score_bytes, gpu_tokens, whole_values, split_values, hidden, recompute, dropout,
-                                              tensor_parallel, sequence_parallel, activation_element_bytes)
-    return kept(0) - kept(recompute)
-
-
-@law
-def activation_gradient_bytes(gpu_tokens, hidden, mlp_width, gated_mlp=0, tensor_parallel=1, sequence_parallel=0,
-                              activation_element_bytes=...):
-    """Gradients alive in the widest part of a layer's backward pass, its MLP, on one GPU (bytes).
-
-    Of the residual stream and the layer's output, and of the MLP's tensors: the product, up, gate.
-    """
-    whole = 2 * hidden / where(sequence_parallel > 0, tensor_parallel, 1)
-    return gpu_tokens * activation_element_bytes * (whole + (2 + gated_mlp) * mlp_width / tensor_parallel)
 
 
 # The loss
@@ -281,9 +122,12 @@ def _has_head(pipeline_parallel, last_stage):
 @law
 def logits_bytes(gpu_tokens, hidden, vocab, logit_element_bytes=..., activation_element_bytes=..., tensor_parallel=1,
                  sequence_parallel=0, pipeline_parallel=1, last_stage=0):
-    """Output logits, and the inputs of final norm and head, on one GPU (bytes). Korthikanti et al. 2022, section 4.3."""
+    """Output logits, and the inputs of final norm and head, on one GPU (bytes). Korthikanti et al. 2022, section 4.3.
+
+    Sequence parallel leaves its share of both, and gathers the head's input whole for the product.
+    """
     here = _has_head(pipeline_parallel, last_stage)
-    inputs = 2 * hidden * activation_element_bytes / where(sequence_parallel > 0, tensor_parallel, 1)
+    inputs = hidden * activation_element_bytes * (1 + 1 / where(sequence_parallel > 0, tensor_parallel, 1))
     return here * gpu_tokens * (inputs + vocab * logit_element_bytes / tensor_parallel)
 
 
@@ -313,16 +157,20 @@ def head_gradient_bytes(vocab, hidden, gradient_element_bytes, adapters, persist
 
 @law
 def gathered_bytes(gpu_embedding_params, gpu_layer_params, gpu_expert_params, stage_layers, gradient_element_bytes, adapters,
-                   activation_element_bytes=..., zero_stage=0, data_parallel=1, context_parallel=1):
+                   frozen_element_bytes=0, kept_element_bytes=..., activation_element_bytes=..., zero_stage=0, data_parallel=1,
+                   context_parallel=1, offload_gradients=0):
     """What ZeRO holds whole for a moment on one GPU (bytes). FSDP (arXiv 2304.11277, section 3.3).
 
-    Stage 3: the weights of two layers and of the embeddings. Stages 2 and 3: a layer's gradient before it is shared out.
+    Stage 3: the weights of two layers and of the embeddings, under adapters as they are stored (packed NF4 in
+    AnswerDotAI/fsdp_qlora, train.py). Stages 2 and 3, and offload: a layer's gradient before it leaves.
     """
     layer = (gpu_layer_params + gpu_expert_params) / stage_layers
-    units = gpu_embedding_params + minimum(2, stage_layers) * layer
-    weights = where(zero_stage >= 3, 1, 0) * units * activation_element_bytes
-    gradient = where(zero_stage >= 2, 1, 0) * (1 - adapters) * layer * gradient_element_bytes
-    return where(data_parallel * context_parallel > 1, 1, 0) * (weights + gradient)
+    matrix = where(adapters > 0, frozen_element_bytes, activation_element_bytes)
+    embedding = where(adapters > 0, kept_element_bytes, activation_element_bytes)
+    replicas = where(data_parallel * context_parallel > 1, 1, 0)
+    weights = where(zero_stage >= 3, replicas, 0) * (gpu_embedding_params * embedding + minimum(2, stage_layers) * layer * matrix)
+    leaves = maximum(where(zero_stage >= 2, replicas, 0), offload_gradients)
+    return weights + leaves * (1 - adapters) * layer * gradient_element_bytes
 
 
 @law
@@ -361,11 +209,11 @@ def last_layer_moment_bytes(resident_bytes, held_gradient_bytes, layer_activatio
 
 @law
 def step_bytes(gpu_trained_params, gpu_trained_expert_params, step_element_bytes=0, offload_optimizer=0, zero_stage=0,
-               data_parallel=1, context_parallel=1, expert_parallel=1):
+               data_parallel=1, context_parallel=1, expert_parallel=1, shard_parallel=0):
     """What the optimizer step needs for itself on one GPU (bytes); a fused one needs nothing. PyTorch docs, torch.optim."""
     on_gpu = step_element_bytes * (1 - offload_optimizer)
     return on_gpu * _held(gpu_trained_params, gpu_trained_expert_params, zero_stage >= 1, data_parallel, context_parallel,
-                          expert_parallel)
+                          expert_parallel, shard_parallel)
 
 
 @law
@@ -389,19 +237,34 @@ def fragmentation_bytes(peak_bytes, fragmentation=...):
 
 
 @law
-def training_bytes(peak_bytes, fragmentation_bytes, framework_bytes=...):
-    """Bytes that training takes on one GPU, as its driver counts them: tensors, fragmentation, CUDA context and kernels.
+def communication_bytes(communicator_bytes=..., bucket_bytes=0, tensor_parallel=1, pipeline_parallel=1, data_parallel=1,
+                        context_parallel=1, expert_parallel=1):
+    """Buffers of communication on one GPU (bytes): those of each group that it belongs to, and buckets of gradients and weights.
 
-    A context with kernels loaded as they are needed takes some 400 MB (github.com/pytorch/pytorch/issues/109888), NCCL's
-    buffers some 600 MB more.
+    NCCL sets up its channels for each communicator; DeepSpeed fills a bucket before it sends.
     """
-    return peak_bytes + fragmentation_bytes + framework_bytes
+    replicas = where(data_parallel > 1, 1, 0)
+    groups = (where(tensor_parallel > 1, 1, 0) + where(pipeline_parallel > 1, 1, 0) + where(context_parallel > 1, 1, 0)
+              + where(expert_parallel > 1, 1, 0) + replicas)
+    return groups * communicator_bytes + replicas * bucket_bytes
 
 
 @law
-def host_bytes(held_master_bytes, held_optimizer_bytes):
-    """What the host holds for one GPU if optimizer states are offloaded (bytes), from both as they are without offload."""
-    return held_master_bytes + held_optimizer_bytes
+def training_bytes(peak_bytes, fragmentation_bytes, communication_bytes, framework_bytes=...):
+    """Bytes that training takes on one GPU, as its driver counts them: tensors, gaps, buffers, CUDA context and kernels.
+
+    A context with kernels loaded as they are needed takes some 400 MB (github.com/pytorch/pytorch/issues/109888).
+    """
+    return peak_bytes + fragmentation_bytes + communication_bytes + framework_bytes
+
+
+@law
+def host_bytes(held_master_bytes, held_optimizer_bytes, held_gradient_bytes):
+    """What the host holds for one GPU under ZeRO-Offload (bytes), from what the GPU held without it.
+
+    ZeRO-Offload (arXiv 2101.06840, section 3); a paged optimizer alone leaves the gradients on the GPU.
+    """
+    return held_master_bytes + held_optimizer_bytes + held_gradient_bytes
 
 
 @law

@@ -135,7 +135,8 @@ def _plain(value):
 # A formula's value
 
 def _formula(law, options):
-    explanation = _case(options).explain(law)
+    case = _case(options)
+    explanation = case.explain(law)
     left_out = [used.name for used in explanation.inputs if used.source == LEFT_OUT]
     terms = [_term(step, left_out) for step in reversed(explanation.steps)]
     inputs = [dict(name=used.name, value=used.value, unit=QUANTITIES[used.name].unit, source=used.source, date=used.date)
@@ -143,8 +144,10 @@ def _formula(law, options):
     blank = dict(equation="", numbers="", source="", date="")
     records = [dict(role=role) | dict(name=row["name"], value=row["value"], unit=row["unit"]) | blank | row
                for role, rows in (("result", terms[:1]), ("term", terms[1:]), ("input", inputs)) for row in rows]
-    whole = terms[0] | dict(text=_number(law.__name__, explanation.value), terms=terms[1:], inputs=inputs)
-    return _printed(options, lambda: _told(law, explanation, terms, left_out), records, whole)
+    band = case.band(law)
+    named = {name: value for name, value in band._asdict().items() if value is not None} if band.checked else None
+    whole = terms[0] | dict(text=_number(law.__name__, explanation.value), band=named, terms=terms[1:], inputs=inputs)
+    return _printed(options, lambda: _told(law, explanation, terms, left_out, band), records, whole)
 
 
 def _case(options):
@@ -173,16 +176,26 @@ def _term(step, left_out):
                 equation=words(general if decided and names(general) else holding), numbers=numbers)
 
 
-def _told(law, explanation, terms, left_out):
+def _told(law, explanation, terms, left_out, band):
     """The answer for people to read."""
     text = _number(law.__name__, explanation.value)
     full = _in_full(explanation.value, QUANTITIES[law.__name__].unit)
     shown = [used for used in explanation.inputs if used.name not in left_out and not is_absent(used)]
     equal = [f"{in_words(name)} = {in_words(other)}" for name, other in explanation.bound.items()]
     lines = [f"{law.__name__} = {text}" + (f" ({full})" if full != text else ""), _first_line(law), "",
-             *map(_steps, terms), *equal, ""]
+             *map(_steps, terms), *equal, "", *_expected(law, band)]
     lines += _aligned([(used.name, _number(used.name, used.value), used.date, used.source) for used in shown])
     return "\n".join([*lines, *([f"Left out: {', '.join(map(in_words, left_out))}."] if left_out else [])])
+
+
+def _expected(law, band):
+    """What to plan for, where published figures of the formula's kind stand behind it."""
+    if not band.checked:
+        return []
+    low, plan, high = (_number(law.__name__, value) for value in band[:3])
+    bound = "" if band.bound is None else f"; the bound is {_number(law.__name__, band.bound)}"
+    return [f"Plan for {plan}: by {band.rows} published figures of {band.sources} sources ({band.family}),",
+            f"8 in 10 lie between {low} and {high}{bound}.", ""]
 
 
 def _steps(term):

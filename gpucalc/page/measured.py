@@ -1,9 +1,15 @@
 """Published beside predicted: tables of measurements, of claims, and of how far off the laws are."""
+import html
+
 from ..core.figures import number, percent
-from ..rows import claims
-from .show import table
+from ..core.quantities import QUANTITIES
+from ..rows import bands, claims
+from ..rows.published import families, published
+from .sentences import Markdown
+from .show import Html, table
 
 compare = claims.measurements
+NAMES = {"value": "published", "publisher": "source"}
 
 
 def comparison_table(topic, caption, kind=None, families=()):
@@ -52,3 +58,57 @@ def against_bound(topic):
 def signed_percent(error):
     """An error with its sign, as a percentage."""
     return f"{'+' if error > 0 else '−' if error < 0 else ''}{percent(abs(error))}"
+
+
+def how_wrong(topic):
+    """How far the formulas of a page were from published figures: a sentence for each kind, and a link to all."""
+    rows, every = published(), families().query("era == ''").set_index("family")
+    kinds = rows[(rows["topic"] == topic) & (rows["family"] != "")]["family"].map(bands.widest).value_counts().index
+    known = [_how_wrong(name, every.loc[name]) for name in kinds if every["plan"][name] > 0]
+    few = [name for name in kinds if not every["plan"][name] > 0]
+    said = known + ([f"Too few figures are published of: {', '.join(few)}."] if few else [])
+    said = said or ["The formulas of this page are not checked against published figures."]
+    return Markdown(" ".join([*said, "See all: [how wrong are the formulas?](measurements.md)"]))
+
+
+def _how_wrong(name, found):
+    laws = bands.rows("families")[name]["times"].split()
+    verb, more, less = ("need", "more", "less") if QUANTITIES[laws[0]].unit == "byte" else ("take", "longer", "shorter")
+    side = more if found["median"] >= 1 else less
+    size = percent(abs(found["median"] - 1))
+    return (f"{name.capitalize()}, {found.figures} published figures: in the median they {verb} {size} {side} than the formula "
+            f"says; eight in ten {verb} {percent(found.tenth)} to {percent(found.ninetieth)} of it.")
+
+
+def family_table(caption):
+    """Each family and its eras: figures, sources, median and percentiles of published over predicted, band, coverage."""
+    frame = families().assign(era=lambda found: found["era"].where(found["era"] != "", "all years"))
+    names = {"figures": "figures", "publishers": "sources", "tenth": "10th percentile", "ninetieth": "90th percentile",
+             "low": "band from", "plan": "plan for", "high": "band to", "coverage": "inside the band made without their source"}
+    shares = dict.fromkeys(["median", "tenth", "ninetieth", "low", "plan", "high", "coverage"], percent)
+    return table(frame.round(4), caption, labels=names, formats=shares)
+
+
+def worst_table(count, caption):
+    """The published figures farthest from what the formulas say, with the reason."""
+    frame = published().query("family != ''")
+    far = frame.assign(off=frame["ratio"].where(frame["ratio"] > 1, 1 / frame["ratio"])).nlargest(count, "off")
+    shown = _figures(far)[["subject", "family", "value", "predicted", "error", "note"]]
+    return table(shown, caption, labels=NAMES | {"note": "why"}, formats={"error": signed_percent})
+
+
+def every_figure():
+    """All measured rows, in a fold for each family."""
+    folds = []
+    for family, frame in published().groupby("family", sort=False):
+        name = family or "in no family"
+        shown = table(_figures(frame)[["subject", "value", "predicted", "error", "publisher"]], name, labels=NAMES,
+                      formats={"error": signed_percent})
+        folds.append(f"<details><summary>{html.escape(name)}: {len(frame)}</summary>{shown.source}</details>")
+    return Html("".join(folds), f"{len(published())} measured figures")
+
+
+def _figures(frame):
+    frame = frame.assign(error=frame["error"].round(4))
+    _say_figures(frame)
+    return frame

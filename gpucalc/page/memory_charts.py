@@ -22,6 +22,7 @@ TERMS = {
     "logits_bytes": ("logits, inputs of the head", "logits and loss"),
     "loss_bytes": ("softmax, gradient of logits", "logits and loss"),
     "fragmentation_bytes": ("fragmentation", "fragmentation, CUDA"),
+    "communication_bytes": ("buffers of communication", "fragmentation, CUDA"),
     "framework_bytes": ("CUDA context, kernels", "fragmentation, CUDA"),
     "kv_bytes": ("cache of the batch", "cache"),
 }

@@ -82,7 +82,7 @@ def _roof(chosen):
 def _dots(chosen, operators, shape):
     """A point for each operator that does work, the later ones smaller so that none hides another."""
     x, y = _still_axes()
-    drawn = [row for row in operators if row["operator"] not in ("embedding", "final norm")]
+    drawn = [row for row in operators if row["operator"] not in ("embedding", "final norm") and row["operator_flops"] != 0]
     for size, row in zip(range(40 * len(drawn), 0, -40), drawn):
         where = expression(ai.intensity.formula(row["operator_flops"], row["operator_bytes"]))
         yield chosen.transform_calculate(intensity=where).transform_calculate(attainable_flops=_height()).mark_point(

@@ -57,10 +57,11 @@ def environment(escape=markdown):
     for name in NAMED:
         made.filters[name] = functools.partial(_formatted, getattr(figures, name))
     made.filters["quantity"] = lambda value, name: Shown(figures.quantity(name, value))
+    made.filters["banded"] = lambda band, unit="": Shown(banded(band, unit))
     made.filters["form"] = lambda value, form: Shown(format(value, form))
     made.filters["words"] = lambda values, last="and": Shown(in_words([str(shown(each)) for each in values], last))
     made.filters["dated"] = price_date if escape is not str else str
-    made.globals["infinity"] = math.inf
+    made.globals |= dict(infinity=math.inf, enough=enough, cheaper=cheaper)
     return made
 
 
@@ -79,6 +80,44 @@ def said(text, names, escape=markdown):
 def in_words(texts, last="and"):
     """A list in words: `one`, `one and two`, `one, two and three`."""
     return f" {last} ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
+
+
+# What a sentence says of a figure whose family has no published ones, and of a limit that lies inside a band.
+NOT_CHECKED, CLOSE = "not checked against published figures", "too close to call"
+
+
+def banded(band, unit=""):
+    """A band in words: `4.80 s (plan 5.60, 8 in 10 between 4.90 and 7.10)`.
+
+    unit: a unit, or the word of a format (`days`, `usd`); the band's own if none.
+    """
+    unit = FORMATS.get(unit, unit or band.unit)
+    show = getattr(figures, unit) if unit in NAMED else functools.partial(figures.number, unit=unit)
+    value, plan, low, high = map(show, (band.value, band.plan, band.low, band.high))
+    if not band.checked:
+        return f"{value} ({NOT_CHECKED})"
+    if len({text.partition(" ")[2] for text in (value, plan, low, high)}) == 1:
+        plan, low, high = (text.partition(" ")[0] for text in (plan, low, high))
+    return f"{value} (plan {plan}, 8 in 10 between {low} and {high})"
+
+
+def enough(band, at_most=None, at_least=None):
+    """Whether a figure stays within a limit: `yes`, `no`, or `too close to call` where the limit lies inside the band."""
+    if not band.checked:
+        return NOT_CHECKED
+    if at_most is None:
+        return "yes" if band.low >= at_least else "no" if band.high < at_least else CLOSE
+    return "yes" if band.high <= at_most else "no" if band.low > at_most else CLOSE
+
+
+def cheaper(band, other):
+    """Whether the one costs (or takes) less than the other: `yes`, `no`, or `too close to call` where their bands overlap.
+
+    Two figures of one family share some of its error, so this is on the safe side.
+    """
+    if not (band.checked and other.checked):
+        return NOT_CHECKED
+    return "yes" if band.high < other.low else "no" if band.low > other.high else CLOSE
 
 
 def price_date(date):

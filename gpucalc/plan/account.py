@@ -3,7 +3,7 @@ import math
 import re
 
 from .capacity import allowed_degrees
-from ..laws import kv_cache as kv, quantization, sharding, training_memory as tm
+from ..laws import kv_cache as kv, sharding, training_memory as tm
 from ..rows import catalogue
 from ..core.evaluate import Row
 from ..core.law import LAWS
@@ -11,17 +11,19 @@ from ..core.quantities import QUANTITIES
 
 MOST_REPLICAS = 4096
 # What `one_change` tries of a training job, with words for a number that needs them.
-CHANGES = {"recompute": {0: "none", 1: "attention scores", 2: "whole layers"}, "flash_attention": (0, 1),
-           "loss_chunks": (1, 8), "zero_stage": (0, 1, 2, 3), "offload_optimizer": (0, 1), "sequence_parallel": (0, 1)}
+CHANGES = {"recompute": {0: "none", 1: "attention scores", 2: "whole layers", 3: "torch's policy"}, "flash_attention": (0, 1),
+           "loss_chunks": (1, 8), "zero_stage": (0, 1, 2, 3), "offload_optimizer": (0, 1), "offload_gradients": (0, 1),
+           "sequence_parallel": (0, 1)}
 
 _ADDRESS = r"github\.com/[\w/-]+"
 _PAPER = r"(?:arXiv [\d.]+\d|[A-Z]\w+ et al\. \d+)(?:, (?:section|table|abstract)(?: [\d.]*\d)?)?"
 
 
 def training_job(case):
-    """The case without a server's format of weights, its `lora_rank`, if above 0, as the rank of its recipe.
+    """The case without what belongs to a server, its `lora_rank`, if above 0, as the rank of its recipe.
 
-    Raises ValueError for a rank of a recipe without adapters and for a layout that does not divide the model.
+    An engine's format of weights and `framework_bytes` are not those of a training job. Raises ValueError for a rank of a recipe
+    without adapters and for a layout that does not divide the model.
     """
     recipe, rank = case.rows["recipe"], case.inputs.get("lora_rank")
     if rank and not recipe.lora_rank:
@@ -29,7 +31,7 @@ def training_job(case):
     degrees = {name: case.inputs[name] for name in (*sharding.DEGREES, "sequence") if name in case.inputs}
     sharding.check_layout(case.rows["model"], **degrees)
     ranked = Row({**recipe, "lora_rank": rank or recipe.lora_rank}, recipe.name, recipe.kind)
-    return case.but(lora_rank=None, weight_format=None, recipe=ranked)
+    return case.but(lora_rank=None, weight_format=None, framework_bytes=None, recipe=ranked)
 
 
 def gpus_per_replica(case):
@@ -119,9 +121,7 @@ def server(case, serving_tensor_parallel):
     except ValueError as error:
         raise ValueError(f"serving_tensor_parallel: {error}") from None
     training = dict.fromkeys(("recipe", *sharding.DEGREES))
-    return case.but(**training).but(
-        tensor_parallel=serving_tensor_parallel, gpu_weight_bytes=quantization.quantized_weight_bytes,
-        params=sharding.gpu_params, embedding_params=sharding.gpu_embedding_params)
+    return case.but(**training).but(tensor_parallel=serving_tensor_parallel)
 
 
 def serving_terms(server):

@@ -8,22 +8,21 @@ from ..core.arithmetic import floor, maximum, where
 from ..laws.sharding import layout_rules
 
 BATCHES = (*range(1, 16), *range(16, 64, 4), *range(64, 256, 16), *range(256, 2049, 128))
+# What a GPU's row takes from its link beside what it holds already.
+LINK = ["latency", "base_latency", "quick_latency", "quick_base_latency", "quick_bandwidth", "switch_latency", "peer_reads"]
 TIMES = ("replica_prefill_seconds", "replica_pass_seconds", "time_per_output_token", "request_seconds",
          "output_tokens_per_second")
 
 
 def linked_gpus(needed, weight_format=None):
-    """GPUs with the latencies of their link, without those where it is not known; ValueError if `needed` is one of these.
+    """GPUs with the protocols of their link, without those where these are not known; ValueError if `needed` is one of these.
 
-    With weights in FP8 they compute at the FP8 peak where they have one.
+    With weights in FP8 their products run in 8 bits where they have such; else the weights are converted on the way.
     """
-    links = catalogue.links()[["latency", "base_latency"]]
-    cards = catalogue.gpus().join(links, on="link").dropna(subset="latency")
+    cards = catalogue.gpus().join(catalogue.links()[LINK], on="link").dropna(subset="latency")
     if needed not in cards.index:
         raise ValueError(f"gpu {needed!r}: the latency of its link is not known; allowed: {', '.join(cards.index)}")
-    narrow = cards["fp8_flops"].notna() & (weight_format == "FP8")
-    return cards.assign(peak_flops=cards["peak_flops"].mask(narrow, cards["fp8_flops"]),
-                        peak_format=cards["peak_format"].mask(narrow, "FP8"))
+    return cards.assign(narrow_products=1.0 * (cards["fp8_flops"].notna() & (weight_format == "FP8")))
 
 
 def allowed_degrees(architecture, degrees=(1, 2, 4, 8)):

@@ -153,12 +153,13 @@ def step_parts(case: Case) -> dict[str, float]:
     """Seconds of a step of the case's layout by what takes them, on its slowest stage; they sum to `step_seconds`."""
     step = max((case.but(last_stage=last).explain(step_seconds) for last in (0, 1)), key=lambda step: step.value)
     terms, given = step.terms, {name: value for each in step.steps for name, value in each.arguments.items()}
-    shown = dict.fromkeys(PARTS, 1 - given["overlap"]) | {"matrix_seconds": 1, "elementwise_seconds": 1}
+    hidden = dict.fromkeys(PARTS, given["overlap"]) | {"expert_seconds": given["expert_overlap"]} | dict.fromkeys(
+        ("matrix_seconds", "elementwise_seconds"), 0)
+    shown = {law: 1 - (1 - terms["lent_share"]) * share for law, share in hidden.items()}
     parts = {name: given["micro_batches"] * terms[law] * shown[law] for law, name in PARTS.items()}
-    busy = given["micro_batches"] * terms["micro_batch_seconds"]
-    bubble = busy * terms["pipeline_bubble"] / (1 - terms["pipeline_bubble"])
-    return parts | {"bubble of the pipeline": bubble, "data parallel": terms["exposed_data_seconds"],
-                    "optimizer": terms["update_seconds"]}
+    waiting = {"host": given["micro_batches"] * given["host_seconds"]} if given["host_seconds"] else {}
+    return parts | waiting | {"bubble of the pipeline": terms["bubble_seconds"], "data parallel": terms["exposed_data_seconds"],
+                              "optimizer": terms["update_seconds"]}
 
 
 def same_step(case: Case, **changes: Any) -> Case | None:

@@ -1,10 +1,12 @@
 """The operators of one pass over a model: FLOP, bytes and kernels of each, in all layers together.
 
-Projections of one input are one product, every other step is a kernel of its own, and attention never writes its scores.
+What lies beside products and attention is counted by the laws in `kernels`; here the products' own inputs and outputs, and
+those of attention, are added.
 """
 from typing import NamedTuple
 
 from ..laws import arithmetic_intensity as ai
+from ..laws import kernels
 from ..laws.kv_cache import kv_bytes
 from ..laws.model_size import attention_params, mlp_params, norm_params, read_params
 
@@ -25,24 +27,22 @@ def prefill_operators(case):
 
 
 class _Values(NamedTuple):
-    """Values of a token in one layer around attention, and products that make its queries, keys and values."""
+    """Values of a token in one layer around attention."""
 
     queries: int
     keys: int
     outputs: int
-    turned: int    # by their position
     made: int      # on the way to queries and keys
     expanded: int  # of the latents, for scores and values to read
-    products: int
 
 
 def _values(model, expanded):
     queries = model.heads * (model.head_dim + model.rope_head_dim)
     if not model.kv_lora_rank:
         keys = model.kv_heads * model.head_dim
-        return _Values(queries, 2 * keys, queries, queries + keys, 0, 0, 1)
+        return _Values(queries, 2 * keys, queries, 0, 0)
     return _Values(queries, model.kv_lora_rank + model.rope_head_dim, model.heads * model.value_head_dim,
-                   (model.heads + 1) * model.rope_head_dim, 2 * model.q_lora_rank + model.kv_lora_rank + expanded, expanded, 4)
+                   2 * model.q_lora_rank + model.kv_lora_rank + expanded, expanded)
 
 
 class _Pass:
@@ -56,10 +56,16 @@ class _Pass:
 
     def operators(self):
         rows = [self.weights("embedding", 1, 1, 0, 2 * self.model.hidden), self.norms(), *self.attention(), *self.mlps(),
+                self.beside("casts to 8 bits", 4 * self.model.layers, 1.5 * self.case(kernels.cast_values)),
                 self.weights("final norm", 1, 1, self.model.norm_vectors * self.model.hidden, 2 * self.model.hidden),
                 self.weights("output head", 1, 1, self.case(ai.head_params), self.model.hidden + self.model.vocab,
                              through=self.sequences)]
         return [row for row in rows if row["kernels"] and row["moved_values"]]
+
+    def beside(self, operator, count, values):
+        """An operator of `count` kernels without weights, that moves values and computes next to nothing."""
+        row = self.moved(operator, count, self.tokens, values)
+        return row | dict(operator_flops=0, operator_bytes=row["activation_bytes"])
 
     def moved(self, operator, kernels, through, values):
         return dict(operator=operator, kernels=kernels, tokens=through, moved_values=values,
@@ -73,18 +79,19 @@ class _Pass:
             operator_bytes=ai.operator_bytes(through, read, count * values, **self.widths))
 
     def norms(self):
-        norms = self.model.norms_per_layer + self.model.qk_norm
-        return self.weights("norms and residual sums", self.model.layers, norms + 2, self.case(norm_params),
-                            (2 * norms + 6) * self.model.hidden)
+        count = self.model.norms_per_layer + self.model.qk_norm + 2
+        return self.weights("norms and residual sums", 1, count * self.model.layers, self.model.layers * self.case(norm_params),
+                            self.case(kernels.norm_values))
 
     def attention(self):
         model, values = self.model, self.values
         output = model.hidden * (values.outputs + model.output_bias)
-        attended = model.layers * (2 * values.turned + values.queries + values.expanded + values.outputs)
+        attended = model.layers * (values.queries + values.expanded + values.outputs)
         return [
-            self.weights("queries, keys, values", model.layers, values.products, self.case(attention_params) - output,
-                         model.hidden + values.queries + values.keys + values.made),
-            self.moved("scores and values", 3 * model.layers, self.tokens, attended) | dict(
+            self.weights("queries, keys, values", model.layers, self.case(kernels.products_per_layer) - 3,
+                         self.case(attention_params) - output, model.hidden + values.queries + values.keys + values.made),
+            self.beside("rotary positions, cache write", 2 * model.layers, self.case(kernels.turned_values)),
+            self.moved("scores and values", model.layers, self.tokens, attended) | dict(
                 operator_flops=ai.attention_flops(self.sequences, **self.scores), operator_bytes=ai.attention_bytes(
                     self.case(kv_bytes), self.tokens, attended, self.widths["activation_element_bytes"])),
             self.weights("output projection", model.layers, 1, output, values.outputs + model.hidden)]
@@ -95,12 +102,15 @@ class _Pass:
         router = model.experts * (model.hidden + model.router_bias) + model.shared_gate * model.hidden
         touched = self.case.but(batch=self.tokens)(read_params) - model.params + sparse * model.experts * expert
         shared, routed = model.shared_experts, model.experts_per_token
+        inner = self.product_values(model.expert_intermediate)
         return [
-            self.weights("MLP", model.layers - sparse, 3, self.case(mlp_params), self.mlp_values(model.intermediate)),
-            self.weights("router", sparse, 1, router, model.hidden + model.experts),
-            self.weights("shared experts", sparse, 3, shared * expert, shared * self.mlp_values(model.expert_intermediate)),
-            self.weights("routed experts", sparse, 3, routed * expert, routed * self.mlp_values(model.expert_intermediate),
-                         read=touched)]
+            self.weights("MLP", model.layers - sparse, 2, self.case(mlp_params), self.product_values(model.intermediate)),
+            self.weights("router", sparse, 2, router, model.hidden + model.experts),
+            self.beside("to experts and back", 2 * sparse, self.case(kernels.routed_values)),
+            self.weights("shared experts", sparse, 3, shared * expert, shared * inner),
+            self.weights("routed experts", sparse, 2, routed * expert, routed * inner, read=touched),
+            self.beside("activation functions", model.layers + sparse * (shared > 0), self.case(kernels.activated_values))]
 
-    def mlp_values(self, width):
-        return 2 * self.model.hidden + (4 + 2 * self.model.gated_mlp) * width
+    def product_values(self, width):
+        """Inputs and outputs of an MLP's products."""
+        return 2 * self.model.hidden + (2 + self.model.gated_mlp) * width

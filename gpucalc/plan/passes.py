@@ -1,7 +1,9 @@
 """A pass over a model, operator by operator: how long each takes, what it waits for, and where it turns to compute."""
+from ..core.arithmetic import where
 from ..core.evaluate import Case
 from ..laws import arithmetic_intensity as ai
 from ..laws.kv_cache import kv_bytes_per_token
+from ..laws.shares import attention_rate, memory_rate, product_rate
 from .operators import decode_operators, prefill_operators
 
 ATTENTION = "scores and values"
@@ -9,22 +11,24 @@ ATTENTION = "scores and values"
 NEVER_TURN = ("norms and residual sums", "final norm")
 
 
-def limited_by(flops, moved_bytes, gpu, efficiency):
-    """What work waits for at the shares of the peaks that are reached: "compute" or "memory"."""
-    reached = gpu.peak_flops * efficiency.compute_efficiency, gpu.bandwidth * efficiency.bandwidth_efficiency
-    return "compute" if flops / moved_bytes > ai.ridge_point(*reached) else "memory"
+def limited_by(flops, moved_bytes, product_rate, memory_rate):
+    """What work waits for at the rates that are reached: "compute" or "memory"."""
+    return "compute" if flops / product_rate > moved_bytes / memory_rate else "memory"
 
 
 def timed(operators, case):
     """Operators as a table: with intensity, least (`bound`) and expected time (`reached`, s), and what limits that."""
     from pandas import DataFrame
-    gpu, efficiency = case.rows["gpu"], case.rows["efficiency"]
     frame = DataFrame(operators)
     frame["intensity"] = frame["operator_flops"] / frame["operator_bytes"]
-    frame["bound"] = Case(frame, gpu)(ai.operator_seconds)
-    frame["reached"] = Case(frame, gpu, efficiency)(ai.operator_seconds)
-    frame["limit"] = ["kernels" if row.reached == row.kernels * efficiency.kernel_seconds else
-                      limited_by(row.operator_flops, row.operator_bytes, gpu, efficiency) for row in frame.itertuples()]
+    for column, held in (("bound", case.but(efficiency="bound")), ("reached", case)):
+        rates = where(frame["operator"] == ATTENTION, held(attention_rate), held(product_rate))
+        found = Case(frame, held.rows["efficiency"], product_rate=rates, memory_rate=held(memory_rate))
+        frame[column] = found(ai.operator_seconds)
+    busy = frame["reached"] - frame["kernels"] * case.rows["efficiency"].kernel_seconds
+    frame["limit"] = [
+        "kernels" if row.reached > 2 * part else limited_by(row.operator_flops, row.operator_bytes, rate, case(memory_rate))
+        for row, part, rate in zip(frame.itertuples(), busy, rates)]
     return frame
 
 

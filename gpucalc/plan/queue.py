@@ -4,13 +4,12 @@ import math
 
 from ..core.arithmetic import where
 from ..core.evaluate import Case
-from ..core.quantities import DEFAULTS
 from ..laws import serving
 from ..rows.claims import measurements
 from . import capacity
 
 # What an engine is told about its memory, where a page has no parameters for it.
-ENGINE = dict(framework_bytes=DEFAULTS["framework_bytes"].value, batched_tokens=8192, max_sequences=256)
+ENGINE = dict(framework_bytes=1e9, batched_tokens=8192, max_sequences=256)
 # Figures of a plan that mean nothing where no number of replicas is enough.
 FIGURES = ("batch", "replicas", "gpus", "replica_pass_seconds", "time_per_output_token", "request_seconds",
            "output_tokens_per_second")

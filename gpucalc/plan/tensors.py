@@ -1,5 +1,5 @@
 """What a layer is made of in training: the tensors it keeps for its backward pass, and the adapters beside its matrices."""
-from ..laws import training_memory as tm
+from ..laws import activation_memory, low_rank
 from ..laws.sharding import gpu_tokens
 
 ADAPTED = {"adapt_query": "query", "adapt_key": "key", "adapt_value": "value", "adapt_output": "attention output"}
@@ -17,12 +17,12 @@ def kept_tensors(case):
     inputs = [("inputs of the norms", "norms", f"{norms} h", norms * row.hidden),
               ("inputs of attention and MLP", "their first matrices", f"{pairs} h", pairs * row.hidden)]
     attention = _latent(row) if row.kv_lora_rank else _grouped(row)
-    kept = DataFrame([*inputs, *attention, *_routed(row), *_mlp(row, case(tm.mlp_width))],
+    kept = DataFrame([*inputs, *attention, *_routed(row), *_mlp(row, case(activation_memory.mlp_width))],
                      columns=["tensor", "needed_by", "values", "width"])
-    kept["bytes"] = kept["width"] * tm.score_bytes.defaults["activation_element_bytes"] * case(gpu_tokens)
+    kept["bytes"] = kept["width"] * activation_memory.score_bytes.defaults["activation_element_bytes"] * case(gpu_tokens)
     for flash, tensor in ((1, ("softmax statistic (FlashAttention)", "scores", "a")),
                           (0, ("or softmax output (plain attention)", "mixing", "a s"))):
-        kept.loc[len(kept)] = [*tensor, float("nan"), case.but(flash_attention=flash)(tm.score_bytes)]
+        kept.loc[len(kept)] = [*tensor, float("nan"), case.but(flash_attention=flash)(activation_memory.score_bytes)]
     return kept
 
 
@@ -30,11 +30,11 @@ def adapter_params(case):
     """Adapter parameters of the recipe by kind of matrix in one layer, and of the whole model."""
     row, recipe = case.rows["model"], case.rows["recipe"]
     none = dict.fromkeys(ADAPTED, 0)
-    counts = {matrix: case.but(**none | {switch: recipe[switch]})(tm.lora_attention_params)
+    counts = {matrix: case.but(**none | {switch: recipe[switch]})(low_rank.lora_attention_params)
               for switch, matrix in ADAPTED.items()}
-    counts["dense MLP"] = (row.moe_layers < row.layers) * case(tm.lora_mlp_params)
-    counts["experts"] = (row.experts + row.shared_experts) * case(tm.lora_expert_params)
-    return counts | {"all layers together": case(tm.lora_params)}
+    counts["dense MLP"] = (row.moe_layers < row.layers) * case(low_rank.lora_mlp_params)
+    counts["experts"] = (row.experts + row.shared_experts) * case(low_rank.lora_expert_params)
+    return counts | {"all layers together": case(low_rank.lora_params)}
 
 
 def _grouped(row):

@@ -9,8 +9,9 @@ if TYPE_CHECKING:
 
 
 def gpus() -> "DataFrame":
-    """All GPUs, by full SKU."""
-    return table("gpus").copy()
+    """All GPUs, by full SKU, with what `gpu` adds to a row."""
+    frame = table("gpus")
+    return frame.assign(**frame.from_records([_added(row) for row in frame.to_dict("records")], frame.index))
 
 
 def links() -> "DataFrame":
@@ -26,6 +27,11 @@ def models() -> "DataFrame":
 def recipes() -> "DataFrame":
     """All training recipes, by name."""
     return table("recipes").copy()
+
+
+def shares() -> "DataFrame":
+    """All benchmarks of what cards reach of their peaks, by name."""
+    return table("shares").copy()
 
 
 def formats() -> "DataFrame":
@@ -54,8 +60,9 @@ def measurements() -> "DataFrame":
 
 
 def gpu(name: str) -> Row:
-    """The row of one GPU."""
-    return _row("gpus", name)
+    """The row of one GPU, with the shares that its benchmark reached, the ports of its link and the FLOP/s of narrow products."""
+    row = _row("gpus", name)
+    return plain_row(row | _added(row), name, row.kind)
 
 
 def link(name: str) -> Row:
@@ -77,9 +84,16 @@ def recipe(name: str) -> Row:
     return _row("recipes", name)
 
 
+# What stands for a blank share of a peak: the card's, by format, and the link's.
+_BY_CARD = {"compute_efficiency": "product_share", "attention_efficiency": "attention_share",
+            "bandwidth_efficiency": "bandwidth_share"}
+
+
 def efficiency(name: str) -> Row:
-    """The row of one set of achieved shares of the peaks."""
-    return _row("efficiencies", name)
+    """The row of one set of shares of the peaks; a blank one is that of the card, the format or the link, by its name."""
+    row, level = _row("efficiencies", name), "" if name == "achieved" else f"_{name}"
+    named = {share: f"{source}{level}" for share, source in _BY_CARD.items()} | {"link_efficiency": "ring_share"}
+    return Row(row | {share: source for share, source in named.items() if row[share] != row[share]}, name, row.kind)
 
 
 def weight_format(name: str) -> Row:
@@ -96,7 +110,26 @@ def _mapping(path):
     return read_mapping(path)
 
 
-READERS.update(mapping=_mapping)
+def _band(case, law):
+    from .bands import band
+    return band(case, law)
+
+
+READERS.update(mapping=_mapping, band=_band)
+
+
+# What a GPU's row takes from its link.
+_OF_LINK = ("port_bandwidth", "group_ports", "peer_ports", "reach", "ring_share", "switch_share")
+
+
+def _added(row):
+    """What a GPU's row takes from its benchmark and its link, and what follows from its cells."""
+    link, shares = rows("links")[row["link"]], rows("shares")[row["benchmark"]]
+    narrow, beyond = (row[first] if row[first] == row[first] else other for first, other in
+                      (("fp8_flops", row["peak_flops"]), ("host_bandwidth", link["port_bandwidth"])))
+    return {name: link[name] for name in _OF_LINK} | {name: shares[name] for name in shares if "share" in name} | {
+        "narrow_flops": narrow, "beyond_bandwidth": beyond,
+        "inline_ecc": float(row["ecc"] and row["memory_type"].startswith("GDDR"))}
 
 
 def _row(name, key):

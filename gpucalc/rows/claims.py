@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-def measurements(topic: str, kind: str | None = None, **instead: Any) -> "DataFrame":
-    """The published figures of a topic that were `measured`, or `computed` by a formula of their own; both if no kind.
+def measurements(topic: str | None = None, kind: str | None = None, **instead: Any) -> "DataFrame":
+    """The published figures of a topic, or of all, `measured` or `computed` by a formula of their own; both if no kind.
 
     `instead` replaces inputs of that name: efficiency="bound" gives the laws' upper bounds.
     """
     frame = catalogue.measurements()
-    return _compared(frame[(frame["topic"] == topic) & ((frame["kind"] == kind) | (kind is None))], instead)
+    return _compared(frame[((frame["topic"] == topic) | (topic is None)) & ((frame["kind"] == kind) | (kind is None))], instead)
 
 
 def claims(page: str | None = None) -> "DataFrame":

@@ -85,6 +85,7 @@ def _check_row(name, file, row, record):
     """Check the cells of a row against each other and against other tables, and add what follows from them."""
     if name == "gpus":
         check_known(file, row, "link", record["link"], "links")
+        check_known(file, row, "benchmark", record["benchmark"], "shares")
     if name == "defaults":
         check_quantity(file, row, "value", record["quantity"], record["value"])
     if name == "assumptions":

@@ -1,0 +1,125 @@
+"""Activations that one layer, and all of them, keep for the backward pass, and what that pass makes besides."""
+from ..core.arithmetic import FP32_BYTES, MASK_BYTES, maximum, minimum, where
+from ..core.law import law
+
+
+@law
+def score_bytes(micro_batch, sequence, heads, activation_element_bytes=..., flash_attention=0, dropout=0, tensor_parallel=1,
+                context_parallel=1):
+    """Attention scores that one layer keeps on one GPU (bytes). Korthikanti et al. 2022 (arXiv 2205.05198, section 4.1).
+
+    Kept: the softmax output, and with dropout its mask and its output, the paper's 5as^2b. FlashAttention (arXiv 2205.14135,
+    section 3.1) keeps one FP32 statistic per query and head instead.
+    """
+    queries = micro_batch * heads / tensor_parallel * sequence / context_parallel
+    per_score = activation_element_bytes * (1 + dropout) + dropout * MASK_BYTES
+    return queries * where(flash_attention > 0, FP32_BYTES, sequence * per_score)
+
+
+@law
+def mlp_width(intermediate, layers, moe_layers=0, experts_per_token=0, shared_experts=0, expert_intermediate=0):
+    """Width of the MLPs that one token passes through in a layer, averaged over the layers (count)."""
+    routed = (experts_per_token + shared_experts) * expert_intermediate
+    return ((layers - moe_layers) * intermediate + moe_layers * routed) / layers
+
+
+@law
+def whole_values(hidden, layers, norms_per_layer=..., moe_layers=0, experts_per_token=0, q_lora_rank=0, kv_lora_rank=0,
+                 rope_head_dim=0, fusion=...):
+    """Values one layer keeps of a token that tensor parallel does not divide (count). Korthikanti et al. 2022, section 4.1.
+
+    The inputs of the norms, of attention and of the MLP, frozen or not (arXiv 2404.12406, section 1); of each expert of the
+    token its input and its output; of latent attention the compressed vectors before and after their norms. A norm out of
+    plain operations keeps an FP32 copy of its input, two values wide, and the normalized values besides.
+    """
+    norms = norms_per_layer * (1 + where(fusion <= 0, 2, 0)) + minimum(norms_per_layer, 2)
+    routed = 2 * experts_per_token * moe_layers / layers
+    return (norms + routed) * hidden + 2 * q_lora_rank + 2 * kv_lora_rank + rope_head_dim
+
+
+@law
+def split_values(heads, gpu_kv_heads, head_dim, mlp_width, gated_mlp=0, qk_norm=0, kv_lora_rank=0, rope_head_dim=0,
+                 value_head_dim=0, tensor_parallel=1, fusion=..., expanded_kv=0):
+    """Values one layer keeps of a token on one GPU that tensor parallel divides (count). Korthikanti et al. 2022, 4.2.1.
+
+    Queries, keys, values and the attention output, and of the MLP 2 tensors, or 4 with a gate (gate, its activation, up,
+    their product), of which a compiled MLP makes the activation again. Some code copies keys and values to every query head.
+    """
+    queries = heads / tensor_parallel
+    keys = where(expanded_kv > 0, queries, gpu_kv_heads)
+    grouped = (2 + qk_norm) * (queries + keys) * head_dim
+    latent = 2 * queries * (head_dim + rope_head_dim + value_head_dim)
+    mlp = 2 + gated_mlp * where(fusion >= 2, 1, 2)
+    return where(kv_lora_rank > 0, latent, grouped) + mlp * mlp_width / tensor_parallel
+
+
+@law
+def product_values(hidden, heads, gpu_kv_heads, head_dim, mlp_width, gated_mlp=0, q_lora_rank=0, kv_lora_rank=0, rope_head_dim=0,
+                   value_head_dim=0, tensor_parallel=1):
+    """Values one layer keeps of a token under torch's policy for operations, on one GPU (count).
+
+    It keeps the attention output and every second product, the first with them, and makes all else again
+    (pytorch/torchtitan, torchtitan/parallelisms/parallelize_llama.py). Of q, k, v, output, gate, up, down: q, v, gate and down.
+    Of a compressed query, its expansion, a compression, its expansion, output, gate, up, down: the two compressions, output and
+    up; with a whole query: query, expansion, gate and down.
+    """
+    queries, width = heads / tensor_parallel, mlp_width / tensor_parallel
+    grouped = (2 * queries + gpu_kv_heads) * head_dim + width + gated_mlp * hidden
+    compressed = q_lora_rank + kv_lora_rank + rope_head_dim + hidden
+    whole = queries * (2 * head_dim + rope_head_dim + value_head_dim) + hidden
+    latent = where(q_lora_rank > 0, compressed, whole) + queries * value_head_dim + width
+    return where(kv_lora_rank > 0, latent, grouped)
+
+
+def _unscored(whole_tokens, gpu_tokens, whole_values, split_values, hidden, dropout, activation_element_bytes):
+    """What a layer keeps without recompute beside its scores."""
+    return (whole_tokens * (whole_values * activation_element_bytes + 2 * dropout * hidden * MASK_BYTES)
+            + gpu_tokens * split_values * activation_element_bytes)
+
+
+@law
+def layer_activation_bytes(score_bytes, gpu_tokens, whole_values, split_values, product_values, hidden, recompute=0,
+                           recomputed_share=1, flash_attention=0, dropout=0, tensor_parallel=1, sequence_parallel=0,
+                           activation_element_bytes=...):
+    """What one layer keeps of a micro-batch for its backward pass, on one GPU (bytes). Korthikanti et al. 2022, table 2.
+
+    Sequence parallel divides what tensor parallel leaves whole. Selective recompute drops the scores; full recompute keeps
+    the layer's input alone; torch's policy keeps some products besides, and what sequence parallel scatters. Where a share of
+    the layers recomputes, this is the mean.
+    """
+    whole_tokens = gpu_tokens / where(sequence_parallel > 0, tensor_parallel, 1)
+    unscored = _unscored(whole_tokens, gpu_tokens, whole_values, split_values, hidden, dropout, activation_element_bytes)
+    everything = unscored + score_bytes
+    layer_input = whole_tokens * hidden * activation_element_bytes
+    products = (layer_input * (1 + 2 * sequence_parallel) + gpu_tokens * product_values * activation_element_bytes
+                + flash_attention * score_bytes)
+    kept = where(recompute >= 3, products, where(recompute >= 2, layer_input, where(recompute >= 1, unscored, everything)))
+    return everything + recomputed_share * (kept - everything)
+
+
+@law
+def activation_bytes(in_flight_layers, layer_activation_bytes):
+    """What all layers in flight keep for the backward pass, on one GPU (bytes). Korthikanti et al. 2022, section 4.2.3."""
+    return in_flight_layers * layer_activation_bytes
+
+
+@law
+def recomputed_bytes(layer_activation_bytes, score_bytes, gpu_tokens, whole_values, split_values, hidden, dropout=0,
+                     tensor_parallel=1, sequence_parallel=0, activation_element_bytes=...):
+    """What one layer dropped and makes again in its backward pass, on one GPU (bytes). Chen et al. 2016 (arXiv 1604.06174)."""
+    whole_tokens = gpu_tokens / where(sequence_parallel > 0, tensor_parallel, 1)
+    unscored = _unscored(whole_tokens, gpu_tokens, whole_values, split_values, hidden, dropout, activation_element_bytes)
+    return maximum(unscored + score_bytes - layer_activation_bytes, 0)
+
+
+@law
+def activation_gradient_bytes(gpu_tokens, hidden, mlp_width, gated_mlp=0, tensor_parallel=1, sequence_parallel=0,
+                              activation_element_bytes=...):
+    """Gradients alive in the widest part of a layer's backward pass, its MLP, on one GPU (bytes).
+
+    Of the residual stream and the layer's output, and of the MLP's tensors: the product, up, gate. Sequence parallel gathers
+    the output's gradient and the MLP's input whole (Korthikanti et al. 2022, section 4.2.2).
+    """
+    shards = where(sequence_parallel > 0, tensor_parallel, 1)
+    whole = 2 * hidden * (1 / shards + minimum(shards - 1, 1))
+    return gpu_tokens * activation_element_bytes * (whole + (2 + gated_mlp) * mlp_width / tensor_parallel)

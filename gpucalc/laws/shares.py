@@ -1,0 +1,93 @@
+"""What a card reaches of its peaks: by format and card from benchmarks, by the shape of a product from its tiles."""
+from ..core.arithmetic import ceil, maximum, minimum, where
+from ..core.law import law
+
+
+@law
+def product_share(wide_share, narrow_share, narrow_products=0):
+    """Share of its peak that large products reach, likely (ratio). Sources by card and format: data/shares.csv."""
+    return where(narrow_products > 0, narrow_share, wide_share)
+
+
+@law
+def product_share_low(wide_share_low, narrow_share_low, narrow_products=0):
+    """The least share of its peak that benchmarks of large products saw (ratio). Sources: data/shares.csv."""
+    return where(narrow_products > 0, narrow_share_low, wide_share_low)
+
+
+@law
+def product_share_high(wide_share_high, narrow_share_high, narrow_products=0):
+    """The most that benchmarks of large products saw: the best of many shapes, on a cool card (ratio). data/shares.csv."""
+    return where(narrow_products > 0, narrow_share_high, wide_share_high)
+
+
+@law
+def bandwidth_share(memory_share, inline_ecc=0):
+    """Share of the memory bandwidth that large reads reach, likely (ratio). Sources by card: data/shares.csv.
+
+    Error correction inside GDDR memory takes a sixteenth of its bandwidth, as of its capacity.
+    """
+    return memory_share * (1 - inline_ecc / 16)
+
+
+@law
+def bandwidth_share_low(memory_share_low, inline_ecc=0):
+    """The least share of the memory bandwidth that benchmarks saw (ratio). Sources: data/shares.csv."""
+    return memory_share_low * (1 - inline_ecc / 16)
+
+
+@law
+def bandwidth_share_high(memory_share_high, inline_ecc=0):
+    """The most of the memory bandwidth that benchmarks saw (ratio). Sources: data/shares.csv."""
+    return memory_share_high * (1 - inline_ecc / 16)
+
+
+@law
+def product_peak(peak_flops, narrow_flops=1, narrow_products=0, clock_share=1):
+    """Peak of the format in which products run (FLOP/s): 8 bits, or 16 where the card has none or the work does not use it.
+
+    A card below its boost clock has that share of it.
+    """
+    return clock_share * where(narrow_products > 0, maximum(narrow_flops, peak_flops), peak_flops)
+
+
+@law
+def product_rate(product_peak, compute_efficiency=1):
+    """FLOP/s of large products."""
+    return product_peak * compute_efficiency
+
+
+@law
+def attention_rate(peak_flops, attention_efficiency=1, clock_share=1):
+    """FLOP/s of attention, whose scores are in 16 bits whatever the products. FlashAttention-3 (arXiv 2407.08608)."""
+    return clock_share * peak_flops * attention_efficiency
+
+
+@law
+def memory_rate(bandwidth, bandwidth_efficiency=1):
+    """Bytes/s of large reads."""
+    return bandwidth * bandwidth_efficiency
+
+
+@law
+def product_fill(rows, columns, units=1, tile_rows=..., tile_columns=...):
+    """Share of a card's units that a product's tiles keep busy (ratio): tiles at the edges and the last wave are not full.
+
+    NVIDIA, Matrix multiplication background user's guide, tile and wave quantization. Fewer tiles than units are split along
+    the inner dimension instead: stream-K, Osama et al. 2023 (arXiv 2301.03598). Few rows or columns get a tile of their size.
+    """
+    high, broad = minimum(tile_rows, rows), minimum(tile_columns, columns)
+    tiles = ceil(rows / high) * ceil(columns / broad)
+    edges = rows * columns / (tiles * high * broad)
+    waves = tiles / (ceil(tiles / units) * units)
+    return edges * where(tiles >= units, waves, 1)
+
+
+@law
+def capped_clock_share(tdp_watts, power_cap_watts):
+    """Share of its clock that a card keeps under a power cap, at best (ratio): dynamic power falls with the clock's cube.
+
+    Mudge 2001, Power: a first-class architectural design constraint (doi 10.1109/2.917539). Near the least voltage it falls
+    with the clock alone.
+    """
+    return minimum(power_cap_watts / tdp_watts, 1) ** (1 / 3)

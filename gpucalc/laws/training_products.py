@@ -1,0 +1,135 @@
+"""Matrix products of one micro-batch on one GPU, by their shapes: projections, MLPs, experts, attention, the output head.
+
+A product of the forward pass has two in the backward pass: for the gradient of its input, and for that of its weight.
+"""
+from .shares import product_fill
+from ..core.arithmetic import ceil, maximum, minimum, where
+from ..core.law import law
+
+
+def repeated(recompute, recomputed_share, least=2):
+    """Share of the layers in which what recompute drops from level `least` on runs again; level 3 keeps the products."""
+    return recomputed_share * (where(recompute >= least, 1, 0) - where(recompute >= 3, 1, 0))
+
+
+@law
+def product_seconds(rows, inner, columns, product_peak, units, bandwidth, grouped_products=1, narrow_products=0, tile_rows=...,
+                    tile_columns=..., compute_efficiency=1, bandwidth_efficiency=1, kernel_seconds=0,
+                    activation_element_bytes=...):
+    """Time of a product, or of equal ones in one kernel (s): compute, in whole tiles and waves, or traffic if that is longer.
+
+    Both inputs are read once, of half the width in 8 bits, and the output is written. The kernel's start and end come on top.
+    NVIDIA, Matrix multiplication background user's guide (docs.nvidia.com/deeplearning/performance).
+    """
+    tiled = ceil(rows / tile_rows) * tile_rows
+    fill = rows / tiled * product_fill.formula(grouped_products * tiled, columns, units, tile_rows, tile_columns)
+    compute = 2 * rows * inner * columns / (product_peak * compute_efficiency * fill)
+    moved = (rows + columns) * inner / (1 + narrow_products) + rows * columns
+    traffic = moved * activation_element_bytes / (bandwidth * bandwidth_efficiency)
+    return grouped_products * maximum(compute, traffic) + kernel_seconds
+
+
+def _passes(rows, inner, columns, forwards, trained, products, product_peak, units, bandwidth, narrow_products, tile_rows,
+            tile_columns, compute_efficiency, bandwidth_efficiency, kernel_seconds, activation_element_bytes):
+    """Forward, as often as it runs, and backward: for the gradient of the input, and for that of a trained weight."""
+    def one(m, k, n):
+        return product_seconds.formula(m, k, n, product_peak, units, bandwidth, products, narrow_products, tile_rows,
+                                       tile_columns, compute_efficiency, bandwidth_efficiency, kernel_seconds,
+                                       activation_element_bytes)
+    return forwards * one(rows, inner, columns) + one(rows, columns, inner) + trained * one(columns, rows, inner)
+
+
+@law
+def projection_seconds(gpu_tokens, hidden, heads, head_dim, gpu_attention_params, adapters, product_peak, units, bandwidth,
+                       value_head_dim=0, tensor_parallel=1, recompute=0, recomputed_share=1, narrow_products=0, tile_rows=...,
+                       tile_columns=..., compute_efficiency=1, bandwidth_efficiency=1, kernel_seconds=0,
+                       activation_element_bytes=...):
+    """Products with the attention matrices of one layer on one GPU (s): into the heads, as one product, and out of them."""
+    forwards, values = 1 + repeated(recompute, recomputed_share), heads * where(value_head_dim > 0, value_head_dim, head_dim)
+
+    def passes(inner, columns):
+        return _passes(gpu_tokens, inner, columns, forwards, 1 - adapters, 1, product_peak, units, bandwidth,
+                       narrow_products, tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, kernel_seconds,
+                       activation_element_bytes)
+    out = values / tensor_parallel
+    return passes(hidden, gpu_attention_params / hidden - out) + passes(out, hidden)
+
+
+@law
+def mlp_product_seconds(gpu_tokens, hidden, intermediate, adapters, product_peak, units, bandwidth, gated_mlp=0,
+                        tensor_parallel=1, recompute=0, recomputed_share=1, narrow_products=0, tile_rows=..., tile_columns=...,
+                        compute_efficiency=1, bandwidth_efficiency=1, kernel_seconds=0, activation_element_bytes=...):
+    """Products of one dense MLP on one GPU (s): up, with the gate as one product, and down. Megatron-LM (arXiv 1909.08053)."""
+    forwards, width = 1 + repeated(recompute, recomputed_share), intermediate / tensor_parallel
+
+    def passes(inner, columns):
+        return _passes(gpu_tokens, inner, columns, forwards, 1 - adapters, 1, product_peak, units, bandwidth,
+                       narrow_products, tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, kernel_seconds,
+                       activation_element_bytes)
+    return passes(hidden, (1 + gated_mlp) * width) + passes(width, hidden)
+
+
+@law
+def expert_tokens(gpu_tokens, experts=0, experts_per_token=0, tensor_parallel=1, expert_parallel=1, expert_tensor_parallel=1):
+    """Tokens of a micro-batch that one expert takes in, if all take as many (count). GShard (arXiv 2006.16668, section 2.2).
+
+    GPUs of a tensor-parallel group send a part of the tokens each; those that share the experts send theirs together.
+    """
+    sent = gpu_tokens / tensor_parallel * expert_parallel * expert_tensor_parallel
+    return maximum(sent * experts_per_token / maximum(experts, 1), 1)
+
+
+@law
+def expert_product_seconds(gpu_tokens, expert_tokens, hidden, adapters, product_peak, units, bandwidth, experts=0,
+                           shared_experts=0, expert_intermediate=0, gated_mlp=0, tensor_parallel=1, expert_parallel=1,
+                           expert_tensor_parallel=1, recompute=0, recomputed_share=1, narrow_products=0, tile_rows=...,
+                           tile_columns=..., compute_efficiency=1, bandwidth_efficiency=1, kernel_seconds=0,
+                           activation_element_bytes=...):
+    """Products of one layer of experts on one GPU (s): those of its experts in one kernel, and the shared experts' besides.
+
+    MegaBlocks, Gale et al. 2022 (arXiv 2211.15841, section 4).
+    """
+    forwards = 1 + repeated(recompute, recomputed_share)
+
+    def passes(rows, inner, columns, products):
+        return _passes(rows, inner, columns, forwards, 1 - adapters, products, product_peak, units, bandwidth,
+                       narrow_products, tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, kernel_seconds,
+                       activation_element_bytes)
+
+    def pair(rows, width, products):
+        return passes(rows, hidden, (1 + gated_mlp) * width, products) + passes(rows, width, hidden, products)
+    routed = pair(expert_tokens, maximum(expert_intermediate, 1) / expert_tensor_parallel, maximum(experts, 1) / expert_parallel)
+    shared = pair(gpu_tokens, maximum(shared_experts * expert_intermediate, 1) / tensor_parallel, 1)
+    return routed + where(shared_experts > 0, shared, 0)
+
+
+@law
+def core_attention_seconds(gpu_tokens, attention_token_flops, peak_flops, clock_share=1, tensor_parallel=1, recompute=0,
+                           recomputed_share=1, flash_attention=0, compute_efficiency=1, attention_efficiency=1):
+    """Scores and values of one layer on one GPU, in 16 bits (s): forward 1, backward 2, and what is made again.
+
+    FlashAttention makes the scores again, half of a forward pass (arXiv 2205.14135, section 3.1); without it the two are plain
+    products.
+    """
+    fused = where(flash_attention > 0, 1, 0)
+    again = repeated(recompute, recomputed_share, 1) * (1 - fused) + fused * (1 / 2 + repeated(recompute, recomputed_share))
+    share = where(flash_attention > 0, attention_efficiency, compute_efficiency)
+    return gpu_tokens * (3 + again) * attention_token_flops / (tensor_parallel * peak_flops * clock_share * share)
+
+
+@law
+def head_seconds(gpu_tokens, hidden, vocab, adapters, peak_flops, units, bandwidth, clock_share=1, tensor_parallel=1,
+                 tile_rows=..., tile_columns=..., compute_efficiency=1, bandwidth_efficiency=1, kernel_seconds=0,
+                 activation_element_bytes=...):
+    """Products with the output head on one GPU, in 16 bits (s): no recipe runs it in 8 (NVIDIA Transformer Engine manual)."""
+    return _passes(gpu_tokens, hidden, vocab / tensor_parallel, 1, 1 - adapters, 1, peak_flops * clock_share, units, bandwidth, 0,
+                   tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, kernel_seconds, activation_element_bytes)
+
+
+@law
+def matrix_seconds(pace_layers, pace_heads, stage_moe_layers, projection_seconds, core_attention_seconds, mlp_product_seconds,
+                   expert_product_seconds, head_seconds):
+    """Matrix products of a micro-batch on one GPU (s): forward, backward and recomputed."""
+    sparse = minimum(stage_moe_layers, pace_layers)
+    return (pace_layers * (projection_seconds + core_attention_seconds) + (pace_layers - sparse) * mlp_product_seconds
+            + sparse * expert_product_seconds + pace_heads * head_seconds)

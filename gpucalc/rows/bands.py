@@ -1,0 +1,276 @@
+"""Every answer is a band: how far off a law was where figures of its family were published, applied to what it gives now.
+
+data/families.csv says which laws are of a family. Each measured row of it gives a ratio, published over predicted, of times,
+bytes or costs; rates are turned. The band is where eight in ten of a new source's ratios are to be expected:
+
+- A source is a publisher: a repository with all its files, a paper, a thread. Its rows err alike, so in the median publishers
+  weigh the same, and in the percentiles the square root of their rows: between counting publishers, where one row may be a tail of its
+  own, and counting rows, where one table drowns all others. Of these three it held nearest to eight in ten, counted either way.
+- A row's residual is how far it is from the median of the other publishers, so that a plan made without it is what is judged.
+- The band runs from the 10th to the 90th percentile of the residuals, moved outward by the (n + 1) / n of conformal prediction.
+
+Nothing is fitted to the row that is asked for: a case that is a published row goes without the publisher of that row.
+"""
+import functools
+import json
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy
+
+from . import catalogue
+from .tables import rows
+from ..core.evaluate import FINDERS, Case, is_law
+from ..core.law import Law
+from ..core.quantities import QUANTITIES
+
+INSIDE = 0.8
+# A band needs so many rows and publishers; a part or an era, which can go without, so many that leaving one out can check it.
+FEWEST_ROWS, FEWEST_SOURCES, CHECKED_SOURCES = 8, 2, 3
+# Years in which an era of software begins: before FlashAttention-2 and paged engines, with them, with training in 8 bits.
+ERAS = (2023, 2025)
+# What a bound leaves out: shares below 1 that a case gives, work that nothing hides, and every latency.
+_HIDDEN = ("overlap", "data_overlap", "expert_overlap")
+_LATE = ("latency", "base_latency", "switch_latency", "network_latency", "host_seconds", "kernel_seconds")
+
+
+class Band(NamedTuple):
+    """What a law gives, `value`, and what to plan for: in eight of ten cases the truth is from `low` to `high`.
+
+    `bound` is what nothing beats, None where there is none (bytes). Behind it stand so many `rows` of so many `sources` of a
+    `family`; low, plan and high equal the value, and rows is 0, where a law is not checked.
+    """
+
+    low: Any
+    plan: Any
+    high: Any
+    value: Any
+    bound: Any
+    rows: int
+    sources: int
+    family: str
+    unit: str
+
+    @property
+    def checked(self) -> bool:
+        """Whether published figures stand behind the band."""
+        return self.rows > 0
+
+    def through(self, function: Callable[[Any], Any], unit: str = "") -> "Band":
+        """The band of what follows from the figure: seconds of a step to hours of a run, tokens a second to GPUs.
+
+        The function only rises or only falls; counts may be rounded up in it.
+        """
+        low, plan, high, value = map(function, self[:4])
+        low, high = (high, low) if numpy.any(low > high) else (low, high)
+        return self._replace(low=low, plan=plan, high=high, value=value, unit=unit,
+                             bound=None if self.bound is None else function(self.bound))
+
+
+class Errors(NamedTuple):
+    """Published over predicted in a family: the 10th percentile, median and 90th for a new source, and what they are from."""
+
+    low: float
+    median: float
+    high: float
+    rows: int
+    sources: int
+    family: str
+    era: str
+
+
+def band(case: Case, law: Law, without: str = "", year: int | None = None) -> Band:
+    """The law's band for the case, which is at achieved shares as the published rows are. Columns give columns.
+
+    `without` leaves a source out; `year` asks for the software of that time, else the newest era with enough rows counts.
+    """
+    value, chosen = case(law), _chosen(case, law, without, year)
+    known = dict.fromkeys(each for _, each in chosen if each)
+    low, plan, high = (value * factor for factor in _factors(law, chosen))
+    return Band(low, plan, high, value, bound_value(case, law.__name__), sum(each.rows for each in known),
+                sum(each.sources for each in known), " and ".join(each.family for each in known), QUANTITIES[law.__name__].unit)
+
+
+def factors(case: Case, law: Law, without: str = "", year: int | None = None) -> tuple[Any, Any, Any]:
+    """What the law's value is multiplied by for low, plan and high: a search that has the values needs no more."""
+    return _factors(law, _chosen(case, law, without, year))
+
+
+def bound(case: Case) -> Case:
+    """The case at the peaks of the data sheet, with all that can be hidden hidden and no latency: nothing is faster."""
+    given = {name for name, value in case.inputs.items() if not is_law(value)}
+    shares = {name: None for name in catalogue.efficiency("bound") if name in given}
+    whole = [*_HIDDEN, *({"mfu"} & given)]
+    return case.but(**shares, efficiency="bound").but(**dict.fromkeys(whole, 1), **dict.fromkeys(_LATE, 0))
+
+
+def errors(family: str, without: str = "", year: int | None = None) -> Errors | None:
+    """How far off the family's laws were; None where too few rows are left.
+
+    Where those of an era are too few it is all of the family, then the wider family.
+    """
+    while family:
+        for era in [_era(year)] if year else reversed(range(len(ERAS) + 1)):
+            if found := errors_of(family, era, without):
+                return found
+        if found := errors_of(family, None, without):
+            return found
+        family = rows("families")[family]["part_of"]
+    return None
+
+
+def widest(family: str) -> str:
+    """The family that this one is part of, else itself."""
+    return rows("families")[family]["part_of"] or family
+
+
+def publisher(source: str) -> str:
+    """Who published: the repository, the thread, or what the source names before a commit, a table or a bracket."""
+    first = source.split(" ")[0].rstrip(",;:")
+    return first if "/" in first else re.split(r"[;,]| [@(]", source)[0]
+
+
+def era_name(era: int | None) -> str:
+    """The years of an era; blank for all."""
+    if era is None:
+        return ""
+    first, last = ([0, *ERAS][era], [*ERAS, 0][era] - 1)
+    return f"since {first}" if last < 0 else f"to {last}" if not first else f"{first} to {last}"
+
+
+@functools.cache
+def _powers():
+    """Power of the ratio, 1 of times and -1 of rates, and family, by law."""
+    return {law: (power, family) for family, row in rows("families").items()
+            for column, power in (("times", 1), ("rates", -1)) for law in row[column].split()}
+
+
+def _families(case, law):
+    """Families of the law in the case, each with where in the columns it holds (True for plain numbers)."""
+    if law not in _powers():
+        return []
+    family, found, left = _powers()[law][1], [], True
+    for part, row in rows("families").items():
+        if row["part_of"] == family and row["when"]:
+            above = numpy.asarray(_value(case, row["when"])) > row["above"]
+            if (left & above).any():
+                found.append((left & above, part))
+            left = left & ~above
+    return [*found, (left, family)] if numpy.any(left) else found
+
+
+def _value(case, name):
+    """The value of a quantity that a case has, else 0."""
+    given = case.inputs.get(name, next((row[name] for row in case.rows.values() if name in row), 0))
+    return case(given) if is_law(given) else given[name] if isinstance(given, dict) else given
+
+
+def _chosen(case, law, without, year):
+    """The errors that count for the case, None where there are none, each with where in the columns it does."""
+    without = without or _own_source(case, law)
+    return [(holds, errors(family, without, year)) for holds, family in _families(case, law.__name__)]
+
+
+def _factors(law, chosen):
+    power = _powers().get(law.__name__, (1, ""))[0]
+    low, plan, high = (_picked([(holds, each[end]**power if each else 1) for holds, each in chosen]) for end in range(3))
+    return (low, plan, high) if power > 0 else (high, plan, low)
+
+
+def _picked(choices):
+    """The factor of each place: 1 without a choice, the one number, or a column where families differ."""
+    if len(choices) < 2:
+        return choices[0][1] if choices else 1
+    return numpy.select(*map(list, zip(*choices)))
+
+
+def bound_value(case: Case, law: str) -> Any:
+    """What nothing beats; None for bytes, and for a law of no family."""
+    return None if law not in _powers() or QUANTITIES[law].unit == "byte" else bound(case)(law)
+
+
+def _own_source(case, law):
+    """The publisher of the published row that the case is, if it is one."""
+    held = {kind: getattr(row, "name", None) for kind, row in case.rows.items()}
+    return _sources().get(_key(law.__name__, held | case.inputs), "")
+
+
+@functools.cache
+def _sources():
+    """The publisher of each measured row by its law and inputs."""
+    return {_key(row["law"], json.loads(row["inputs"])): publisher(row["source"])
+            for row in rows("measurements").values() if row["kind"] == "measured"}
+
+
+def _key(law, held):
+    plain = {str(name): {"law": value.__name__} if is_law(value) else value for name, value in held.items()}
+    return law, repr(sorted((name, str(value) if name in FINDERS else value) for name, value in plain.items()))
+
+
+def _era(year):
+    return sum(year >= first for first in ERAS)
+
+
+@functools.cache
+def measured(root: str) -> list[dict]:
+    """The measured rows of a family that is part of none, those of no family if blank, as dicts."""
+    found = []
+    for name, row in rows("measurements").items():
+        power, family = _powers().get(row["law"], (-1 if "/second" in row["unit"] else 1, ""))
+        if row["kind"] == "measured" and (family and widest(family)) == root:
+            case, year = Case.of(json.loads(row["inputs"])), int(row["date"][:4])
+            predicted = float(case(row["law"]))
+            if not 0 < predicted < numpy.inf:
+                raise ValueError(f"measurements.csv, {name}: {row['law']} gives {predicted}; allowed: a number above 0")
+            ratio, error = (row["value"] / predicted)**power, predicted / row["value"] - 1
+            found.append({"id": name} | row | dict(
+                case=case, power=power, predicted=predicted, error=error, ratio=ratio,
+                family=next((part for _, part in _families(case, row["law"])), ""), year=year, era=_era(year),
+                publisher=publisher(row["source"])))
+    return found
+
+
+def rows_of(family: str, era: int | None) -> list[dict]:
+    """Rows of a family with its parts, of one era or all."""
+    wider = rows("families")[family]["part_of"]
+    return [row for row in measured(wider or family)
+            if era in (None, row["era"]) and (row["family"] == family or not wider)]
+
+
+def publishers(held: list[dict]) -> int:
+    """How many publishers the rows are from."""
+    return len({row["publisher"] for row in held})
+
+
+@functools.cache
+def errors_of(family: str, era: int | None, without: str = "") -> Errors | None:
+    """The family's errors of an era without a source, None where too few rows are left."""
+    there = rows_of(family, era)
+    left = [row for row in there if row["publisher"] != publisher(without)]
+    narrow = era is not None or rows("families")[family]["part_of"]
+    if narrow and publishers(there) < CHECKED_SOURCES or len(left) < FEWEST_ROWS or publishers(left) < FEWEST_SOURCES:
+        return None
+    logs, names = numpy.log([row["ratio"] for row in left]), numpy.array([row["publisher"] for row in left])
+    low, median, high = map(float, numpy.exp(_quantiles(logs, names)))
+    return Errors(low, median, high, len(left), publishers(left), family, era_name(era))
+
+
+def _quantiles(logs, sources):
+    """Low, median and high of a new source's logarithms, as the text at the top says."""
+    _, place, sizes = numpy.unique(sources, return_inverse=True, return_counts=True)
+    equal, weights, middle = 1 / sizes[place], sizes[place]**-0.5, numpy.empty(len(logs))
+    for source in range(len(sizes)):
+        own = place == source
+        middle[own] = _quantile(logs[~own], equal[~own], 0.5)
+    upper = min((1 + INSIDE) / 2 * (1 + 1 / len(logs)), 1)
+    median, residuals = _quantile(logs, equal, 0.5), logs - middle
+    low, high = (_quantile(residuals, weights, share) for share in (1 - upper, upper))
+    return median + min(low, 0), median, median + max(high, 0)
+
+
+def _quantile(values, weights, share):
+    """The quantile of weighted values, between the middles of their weights."""
+    order = numpy.argsort(values)
+    middles = (numpy.cumsum(weights[order]) - weights[order] / 2) / weights.sum()
+    return numpy.interp(share, middles, values[order])
