@@ -3,10 +3,11 @@ import math
 
 import pytest
 
-from gpucalc import Case, kv_cache as kv, low_rank
+from gpucalc import Case, kv_cache as kv, low_rank, training_memory as tm
 from gpucalc.core.law import LAWS
+from gpucalc.page.sentences import enough
 from gpucalc.plan.account import (MOST_REPLICAS, fewest_to_serve, fewest_to_train, fullest, gpus_per_replica, moments, one_change,
-                                  origins, peak_terms, server, serving_terms, source, training_job)
+                                  need, origins, peak_terms, server, serving_terms, source, training_job)
 from gpucalc.rows import catalogue
 
 JOB = dict(micro_batch=1, sequence=2048, micro_batches=8)
@@ -69,27 +70,51 @@ def test_a_job_must_divide_its_model():
         training_job(job.but(context_parallel=3))
 
 
+@pytest.mark.parametrize("end", ["low", "plan", "high", "value"])
 @pytest.mark.parametrize("layout", [{}, dict(tensor_parallel=2), dict(pipeline_parallel=4, context_parallel=2)])
-def test_the_fewest_gpus_hold_a_job_and_one_replica_less_does_not(layout):
+def test_the_fewest_gpus_hold_a_job_and_one_replica_less_does_not(layout, end):
     job = Case(model="Llama-3-8B", recipe="mixed-adamw", **JOB, zero_stage=3, recompute=2, **layout)
     for memory in (1.6e10, 2.4e10):
         [gpus] = fewest_to_train(job, [memory])
-        replicas = gpus // gpus_per_replica(job)
-        assert fullest(job.but(data_parallel=replicas)).value <= memory
-        assert replicas == 1 or fullest(job.but(data_parallel=replicas - 1)).value > memory
+        replicas = getattr(gpus, end) // gpus_per_replica(job)
+        assert getattr(need(job.but(data_parallel=replicas)), end) <= memory
+        assert replicas == 1 or getattr(need(job.but(data_parallel=replicas - 1)), end) > memory
+
+
+@pytest.mark.parametrize("count", [1, 8])
+def test_the_need_is_the_band_of_the_fullest_stage(count):
+    job = Case(model="Llama-3-8B", recipe="mixed-adamw", **JOB).but(pipeline_parallel=4, micro_batches=count)
+    held, first = need(job), job.band(tm.training_bytes)
+    assert math.isclose(held.value, fullest(job).value)
+    # The error is a share: all ends grow with the stage.
+    for end in ("low", "plan", "high"):
+        assert math.isclose(getattr(held, end) / held.value, getattr(first, end) / first.value)
+    assert held.low < held.value < held.high and held.plan <= held.high and held.unit == "byte" and held.checked
+
+
+def test_jobs_that_ran_near_the_limit_fit_by_the_plan_value():
+    # QLoRA (arXiv 2305.14314, abstract): a 65B in 48 GB. NVIDIA's 405B: 1,024 H100, tensor 8, pipeline 8 x 8, context 2.
+    llama = dict(layers=80, hidden=8192, heads=64, kv_heads=64, head_dim=128, intermediate=22016, vocab=32000, gated_mlp=1,
+                 expert_intermediate=0)
+    qlora = need(Case(llama, recipe="qlora", micro_batch=1, sequence=512, micro_batches=16, recompute=2, offload_optimizer=1))
+    large = need(Case(model="Llama-3.1-405B", recipe="mixed-adamw", micro_batch=1, sequence=8192, micro_batches=192, fusion=2,
+                      flash_attention=1, tensor_parallel=8, sequence_parallel=1, pipeline_parallel=8, virtual_stages=8,
+                      context_parallel=2, data_parallel=8, zero_stage=1))
+    for held, memory in ((qlora, 48e9), (large, catalogue.gpu("H100 SXM 80GB").memory_bytes)):
+        assert held.low < held.plan < memory < held.high and enough(held, at_most=memory) == "too close to call"
 
 
 def test_replicas_share_experts_evenly_or_nothing_holds_the_job():
     job = Case(model="Mixtral-8x7B", recipe="mixed-adamw", **JOB, zero_stage=3, recompute=2, expert_parallel=8)
-    [enough, never] = fewest_to_train(job, [8e10, 1e9])
-    assert enough % 8 == 0 and never == math.inf
+    [some, never] = fewest_to_train(job, [8e10, 1e9])
+    assert some.plan % 8 == some.high % 8 == 0 and never.low == never.plan == math.inf
     assert fullest(job.but(data_parallel=MOST_REPLICAS)).value > 1e9
 
 
 def test_more_than_4096_replicas_are_not_tried():
     job = Case(model="Llama-3-8B", recipe="mixed-adamw", **JOB, zero_stage=3, recompute=2)
-    last, beyond = (fullest(job.but(data_parallel=count)).value for count in (4096, 4097))
-    assert last > beyond and fewest_to_train(job, [last, beyond]) == [4096, math.inf]
+    last, beyond = (need(job.but(data_parallel=count)).plan for count in (4096, 4097))
+    assert last > beyond and [found.plan for found in fewest_to_train(job, [last, beyond])] == [4096, math.inf]
 
 
 def test_one_change_leaves_the_rest_of_the_job():

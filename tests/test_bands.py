@@ -11,7 +11,7 @@ from gpucalc import LAWS, QUANTITIES, Case
 from gpucalc import arithmetic_intensity as ai
 from gpucalc import training_memory
 from gpucalc.core.figures import percent
-from gpucalc.page.measured import every_figure, family_table, how_wrong, worst_table
+from gpucalc.page.measured import era_table, every_figure, family_table, how_wrong, worst_table
 from gpucalc.page.sentences import CLOSE, NOT_CHECKED, banded, cheaper, enough, said
 from gpucalc.rows import bands, published, tables
 from gpucalc.rows.bands import Band
@@ -60,7 +60,7 @@ def test_families_name_laws_once_and_quantities():
     for name, row in FAMILIES.items():
         assert row["part_of"] in ("", *FAMILIES) and (not row["part_of"] or not FAMILIES[row["part_of"]]["part_of"]), name
         assert bool(row["when"]) == (row["above"] == row["above"]) and (not row["when"] or row["when"] in QUANTITIES), name
-        assert bool(row["times"] or row["rates"]) != bool(row["when"]), name
+        assert not (row["when"] and (row["times"] or row["rates"])) and (row["part_of"] or row["times"] or row["rates"]), name
 
 
 def test_rates_are_per_second_or_shares_and_counts():
@@ -70,7 +70,7 @@ def test_rates_are_per_second_or_shares_and_counts():
 
 
 @pytest.mark.parametrize("law, inputs, family", [
-    ("step_seconds", {}, "training step"), ("step_seconds", dict(narrow_products=1), "training step in 8 bits"),
+    ("step_seconds", {}, "training step in 16 bits"), ("step_seconds", dict(narrow_products=1), "training step in 8 bits"),
     ("gpu_token_rate", dict(model="Mixtral-8x7B"), "training step of experts"),
     ("gpu_token_rate", dict(experts=8, narrow_products=1), "training step of experts"),
     ("tp_decode_seconds", dict(tensor_parallel=8), "decode on several GPUs"), ("tokens_per_second", {}, "decode"),
@@ -123,14 +123,14 @@ def test_too_few_rows_or_publishers_are_no_band(own_rows):
 
 
 def test_the_newest_era_with_enough_counts_else_the_whole_family(own_rows):
-    old = [row for name in "abc" for row in steps(name, 1, 1, 1, date="2022")]
-    new = [row for name in "def" for row in steps(name, 2, 2, 2, date="2025-06")]
+    old = [row for name in "abcd" for row in steps(name, 1, 1, 1, date="2022")]
+    new = [row for name in "efgh" for row in steps(name, 2, 2, 2, date="2025-06")]
     own_rows(*old, *new)
     assert bands.errors("training memory").era == "since 2025" and bands.errors("training memory").median == pytest.approx(2)
     assert bands.errors("training memory", year=2021).median == pytest.approx(1)
-    own_rows(*old, *new[:6])
+    own_rows(*old, *new[:9])
     assert bands.errors("training memory").era == "to 2022"
-    own_rows(*old[:6], *new[:6])
+    own_rows(*old[:9], *new[:9])
     assert bands.errors("training memory").era == ""
 
 
@@ -199,7 +199,7 @@ def test_no_published_figure_beats_its_bound():
 
 
 def checked():
-    return {name: published._inside(name, None) for name, row in FAMILIES.items() if not row["part_of"] and published._inside(name, None)}
+    return {name: published._inside(name) for name, row in FAMILIES.items() if not row["part_of"] and published._inside(name)}
 
 
 def test_eight_in_ten_hold_eight_in_ten_on_sources_that_had_no_part():
@@ -247,18 +247,36 @@ def test_cheaper_only_where_bands_do_not_overlap():
 
 def test_a_lesson_says_how_wrong_it_is():
     told = how_wrong("training_time")._repr_markdown_()
-    found = published.families().query("family == 'training step' and era == ''").iloc[0]
-    assert told.startswith(f"Training step, {found.figures} published figures: in the median they take ")
-    assert percent(abs(found["median"] - 1)) in told and percent(found.tenth) in told and told.endswith("(measurements.md)")
-    assert "need" in how_wrong("training_memory")._repr_markdown_()
-    assert how_wrong("layouts")._repr_markdown_().startswith("The formulas of this page are not checked")
+    found = published.families().query("family == 'training step' and years == ''").iloc[0]
+    off, tenth, ninetieth = (percent(abs(round(found[end] - 1, 2))) for end in ("median", "tenth", "ninetieth"))
+    assert told == (f"Published training step times are {off} longer than the formula says in the median of {found.figures}; eight in ten "
+                    f"are {tenth} to {ninetieth} above it. All figures: [how wrong are the formulas?](measurements.md)")
+    assert "figures are" in how_wrong("training_memory")._repr_markdown_() and "below and" in how_wrong("training_memory")._repr_markdown_()
+    assert "what the formula says in the median" in how_wrong("quantization")._repr_markdown_()
+    assert how_wrong("kv_cache")._repr_markdown_().count("Too few figures") == 1
+    assert "decode" not in how_wrong("interconnect")._repr_markdown_()   # one row of 72
+    assert how_wrong("layouts")._repr_markdown_().startswith("Too few figures are published on this subject")
+    for topic in FRAME["topic"].unique():
+        assert how_wrong(topic)._repr_markdown_().count(". ") <= 3, topic
+
+
+def test_a_family_has_older_and_newer_figures():
+    found = published.families()
+    whole = found[found["years"] == ""].set_index("family")
+    assert found["years"].unique().tolist() == ["", "to 2024", "since 2025"]
+    assert found[found["years"] != ""].groupby("family").figures.sum().to_dict() == whole.figures.to_dict()
+    near = bands.errors("training step")
+    assert whole.loc["training step", ["low", "plan", "high"]].tolist() == list(near[:3])
 
 
 def test_the_page_shows_every_family_and_every_figure():
     assert every_figure().source.count("<tr><td") == len(FRAME)
     assert worst_table(10, "Worst")._repr_html_().count("<tr><td") == 10
+    found = published.families()
     shown = family_table("Families")._repr_html_()
     assert all(f">{html.escape(name)}<" in shown for name in FRAME["family"].unique() if name)
+    both = found[found["years"] != ""].groupby("family").size() == 2
+    assert era_table("Years")._repr_html_().count("<tr><td") == both.sum() >= 8
 
 
 def test_the_chart_draws_every_figure():

@@ -1,4 +1,5 @@
 """Bills compared: where the choice is, when another provider is cheaper, and what the fine print costs."""
+import functools
 import html
 import math
 import re
@@ -37,6 +38,19 @@ def test_the_price_of_the_last_gigabytes():
     assert plan.last_usd_per_gb(tiers, 500e9, 20, 1) == pytest.approx((891 - 36) / 9500)
     assert plan.last_usd_per_gb(tiers, 500e9, 20, 19.5) == pytest.approx((720 - 36) / 9500)
     assert plan.last_usd_per_gb(tiers, 0, 20, 1) == 0
+
+
+@every_book
+def test_compute_and_its_mark_up_follow_the_hours_of_a_run(book):
+    pulled, longer = both(book)[0], both(book, gpu_hours=250)[0].set_index(["row", "service"])
+    for bill in pulled.itertuples():
+        again = plan.total_at(bill, 100, 20)
+        assert again == pytest.approx(bill.total_usd, abs=0.02)
+        assert plan.total_at(bill, 250, 20) == pytest.approx(longer.loc[(bill.row, bill.service), "total_usd"], abs=0.02)
+        assert plan.total_at(bill, 100, 20, 5000) == pytest.approx(plan.total_at(bill, 250, 20))
+        hours = Case(model="Llama-3-8B", gpu=H100, training_tokens=1e9, mfu=0.4).band(training_cost.planned_gpu_hours)
+        total = hours.through(functools.partial(plan.total_at, bill, runs=20), "USD")
+        assert bill.storage_usd < total.low < total.plan < total.high
 
 
 def test_the_places_of_a_choice():

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpucalc import break_even as be
-from gpucalc.rows import catalogue, price_book, tables
+from gpucalc.rows import bands, catalogue, price_book, tables
 from gpucalc.plan import decide
 from gpucalc import owning, renting
 from gpucalc.core.evaluate import Case
@@ -139,10 +139,25 @@ def test_the_model_is_the_laws_one_draw_at_a_time(drawn):
 def test_band_and_probability():
     values = np.arange(-25, 75) + 0.5
     assert decide.probability(values) == 0.75
-    # A hundred values a step of 1 apart: the 25th, 50th and 75th; the 5th, 50th and 95th.
+    # A hundred values a step of 1 apart: the 25th, 50th and 75th; the 10th, 50th and 90th.
     assert decide.band(values, 0.5) == [-0.5, 24.5, 49.5]
-    assert decide.band(values) == [-20.5, 24.5, 69.5]
+    assert decide.band(values) == [-15.5, 24.5, 64.5]
     assert decide.band([1, np.inf, np.inf]) == [1, np.inf, np.inf]
+
+
+def test_the_band_of_the_draws_has_the_likely_value_and_plans_for_the_middle(drawn):
+    case = decide.owning_case(CARD, **LIKELY, **FIXED)
+    found = decide.drawn_band(owning.owned_usd_per_hour, case, drawn)
+    values = decide.owned(owning.owned_usd_per_hour, CARD, **drawn, **FIXED)
+    assert found.value == case(owning.owned_usd_per_hour) and found.checked and found.unit == "USD/hour"
+    assert [found.low, found.plan, found.high] == decide.band(values)
+    assert (values < found.low).mean() == pytest.approx(0.1, abs=1e-4) == (values > found.high).mean()
+
+
+@pytest.mark.parametrize("wins, said", [(0, "renting"), (0.199, "renting"), (0.2, bands.CLOSE), (0.5, bands.CLOSE),
+                                        (0.8, bands.CLOSE), (0.801, "owning"), (1, "owning")])
+def test_a_choice_that_wins_in_a_fifth_to_four_fifths_of_the_draws_is_none(wins, said):
+    assert decide.winner(wins) == said
 
 
 @given(st.floats(1.05, 2))

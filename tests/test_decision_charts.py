@@ -159,7 +159,7 @@ def test_parts_are_rounded_so_that_they_add_up():
 
 def test_bands_are_texts_of_the_draws():
     shown = bands_table({"a rent": (np.arange(1, 101), lambda value: f"{value} USD")}, "Bands")
-    assert cells_of(shown) == [["result", "low", "middle", "high"], ["a rent", "5 USD", "50 USD", "95 USD"]]
+    assert cells_of(shown) == [["result", "low", "middle", "high"], ["a rent", "10 USD", "50 USD", "90 USD"]]
 
 
 def test_turns_prices_and_ranges_of_a_deal():

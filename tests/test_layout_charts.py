@@ -1,8 +1,12 @@
 """Tables and charts of layouts, from a small search and from layouts made by hand."""
+from types import SimpleNamespace
+
 import pandas as pd
 import pytest
 
-from gpucalc.page.layout_charts import landscape, layouts_table, parts_bars, parts_table, reasons_table, thinned
+from gpucalc.page.layout_charts import (landscape, layouts_table, parts_bars, parts_table, published_table, reasons_table,
+                                        thinned)
+from gpucalc.plan.layout_grid import NEUTRAL
 from gpucalc.plan.layouts import LAYOUT, best_of, in_layout, layout_case, layouts_of, pareto_front, reasons, step_parts
 
 CASE = layout_case("Qwen2.5-7B", "A100 SXM 80GB", 4096)
@@ -14,12 +18,23 @@ def search():
 
 
 def test_a_table_of_layouts_is_readable():
-    row = dict.fromkeys(LAYOUT, 1) | dict(tensor_parallel=8, zero_stage=0, sequence_parallel=0, micro_batches=16, recompute=2)
+    row = dict.fromkeys(LAYOUT, 1) | NEUTRAL | dict(tensor_parallel=8, micro_batches=16, recompute=2)
     row |= dict(step_seconds=1.5, layout_mfu=0.4123, slower=-0.05, gpu_hours=1234.4, compute_usd=12_345.6)
     shown = layouts_table(pd.DataFrame([row]), ["layout", "micro_batches", "recompute", "step_seconds", "layout_mfu", "slower",
                                                 "gpu_hours", "compute_usd"], "A layout", labels={"slower": "over the cheapest"},
                           formats={"gpu_hours": "{:,.1f}".format})._repr_html_()
     for text in ("TP\u00a08", "16 × 1", "layers", "1.50 s", "41.2 %", "−5 %", "1,234.4", "12,346 USD", "MFU", "over the cheapest"):
+        assert f">{text}<" in shown, text
+
+
+def test_a_table_of_published_layouts_says_whether_they_fit():
+    row = dict.fromkeys(LAYOUT, 1) | NEUTRAL | dict(
+        tensor_parallel=8, training_bytes=70e9, low_bytes=60e9, plan_bytes=72e9, high_bytes=90e9, step_seconds=2.0,
+        low_seconds=2.0, plan_seconds=3.0, high_seconds=4.0)
+    frame = pd.DataFrame([dict(published=row, found=row, fits="too close to call", measured_seconds=3.5, slower=0.1, rank=1_002,
+                               layouts=4_000, band=SimpleNamespace(plan=3.0))], index=["a run"])
+    shown = published_table(frame, "Published")._repr_html_()
+    for text in ("a run", "TP\u00a08", "70 GB (60 GB to 90 GB)", "too close to call", "3 s", "3.50 s", "+10 %", "1,002 of 4,000"):
         assert f">{text}<" in shown, text
 
 
@@ -51,7 +66,7 @@ def test_parts_of_nothing_are_not_drawn():
 
 def test_marks_of_the_landscape(search):
     good = best_of(search)
-    line, dots = landscape(good, good, "").to_dict()["layer"]
+    line, dots = landscape(good, pareto_front(good, "training_bytes", "step_seconds"), "").to_dict()["layer"]
     assert line["mark"] == {"type": "line", "interpolate": "step-after", "strokeWidth": 2, "color": "#777"}
     assert dots["mark"] == {"type": "circle", "size": 30, "opacity": 0.7} and dots["encoding"]["color"]["title"] is None
     for layer in (line, dots):

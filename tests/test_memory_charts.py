@@ -6,9 +6,9 @@ import re
 import pytest
 
 from gpucalc import Case
-from gpucalc.page.memory_charts import (MOMENTS, TERMS, account_table, in_bytes, largest, memory_bars, moment_bars, moment_table,
-                                        parts, spare)
-from gpucalc.plan.account import fullest, moments, origins, peak_terms, server
+from gpucalc.page.memory_charts import (MOMENTS, TERMS, account_table, fewest_in_words, in_bytes, largest, memory_bars,
+                                        moment_bars, moment_table, parts, spare, verdict)
+from gpucalc.plan.account import fewest_to_train, fullest, moments, need, origins, peak_terms, server
 
 JOB = Case(model="Mixtral-8x7B", recipe="mixed-adamw", micro_batch=1, sequence=2048, micro_batches=8)
 SERVER = server(Case(model="Llama-3-8B", gpu="H100 SXM 80GB", weight_format="BF16", context=8192, batch=16, batched_tokens=8192,
@@ -74,3 +74,16 @@ def test_moments_have_their_terms_and_their_sum():
 
 def test_what_is_spare_in_words():
     assert (spare(3e9, 5e9), spare(5e9, 3e9), spare(3e9, 3e9)) == ("2 GB to spare", "2 GB too much", "0 B to spare")
+
+
+def test_a_verdict_has_three_words():
+    held = need(JOB)
+    assert [verdict(held, memory) for memory in (held.low * 0.999, held.low, held.plan, held.high * 0.999, held.high)] == [
+        "does not fit", "too close to call", "too close to call", "too close to call", "fits"]
+
+
+def test_the_fewest_in_words():
+    [few] = fewest_to_train(JOB.but(zero_stage=3, recompute=2), [8e10])
+    assert fewest_in_words(few) == f"{few.plan} to {few.high}" and few.plan < few.high
+    ends = (3, 3), (1200, math.inf), (math.inf, math.inf)
+    assert [fewest_in_words(few._replace(plan=plan, high=high)) for plan, high in ends] == ["3", "1,200 or more", "–"]

@@ -5,7 +5,7 @@ import pytest
 
 from gpucalc.core.evaluate import Case
 from gpucalc.laws import interconnect as ic
-from gpucalc.plan.network import fabrics, known, paying_degree, sent_by_kind
+from gpucalc.plan.network import fabrics, known, paying_band, paying_degree, sent_by_kind
 from gpucalc.rows import catalogue
 
 
@@ -58,3 +58,15 @@ def test_a_fabric_of_ones_own_is_listed_if_it_is_oversubscribed():
     # Eight ports of 50 GB/s, a seventh of them, one of them, and one for each GPU: never more than the link carries.
     cluster = Case(fabrics(link), ranks=64, link_bandwidth=450e9)
     assert cluster(ic.fabric_bandwidth).tolist() == pytest.approx([400e9, 400e9 / 7, 50e9, 50e9])
+
+
+def test_the_band_of_the_degree_takes_the_shares_and_the_errors_of_both():
+    case = Case(model="Llama-3-70B", gpu="H100 SXM 80GB", tokens=8192)
+    found, card = paying_band(case), case.rows["gpu"]
+    # 3 h B / F with the share of the link over that of products, NCCL's 20.6 of 25 GB/s a link.
+    share = card.ring_share / case.but(efficiency="achieved")("product_share")
+    assert found.value == math.floor(case(ic.tensor_parallel_limit) * share)
+    assert 1 <= found.low < found.plan < found.high and found.checked and found.family.count(" and ") == 1
+    # A link a hundred times slower pays in no case.
+    slow = paying_band(case.but(link_bandwidth=card.link_bandwidth / 100))
+    assert slow.low == slow.plan == slow.high == 1

@@ -8,9 +8,10 @@ import pytest
 from gpucalc import Case
 from gpucalc.plan import offers
 from gpucalc.plan.layouts import all_layouts
-from gpucalc.plan.offers import (by_deadline, by_interruption, cheapest_flops, decided, drawn, judged, offer, outcome, priced,
-                                 recommended, runs, runs_of, same_run)
-from gpucalc.rows import catalogue, price_book
+from gpucalc.plan.offers import (assurance, by_deadline, by_interruption, cheapest_flops, decided, drawn, judged, offer, outcome,
+                                 priced, recommended, runs, runs_of, same_run, tied)
+from gpucalc.laws.training_cost import planned_gpu_hours
+from gpucalc.rows import bands, catalogue, price_book
 from gpucalc.rows.rents import with_rent
 
 BOOK = price_book.prices(price_book.DATA / "prices" / "2026-06-24.csv")
@@ -49,8 +50,49 @@ def test_nothing_is_recommended_of_nothing():
 
 def test_a_run_in_words():
     row = recommended(decided(found(), CASE))
-    assert outcome(row).endswith(" USD") and outcome(row).startswith(f"{row.training_days:.3g} days and ")
-    assert outcome(type("run", (), dict(training_days=0.5, compute_usd=1234.0))) == "12 h and 1,230 USD"
+    assert outcome(row).startswith(f"{row.training_days:.3g} days (8 in 10 between {row.low_days:.3g} and {row.high_days:.3g} days) and ")
+    row = type("run", (), dict(training_days=0.5, low_days=0.4, high_days=2, compute_usd=1234.0, low_usd=1000, high_usd=5000))
+    assert outcome(row) == "12 h (8 in 10 between 9.60 h and 2 days) and 1,230 USD (between 1,000 and 5,000 USD)"
+
+
+def test_a_run_has_the_band_of_its_speed():
+    """Where the MFU is planned, that of published runs; where a layout is slower, that of published steps."""
+    work = Case(model="Llama-3-8B", gpu="B200 SXM 180GB", training_tokens=100e9, mfu=0.4).band(planned_gpu_hours)
+    by_plan = found()["gpu_hours"].round(3) == round(work.plan, 3)
+    assert by_plan.any() and not by_plan.all()
+    assert found()[by_plan][["low_hours", "high_hours"]].drop_duplicates().values.tolist() == [[work.low, work.high]]
+    family = bands.errors("training step in 16 bits")
+    slow = found()[~by_plan & (found()["reason"] == "")]
+    assert (slow["high_hours"] / slow["gpu_hours"]).tolist() == pytest.approx([family.high / family.median] * len(slow))
+
+
+def test_a_run_is_sure_where_its_slow_end_is_in_time_and_within_the_budget():
+    plain = decided(found(), CASE)
+    able = plain[plain["verdict"] == ""]
+    assert (able["high_days"] <= 28).equals(able["sure"]) and able["sure"].any() and not able["sure"].all()
+    assert (plain["low_days"] <= plain["training_days"]).all() and (plain["training_days"] <= plain["high_days"]).all()
+    poor = decided(found(), CASE.but(budget_usd=able["high_usd"].min() - 1))
+    assert (poor["verdict"] == "").any() and not poor["sure"].any()
+
+
+def test_what_is_said_of_a_run_that_is_sure_and_of_one_that_is_not():
+    plain = decided(found(), CASE)
+    safe = recommended(plain[plain["sure"]])
+    assert assurance(plain, recommended(plain)) == (
+        f"Whether it holds that is too close to call; to be sure takes {offer(safe)}: {outcome(safe)}.")
+    assert assurance(plain, safe) == "The slow end holds that too."
+    hasty = decided(found(), CASE, deadline_days=plain["high_days"].min() * 0.9)
+    assert "too close to call; no offer does at the slow end" in assurance(hasty, recommended(hasty))
+    rival = plain[plain["row"] == safe.row].assign(gpu="H100 SXM 80GB", row="rival")
+    assert assurance(pandas.concat([plain, rival]), safe).endswith("Whether a run on H100 SXM 80GB costs less is too close to call.")
+
+
+def test_runs_on_other_gpus_whose_cost_may_be_lower_are_tied():
+    """On one GPU runs share the error of its speed, so the rent decides."""
+    frame = pandas.DataFrame([("a", 100, 70, 200), ("a", 110, 80, 220), ("b", 250, 199, 500), ("c", 260, 201, 520)],
+                             columns=["gpu", "compute_usd", "low_usd", "high_usd"])
+    frame = frame.assign(row=range(4), verdict="", training_days=1.0, gpus=8)
+    assert tied(frame, frame.iloc[0]) == ["b"]
 
 
 def test_the_same_run_is_on_the_same_rent_and_number():

@@ -213,7 +213,7 @@ def test_papermill_takes_a_price_and_a_utilization(tmp_path):
     run = papermill(tmp_path / "out.ipynb", "-p", "usd_per_hour", "2.10", "-p", "utilization", "0.6")
     assert run.returncode == 0, run.stderr
     headline = build.headline(tmp_path / "out.ipynb")
-    assert "2.10 USD rented" in headline and "at 60 %" in headline
+    assert "2.10 USD" in headline and "60 %" in headline
 
 
 @pytest.mark.parametrize("parameters, message", [

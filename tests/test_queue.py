@@ -7,8 +7,9 @@ from pandas import DataFrame
 from gpucalc import Case, serving
 from gpucalc.laws.shares import product_peak
 from gpucalc.page.fleets import fleet_table
+from gpucalc.page.sentences import enough
 from gpucalc.plan import capacity, queue
-from gpucalc.rows import catalogue
+from gpucalc.rows import bands, catalogue
 
 CASE = Case(model="Llama-3-70B", efficiency="achieved", prompt=500, output=200, requests_per_second=1000 / 60, answer_limit=5,
             late_share=0.05, context=serving.mean_context)
@@ -36,17 +37,51 @@ def test_fp8_weights_compute_at_the_fp8_peak_where_there_is_one():
 
 
 def test_a_fleet_has_the_figures_of_its_queue():
-    # 16.7 requests a second of 4.0 s fill 66 of 80 places; the wait follows from Sakasegawa's share.
+    # 16.7 requests a second of 4.8 s fill 80 of 100 places; the wait follows from Sakasegawa's share.
     row = of("A100 SXM 80GB", 8)
-    filled = 1000 / 60 * row.request_seconds / 80
-    waits = filled ** (math.sqrt(2 * 81) - 1)
-    wait = math.log(waits / 0.05) * row.request_seconds / (80 * (1 - filled))
-    assert (row.replicas, row.batch, row.gpus) == (4, 20, 32)
+    filled = 1000 / 60 * row.request_seconds / 100
+    waits = filled ** (math.sqrt(2 * 101) - 1)
+    wait = math.log(waits / 0.05) * row.request_seconds / (100 * (1 - filled))
+    assert (row.replicas, row.batch, row.gpus) == (5, 20, 40)
+    assert (row.low_gpus, row.formula_gpus, row.high_gpus) == (24, 32, 168)
     assert row.offered_load == pytest.approx(filled) and row.waiting_share == pytest.approx(waits)
     assert row.waiting_seconds == pytest.approx(wait)
     assert row.answer_seconds == pytest.approx(row.request_seconds + wait) and row.answer_seconds <= 5
     assert row.time_to_first_token == pytest.approx(row.replica_prefill_seconds + wait)
     assert row.limit != row.limit or row.limit is None
+
+
+def test_one_factor_moves_all_times_of_a_request():
+    """That of a request's family, also where it is applied again; bounds are not moved."""
+    low, plan, high = bands.factors(CASE, serving.request_seconds)
+    assert low < 1 < plan < high
+    for end, factor in (("low", low), ("plan", plan), ("high", high)):
+        moved = capacity.paced(POINTS, end)
+        for name in capacity.TIMES[:-1]:
+            assert moved[name].to_numpy() == pytest.approx((POINTS[name] * factor).to_numpy())
+        assert moved.output_tokens_per_second.to_numpy() == pytest.approx((POINTS.output_tokens_per_second / factor).to_numpy())
+        again = capacity.paced(moved, end)[list(capacity.TIMES)]
+        assert again.to_numpy() == pytest.approx(moved[list(capacity.TIMES)].to_numpy())
+    ideal = capacity.search(CASE.but(efficiency="bound", **queue.ENGINE), CARDS, [8])
+    assert (ideal[list(capacity.ENDS)] == 1).all(axis=None)
+
+
+def test_the_ends_of_a_plan_are_those_of_slower_and_faster_requests():
+    """The fewest at the slow end are the plan of a case whose requests take that much longer by the formula."""
+    low, plan, high = bands.factors(CASE, serving.request_seconds)
+    for side, factor in (("low", low / plan), ("high", high / plan), ("formula", 1 / plan)):
+        moved = {name: POINTS[name] * factor for name in capacity.TIMES[:-1]}
+        slower = capacity.plans(POINTS.assign(**moved), 1000 / 60, 5)
+        assert of("A100 SXM 80GB", 8, slower).gpus == of("A100 SXM 80GB", 8)[f"{side}_gpus"]
+    assert (FLEETS.low_gpus <= FLEETS.formula_gpus).all() and (FLEETS.gpus.fillna(math.inf) <= FLEETS.high_gpus).all()
+
+
+def test_a_plan_as_a_band():
+    time = CASE.but(gpu="A100 SXM 80GB", link="NVLink 3", tensor_parallel=8, batch=20).band(serving.request_seconds)
+    found = capacity.banded(of("A100 SXM 80GB", 8), "gpus", time)
+    assert (found.low, found.plan, found.high, found.value) == (24, 40, 168, 32) and found.rows == time.rows
+    assert enough(found, at_most=40) == "too close to call" and enough(found, at_most=168) == "yes"
+    assert enough(capacity.banded(of("T4 16GB", 8), "gpus", time), at_most=1e9) == "no"
 
 
 @pytest.mark.parametrize(("gpu", "degree", "limit"), [("T4 16GB", 8, "memory"), ("A100 SXM 80GB", 2, "request time")])
@@ -64,11 +99,12 @@ def test_no_fleet_at_all():
 def test_the_best_of_each_gpu():
     best = queue.best_by_gpu(FLEETS)
     assert list(best.index) == ["T4 16GB", "A100 SXM 80GB"]
-    assert best.gpus["A100 SXM 80GB"] == 32 and best.tensor_parallel["A100 SXM 80GB"] == 8
-    # Where none will do it is the largest degree; where two take as many GPUs the smaller.
+    assert best.gpus["A100 SXM 80GB"] == 40 and best.tensor_parallel["A100 SXM 80GB"] == 8
+    # Where none will do it is the largest degree; where two take as many GPUs that with fewer at the slow end, then the smaller.
     assert best.tensor_parallel["T4 16GB"] == 8
-    equal = DataFrame(dict(gpu=["a", "a", "b", "b"], tensor_parallel=[4, 2, 2, 4], gpus=[8.0, 8.0, math.nan, 16.0]))
-    assert queue.best_by_gpu(equal).tensor_parallel.to_dict() == {"a": 2, "b": 4}
+    equal = DataFrame(dict(gpu=["a", "a", "b", "b", "c", "c"], tensor_parallel=[4, 2, 2, 4, 2, 4],
+                           gpus=[8.0, 8.0, math.nan, 16.0, 8.0, 8.0], high_gpus=[12, 12, math.inf, 20, 80, 16]))
+    assert queue.best_by_gpu(equal).tensor_parallel.to_dict() == {"a": 2, "b": 4, "c": 4}
 
 
 def test_at_the_peaks_prompts_ride_along():
@@ -113,8 +149,9 @@ def test_published_figures_have_their_bound():
 
 
 def test_the_table_of_fleets():
-    shown = fleet_table(FLEETS, ["gpu", "gpus", "offered_load", "answer_seconds", "limit"], "Fleets", 0.05).source
-    assert "95 % within" in shown and "82.6 %" in shown and "4.18 s" in shown and "<td>–</td>" in shown
+    shown = fleet_table(FLEETS, ["gpu", "gpus", "high_gpus", "offered_load", "answer_seconds", "limit"], "Fleets", 0.05).source
+    assert "95 % within" in shown and "80.1 %" in shown and "4.82 s" in shown and "<td>–</td>" in shown
+    assert "slow end" in shown and ">168</td>" in shown and "inf" not in shown
     assert "nan" not in shown.lower() and "none" not in shown.lower()
 
 

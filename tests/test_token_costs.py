@@ -1,12 +1,13 @@
-"""Servers against an API: the verdict, the error behind it, what a dollar buys, and how a page shows it."""
+"""Servers against an API: the verdict, the band behind it, what a dollar buys, and how a page shows it."""
 import math
 import re
 
 import pandas
 import pytest
 
-from gpucalc import Case, serving_cost as sc
+from gpucalc import Case, serving as sv, serving_cost as sc
 from gpucalc.page import tokens
+from gpucalc.page.sentences import enough
 from gpucalc.page.show import reach, volume
 from gpucalc.plan import capacity, queue, token_costs as costs, token_offers
 from gpucalc.rows import catalogue, price_book
@@ -87,23 +88,38 @@ def test_a_server_at_a_given_rate_is_cited_as_the_parameter():
     assert Case(usd_per_hour=row, rented_gpus=2)(sc.serving_usd_per_month) == 1.5 * 2 * 730
 
 
-# The verdict and its error
+# The bill and its band
 
-@pytest.mark.parametrize("servers, api, verdict", [
-    (100, 100, "API"), (100, 99, "API"), (100, 101, "close"), (100, 124, "close"), (100, 134, "servers"),
-    (0, 1, "servers")])
-def test_servers_are_cheaper_only_beyond_the_error(servers, api, verdict):
-    assert costs.cheaper(servers, api, 0.25) == verdict
+def test_the_bill_of_a_plan_has_the_ends_of_its_count(points, plans):
+    """The same servers at the same rate, for the counts at both ends; more at the slow end, and never fewer."""
+    searched = capacity.plans(points, sc.requests_per_second(20e6, 2), 20).set_index(["gpu", "tensor_parallel"])
+    for plan in plans.itertuples():
+        found = searched.loc[(plan.gpu, plan.tensor_parallel)]
+        for side, paid in (("low", plan.low_serving_usd_per_month), ("high", plan.high_serving_usd_per_month)):
+            held = plan.gpus_per_server // plan.tensor_parallel
+            servers = found[f"{side}_gpus"] / plan.tensor_parallel / held
+            whole = math.ceil(servers) if servers < math.inf else math.inf
+            assert paid == pytest.approx(whole * plan.gpus_per_server * plan.usd_per_hour * 730)
+        assert plan.low_serving_usd_per_month <= plan.serving_usd_per_month <= plan.high_serving_usd_per_month
+    assert (plans.high_serving_usd_per_month > plans.serving_usd_per_month).any()
 
 
-def test_the_error_is_that_of_measured_throughput():
-    found = costs.measured_costs(2.0)
-    assert costs.throughput_error() == pytest.approx(-found.error.median()) and abs(costs.throughput_error()) < 0.1
-    ratio = costs.measured_throughput()
-    assert (found.error + 1).to_numpy() == pytest.approx((ratio.value / ratio.predicted).to_numpy())
-    runs = costs.costs_by_run(found)
-    assert runs.rows.sum() == len(found) and (runs.least <= runs.most).all() and (runs.low <= runs.high).all()
-    assert costs.measured_costs(4.0).published.to_numpy() == pytest.approx(2 * found.published.to_numpy())
+def test_servers_are_cheaper_only_where_the_slow_end_is(plans):
+    best = plans.iloc[0]
+    time = CASE.but(gpu=H100, link="NVLink 4", tensor_parallel=4, batch=64, context=sv.mean_context).band(sv.request_seconds)
+    cost = capacity.banded(best, "serving_usd_per_month", time)
+    assert enough(cost, at_most=cost.high) == "yes" and enough(cost, at_most=cost.low * 0.99) == "no"
+    assert enough(cost, at_most=(cost.low + cost.high) / 2) == "too close to call"
+
+
+def test_a_token_costs_one_over_measured_throughput():
+    """The band of a cost is that of full servers' output, turned over."""
+    server = CASE.but(gpu=H100, link="NVLink 4", tensor_parallel=4, batch=64, context=sv.mean_context, usd_per_hour=2)
+    rate = server.band(sv.output_tokens_per_second)
+    for law in (sc.input_usd_per_million, sc.output_usd_per_million, sc.request_usd):
+        cost = server.band(law)
+        assert cost.high / cost.value == pytest.approx(rate.value / rate.low)
+        assert cost.plan / cost.value == pytest.approx(rate.value / rate.plan)
 
 
 # Volumes and changes
@@ -121,7 +137,8 @@ def test_what_would_change_a_plan(plans, offers):
     changes = {"as given": {}, "late": dict(answer_limit=0.01), "cached": dict(cached_share=0.9)}
     found = costs.what_if(changes, CASE, CARDS, [2, 4], BOOK, "on-demand", offers).set_index("case")
     assert found.usd["as given"] == plans.serving_usd_per_month[0] >= found.usd["cached"]
-    assert found.servers["late"] == "none in time" and math.isnan(found.usd["late"])
+    assert found.servers["late"] == "none in time" and found.loc["late", ["usd", "low", "high"]].isna().all()
+    assert found.low["as given"] <= found.usd["as given"] <= found.high["as given"] == plans.high_serving_usd_per_month[0]
     assert found.api["as given"] == pytest.approx(20e6 * offers.api_request_usd[0])
 
 
@@ -180,6 +197,9 @@ def test_a_table_takes_the_columns_that_are_there_and_dashes_a_price_that_is_not
     assert "DeepInfra Turbo" in shown and "0.130" in shown and "pays above" not in shown and "–" in shown
     plans = pandas.DataFrame(dict(needed=[0.5, 2], break_even_requests_per_month=[9.47e6, math.inf]))
     assert tokens.cost_table(plans, plans, "Plans").source.count("never") == 2
+    slow = pandas.DataFrame(dict(high_serving_usd_per_month=[5840, math.inf]))
+    shown = tokens.cost_table(slow, slow, "Plans").source
+    assert ">5,840</td>" in shown and "<td>–</td>" in shown and "inf" not in shown
 
 
 def test_figures_of_offers_and_plans_by_hand():
@@ -189,7 +209,7 @@ def test_figures_of_offers_and_plans_by_hand():
     columns = [name for name in row if name != "has_cached"]
     shown = tokens.cost_table(pandas.DataFrame([row, row | {"has_cached": False}]), columns, "All").source
     first, second = (re.findall(r"<td[^>]*>(.*?)</td>", line) for line in shown.split("<tr>")[2:])
-    assert first == ["1.23"] * 7 + ["1,235"] * 5 + ["50 %", "9.47 million", "25 %", "2.35"]
+    assert first == ["1.23"] * 7 + ["1,235"] * 6 + ["50 %", "9.47 million", "25 %", "2.35"]
     assert second == [first[0], "–", *first[2:]]
     heads = re.findall(r'<th scope="col">(.*?)</th>', shown)
     assert heads == [tokens.LABELS[name] for name in columns]

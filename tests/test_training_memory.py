@@ -22,7 +22,8 @@ MOMENTS = ("loss_moment_bytes", "head_moment_bytes", "first_layer_moment_bytes",
 PARTS = dict(gpu_embedding_params=100, gpu_layer_params=1000, gpu_expert_params=400, gpu_adapter_params=10,
              gpu_expert_adapter_params=4)
 TRAINED = dict(gpu_trained_params=1100, gpu_trained_expert_params=400)
-RANKS = dict(data_parallel=4, context_parallel=2, expert_parallel=4)
+RANKS = dict(shard_ranks=8, expert_shard_ranks=2)
+ALONE = dict(shard_ranks=1, expert_shard_ranks=1)
 ATTENTION_ADAPTERS = dict(adapt_query=1, adapt_key=1, adapt_value=1, adapt_output=1, adapt_mlp=0)
 QUERY_VALUE = ATTENTION_ADAPTERS | dict(adapt_key=0, adapt_output=0)
 ALL_ADAPTERS = ATTENTION_ADAPTERS | dict(adapt_mlp=1)
@@ -138,12 +139,12 @@ def test_state_of_full_training():
 
 def test_weights_on_one_gpu():
     held = tm.held_weight_bytes
-    without = dict(gpu_adapter_params=0, gpu_expert_adapter_params=0, adapters=0)
+    without = dict(gpu_adapter_params=0, gpu_expert_adapter_params=0, adapters=0) | ALONE
     assert held(**PARTS | without, weight_element_bytes=2, frozen_element_bytes=0.5, kept_element_bytes=3) == 1500 * 2
     # Adapters of 2 bytes beside matrices of half a byte and embeddings of 3.
     widths = dict(weight_element_bytes=2, frozen_element_bytes=0.5, kept_element_bytes=3, adapters=1)
     dense, experts = 100 * 3 + 1000 * 0.5 + 10 * 2, 400 * 0.5 + 4 * 2
-    assert held(**PARTS, **widths) == dense + experts
+    assert held(**PARTS, **widths, **ALONE) == dense + experts
     assert held(**PARTS, **widths, zero_stage=2, **RANKS) == dense + experts
     # 8 GPUs hold the same dense weights, 8 / 4 the same experts.
     assert held(**PARTS, **widths, zero_stage=3, **RANKS) == dense / 8 + experts / 2
@@ -153,14 +154,14 @@ def test_weights_on_one_gpu():
     (tm.held_gradient_bytes, dict(gradient_element_bytes=4), 2), (tm.held_master_bytes, dict(master_element_bytes=4), 1),
     (tm.step_bytes, dict(step_element_bytes=4), 1)])
 def test_what_zero_splits_from_a_stage_on(law, widths, stage):
-    assert law(**TRAINED, **widths) == 4 * 1500
+    assert law(**TRAINED, **widths, **ALONE) == 4 * 1500
     assert law(**TRAINED, **widths, zero_stage=stage - 1, **RANKS) == 4 * 1500
     for split in range(stage, 4):
         assert law(**TRAINED, **widths, zero_stage=split, **RANKS) == 4 * (1100 / 8 + 400 / 2)
 
 
 def test_optimizer_state_on_one_gpu():
-    given = TRAINED | dict(gpu_embedding_params=100, factored_statistics=7, optimizer_element_bytes=4,
+    given = TRAINED | ALONE | dict(gpu_embedding_params=100, factored_statistics=7, optimizer_element_bytes=4,
                            embedding_optimizer_element_bytes=8, adapters=0)
     dense, experts = 1000 * 4 + 100 * 8, 400 * 4
     assert tm.held_optimizer_bytes(**given) == dense + experts
@@ -168,9 +169,9 @@ def test_optimizer_state_on_one_gpu():
     assert tm.held_optimizer_bytes(**given | dict(adapters=1), factored_element_bytes=3) == tm.held_optimizer_bytes(
         **given | dict(adapters=1))
     assert tm.held_optimizer_bytes(**given | dict(adapters=1)) == 1100 * 4 + experts    # embeddings are frozen
-    assert tm.held_optimizer_bytes(**given, zero_stage=1, **RANKS) == dense / 8 + experts / 2
+    assert tm.held_optimizer_bytes(**given | RANKS, zero_stage=1) == dense / 8 + experts / 2
     assert tm.held_optimizer_bytes(**given, offload_optimizer=1) == 0
-    assert tm.held_master_bytes(**TRAINED, master_element_bytes=4, offload_optimizer=1) == 0
+    assert tm.held_master_bytes(**TRAINED, **ALONE, master_element_bytes=4, offload_optimizer=1) == 0
 
 
 def test_one_statistic_for_each_row_and_column():
@@ -245,10 +246,17 @@ def test_offload_moves_master_weights_and_optimizer_state():
 
 def test_hybrid_shards_split_over_some_replicas():
     # 8 replicas; 4 of them share the dense weights; each of 4 ranks has experts of its own, so 4 have nothing to split.
-    held = dict(**TRAINED, gradient_element_bytes=4, zero_stage=3, **RANKS)
-    assert tm.held_gradient_bytes(**held, shard_parallel=4) == 4 * (1100 / 4 + 400)
-    assert tm.held_gradient_bytes(**held, shard_parallel=2) == 4 * (1100 / 2 + 400)
-    assert tm.held_gradient_bytes(**held, shard_parallel=8) == tm.held_gradient_bytes(**held) == 4 * (1100 / 8 + 400 / 2)
+    held = Case(**TRAINED, gradient_element_bytes=4, zero_stage=3, data_parallel=4, context_parallel=2, expert_parallel=4)
+    for ranks, experts in ((4, 400), (2, 400), (8, 200)):
+        assert held.but(shard_parallel=ranks)(tm.held_gradient_bytes) == 4 * (1100 / ranks + experts)
+    assert held(tm.held_gradient_bytes) == 4 * (1100 / 8 + 400 / 2)
+
+
+def test_experts_are_split_over_tensor_parallel_ranks_too():
+    # Megatron-Core: 8 replicas of 2 ranks hold 16 shards of tokens; 4 of them share the experts out, 4 hold the same ones.
+    held = Case(**TRAINED, gradient_element_bytes=4, zero_stage=3, data_parallel=8, tensor_parallel=2, expert_parallel=4)
+    assert held(tm.held_gradient_bytes) == 4 * (1100 / 8 + 400 / 4)
+    assert held.but(expert_tensor_parallel=2)(tm.held_gradient_bytes) == 4 * (1100 / 8 + 400 / 2)
 
 
 def zero_state(params, zero_stage, data_parallel, recipe="mixed-adamw"):

@@ -23,20 +23,15 @@ def state_bytes(params, trainable_params, bytes_per_param, frozen_element_bytes=
     return params * frozen_element_bytes + trainable_params * bytes_per_param
 
 
-def _held(dense, experts, split, data_parallel, context_parallel, expert_parallel, shard_parallel):
-    """What a GPU holds in full, or its share where ZeRO splits it over the GPUs that would hold the same.
-
-    Hybrid sharding splits over `shard_parallel` of them and copies the shares to the others (FSDP, arXiv 2304.11277,
-    section 3.2.2).
-    """
-    ranks = where(shard_parallel > 0, shard_parallel, data_parallel * context_parallel)
-    return where(split, dense / ranks + experts / maximum(ranks / expert_parallel, 1), dense + experts)
+def _held(dense, experts, split, shard_ranks, expert_shard_ranks):
+    """What a GPU holds in full, or its share where ZeRO splits it over the GPUs that would hold the same."""
+    return where(split, dense / shard_ranks + experts / expert_shard_ranks, dense + experts)
 
 
 @law
 def held_weight_bytes(gpu_embedding_params, gpu_layer_params, gpu_expert_params, gpu_adapter_params, gpu_expert_adapter_params,
-                      weight_element_bytes, adapters, frozen_element_bytes=0, kept_element_bytes=..., zero_stage=0,
-                      data_parallel=1, context_parallel=1, expert_parallel=1, shard_parallel=0):
+                      weight_element_bytes, adapters, shard_ranks, expert_shard_ranks, frozen_element_bytes=0,
+                      kept_element_bytes=..., zero_stage=0):
     """Weights on one GPU (bytes): ZeRO splits them from stage 3 on (arXiv 1910.02054, section 5.3).
 
     With adapters the matrices are frozen at their own width, and embeddings, final norm and head at another.
@@ -45,29 +40,26 @@ def held_weight_bytes(gpu_embedding_params, gpu_layer_params, gpu_expert_params,
     embedding = where(adapters > 0, kept_element_bytes, weight_element_bytes)
     dense = gpu_embedding_params * embedding + gpu_layer_params * matrix + gpu_adapter_params * weight_element_bytes
     experts = gpu_expert_params * matrix + gpu_expert_adapter_params * weight_element_bytes
-    return _held(dense, experts, zero_stage >= 3, data_parallel, context_parallel, expert_parallel,
-                 shard_parallel)
+    return _held(dense, experts, zero_stage >= 3, shard_ranks, expert_shard_ranks)
 
 
 @law
-def held_gradient_bytes(gpu_trained_params, gpu_trained_expert_params, gradient_element_bytes, offload_gradients=0,
-                        zero_stage=0, data_parallel=1, context_parallel=1, expert_parallel=1, shard_parallel=0):
+def held_gradient_bytes(gpu_trained_params, gpu_trained_expert_params, gradient_element_bytes, shard_ranks, expert_shard_ranks,
+                        offload_gradients=0, zero_stage=0):
     """Gradients on one GPU (bytes): ZeRO splits them from stage 2 on (arXiv 1910.02054, section 5.2).
 
     ZeRO-Offload sends each to the host as it is made (arXiv 2101.06840, section 3).
     """
     on_gpu = gradient_element_bytes * (1 - offload_gradients)
-    return on_gpu * _held(gpu_trained_params, gpu_trained_expert_params, zero_stage >= 2, data_parallel, context_parallel,
-                          expert_parallel, shard_parallel)
+    return on_gpu * _held(gpu_trained_params, gpu_trained_expert_params, zero_stage >= 2, shard_ranks, expert_shard_ranks)
 
 
 @law
-def held_master_bytes(gpu_trained_params, gpu_trained_expert_params, master_element_bytes, offload_optimizer=0, zero_stage=0,
-                      data_parallel=1, context_parallel=1, expert_parallel=1, shard_parallel=0):
+def held_master_bytes(gpu_trained_params, gpu_trained_expert_params, master_element_bytes, shard_ranks, expert_shard_ranks,
+                      offload_optimizer=0, zero_stage=0):
     """Master weights on one GPU (bytes): ZeRO splits them from stage 1 on (arXiv 1910.02054, section 5.1)."""
     on_gpu = master_element_bytes * (1 - offload_optimizer)
-    return on_gpu * _held(gpu_trained_params, gpu_trained_expert_params, zero_stage >= 1, data_parallel, context_parallel,
-                          expert_parallel, shard_parallel)
+    return on_gpu * _held(gpu_trained_params, gpu_trained_expert_params, zero_stage >= 1, shard_ranks, expert_shard_ranks)
 
 
 @law
@@ -90,9 +82,8 @@ def factored_statistics(stage_layers, stage_moe_layers, hidden, heads, kv_heads,
 
 @law
 def held_optimizer_bytes(gpu_trained_params, gpu_trained_expert_params, gpu_embedding_params, factored_statistics,
-                         optimizer_element_bytes, embedding_optimizer_element_bytes, adapters, factored_element_bytes=0,
-                         offload_optimizer=0, zero_stage=0, data_parallel=1, context_parallel=1, expert_parallel=1,
-                         shard_parallel=0):
+                         optimizer_element_bytes, embedding_optimizer_element_bytes, adapters, shard_ranks, expert_shard_ranks,
+                         factored_element_bytes=0, offload_optimizer=0, zero_stage=0):
     """Optimizer state on one GPU (bytes): ZeRO splits it from stage 1 on (arXiv 1910.02054, section 5.1).
 
     Embeddings, final norm and head may have states of another width. The few statistics of a factored optimizer are not
@@ -100,8 +91,7 @@ def held_optimizer_bytes(gpu_trained_params, gpu_trained_expert_params, gpu_embe
     """
     embedding = gpu_embedding_params * (1 - adapters)
     dense = (gpu_trained_params - embedding) * optimizer_element_bytes + embedding * embedding_optimizer_element_bytes
-    held = _held(dense, gpu_trained_expert_params * optimizer_element_bytes, zero_stage >= 1, data_parallel, context_parallel,
-                 expert_parallel, shard_parallel)
+    held = _held(dense, gpu_trained_expert_params * optimizer_element_bytes, zero_stage >= 1, shard_ranks, expert_shard_ranks)
     factored = (1 - adapters) * factored_statistics * factored_element_bytes
     return (held + factored) * (1 - offload_optimizer)
 
@@ -208,12 +198,11 @@ def last_layer_moment_bytes(resident_bytes, held_gradient_bytes, layer_activatio
 
 
 @law
-def step_bytes(gpu_trained_params, gpu_trained_expert_params, step_element_bytes=0, offload_optimizer=0, zero_stage=0,
-               data_parallel=1, context_parallel=1, expert_parallel=1, shard_parallel=0):
+def step_bytes(gpu_trained_params, gpu_trained_expert_params, shard_ranks, expert_shard_ranks, step_element_bytes=0,
+               offload_optimizer=0, zero_stage=0):
     """What the optimizer step needs for itself on one GPU (bytes); a fused one needs nothing. PyTorch docs, torch.optim."""
     on_gpu = step_element_bytes * (1 - offload_optimizer)
-    return on_gpu * _held(gpu_trained_params, gpu_trained_expert_params, zero_stage >= 1, data_parallel, context_parallel,
-                          expert_parallel, shard_parallel)
+    return on_gpu * _held(gpu_trained_params, gpu_trained_expert_params, zero_stage >= 1, shard_ranks, expert_shard_ranks)
 
 
 @law

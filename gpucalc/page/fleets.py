@@ -1,14 +1,18 @@
 """Fleets as a table: what each GPU and degree takes for a load, or what is in the way."""
+import math
+
 from ..core.figures import percent
 from .show import table
 
 LABELS = {"tensor_parallel": "GPUs in a replica", "batch": "batch", "replicas": "replicas", "gpus": "GPUs",
+          "low_gpus": "fast end", "high_gpus": "slow end", "formula_gpus": "GPUs, formula",
           "bound": "GPUs, bound", "offered_load": "places filled", "limit": "in the way",
           "time_per_output_token": "time per output token",
           "request_seconds": "whole request", "alone": "one request, alone"}
 
 
 def fleet_table(fleets, columns, caption, late_share, **formats):
-    """The columns of `plan.queue.fleets` that are named, as a table."""
-    return table(fleets[columns], caption, labels=LABELS | {"answer_seconds": f"{percent(1 - late_share)} within"},
+    """The columns of `plan.queue.fleets` that are named, as a table; a dash where no number is enough."""
+    shown = fleets[columns].replace(math.inf, math.nan)
+    return table(shown, caption, labels=LABELS | {"answer_seconds": f"{percent(1 - late_share)} within"},
                  formats={"offered_load": percent} | formats)

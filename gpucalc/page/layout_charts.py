@@ -3,15 +3,17 @@ import altair
 from pandas import DataFrame
 
 from ..core.figures import percent, seconds, signed, three_figures, usd
-from ..plan.layouts import readable, reasons
+from ..plan.layouts import layout_name, readable, reasons
 from .charts import axis, bars, finish
 from .show import table
 
 LABELS = {"gpus": "GPUs", "micro_batches": "micro-batches × sequences", "virtual_stages": "chunks a stage",
-          "recompute": "recompute", "step_seconds": "step", "layout_mfu": "MFU", "reached_hfu": "HFU",
+          "recompute": "recompute", "step_seconds": "step", "step": "step by the formula (8 in 10)", "plan_seconds": "plan for",
+          "measured_seconds": "step as measured", "memory": "memory (8 in 10)", "layout_mfu": "MFU", "reached_hfu": "HFU",
           "training_bytes": "memory", "fits": "fits in memory",
           "gpu_hours": "GPU-hours", "training_days": "days", "compute_usd": "cost", "slower": "over the best"}
-FORMATS = {"layout_mfu": percent, "reached_hfu": percent, "share": percent, "gpu_hours": "{:,.0f}".format,
+FORMATS = {"plan_seconds": seconds, "measured_seconds": seconds,
+           "layout_mfu": percent, "reached_hfu": percent, "share": percent, "gpu_hours": "{:,.0f}".format,
            "training_days": three_figures, "compute_usd": usd, "slower": lambda value: signed(round(value, 9), percent)}
 
 
@@ -23,6 +25,18 @@ def layouts_table(layouts, columns, caption, labels=None, formats=None):
 def steps_table(frame, caption, labels=None, formats=None):
     """Figures of training steps and runs under short headings."""
     return table(frame, caption, labels=LABELS | (labels or {}), formats=FORMATS | (formats or {}))
+
+
+def published_table(layouts, caption):
+    """Published layouts, `published_layouts`, each beside the best found for its job."""
+    theirs = readable(DataFrame(layouts["published"].to_list()))[["layout", "memory"]]
+    shown = theirs.assign(
+        fits=layouts["fits"].to_list(), plan_seconds=[float(band.plan) for band in layouts["band"]],
+        measured_seconds=layouts["measured_seconds"].to_list(), slower=layouts["slower"].to_list(),
+        rank=[f"{row.rank:,} of {row.layouts:,}" for row in layouts.itertuples()],
+        found=[layout_name(row) for row in layouts["found"]])
+    shown.insert(0, "job", layouts.index)
+    return steps_table(shown, caption, labels={"found": "best found"})
 
 
 def reasons_table(layouts, caption):

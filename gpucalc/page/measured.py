@@ -1,7 +1,7 @@
 """Published beside predicted: tables of measurements, of claims, and of how far off the laws are."""
 import html
 
-from ..core.figures import number, percent
+from ..core.figures import number, percent, times
 from ..core.quantities import QUANTITIES
 from ..rows import bands, claims
 from ..rows.published import families, published
@@ -9,7 +9,7 @@ from .sentences import Markdown
 from .show import Html, table
 
 compare = claims.measurements
-NAMES = {"value": "published", "publisher": "source"}
+NAMES = {"value": "published", "publisher": "source", "ratio": "published over predicted"}
 
 
 def comparison_table(topic, caption, kind=None, families=()):
@@ -61,40 +61,72 @@ def signed_percent(error):
 
 
 def how_wrong(topic):
-    """How far the formulas of a page were from published figures: a sentence for each kind, and a link to all."""
-    rows, every = published(), families().query("era == ''").set_index("family")
-    kinds = rows[(rows["topic"] == topic) & (rows["family"] != "")]["family"].map(bands.widest).value_counts().index
-    known = [_how_wrong(name, every.loc[name]) for name in kinds if every["plan"][name] > 0]
-    few = [name for name in kinds if not every["plan"][name] > 0]
-    said = known + ([f"Too few figures are published of: {', '.join(few)}."] if few else [])
-    said = said or ["The formulas of this page are not checked against published figures."]
-    return Markdown(" ".join([*said, "See all: [how wrong are the formulas?](measurements.md)"]))
+    """How far published figures were from the formulas of a page: a sentence for each kind, and a link to all."""
+    rows, every = published().query("family != ''"), families().query("years == ''").set_index("family")
+    kinds = rows[rows["topic"] == topic]["family"].map(bands.widest).value_counts()
+    few = [name for name in kinds.index if not every["plan"][name] > 0]
+    said = [_how_wrong(name, every.loc[name]) for name in kinds.index[kinds > kinds.sum() / 10] if name not in few]
+    said += [f"Too few figures are published for a band of the {name}." for name in few]
+    said = said or ["Too few figures are published on this subject to say how wrong the formulas are."]
+    return Markdown(" ".join([*said, "All figures: [how wrong are the formulas?](measurements.md)"]))
 
 
 def _how_wrong(name, found):
-    laws = bands.rows("families")[name]["times"].split()
-    verb, more, less = ("need", "more", "less") if QUANTITIES[laws[0]].unit == "byte" else ("take", "longer", "shorter")
-    side = more if found["median"] >= 1 else less
-    size = percent(abs(found["median"] - 1))
-    return (f"{name.capitalize()}, {found.figures} published figures: in the median they {verb} {size} {side} than the formula "
-            f"says; eight in ten {verb} {percent(found.tenth)} to {percent(found.ninetieth)} of it.")
+    unit = QUANTITIES[bands.rows("families")[name]["times"].split()[0]].unit
+    what, more, less = ("figures", "higher", "lower") if unit == "byte" else ("times", "longer", "shorter")
+    off, tenth, ninetieth = (round(found[end] - 1, 2) for end in ("median", "tenth", "ninetieth"))
+    side = f"{percent(abs(off))} {more if off > 0 else less} than the formula says" if off else "what the formula says"
+    reach = (f"up to {percent(ninetieth)} above it" if not tenth else
+             f"{percent(tenth)} to {percent(ninetieth)} above it" if tenth > 0 else
+             f"between {percent(-tenth)} below and {percent(ninetieth)} above it")
+    return f"Published {name} {what} are {side} in the median of {found.figures}; eight in ten are {reach}."
 
 
 def family_table(caption):
-    """Each family and its eras: figures, sources, median and percentiles of published over predicted, band, coverage."""
-    frame = families().assign(era=lambda found: found["era"].where(found["era"] != "", "all years"))
-    names = {"figures": "figures", "publishers": "sources", "tenth": "10th percentile", "ninetieth": "90th percentile",
-             "low": "band from", "plan": "plan for", "high": "band to", "coverage": "inside the band made without their source"}
-    shares = dict.fromkeys(["median", "tenth", "ninetieth", "low", "plan", "high", "coverage"], percent)
-    return table(frame.round(4), caption, labels=names, formats=shares)
+    """Each family: figures, sources, median and percentiles of published over predicted, coverage, and the band of today."""
+    frame = families().query("years == ''")
+    shown = frame[["family", "figures", "publishers"]].assign(
+        median=_moved(frame["median"]), middle=_range(frame["tenth"], frame["ninetieth"]), coverage=frame["coverage"].round(2),
+        plan=_moved(frame["plan"]), band=_range(frame["low"], frame["high"]))
+    return table(shown, caption, labels={"publishers": "sources", "middle": "10th to 90th percentile", "plan": "plan for",
+                                         "band": "band of a new case", "coverage": "inside a band made without their source"},
+                 formats={"median": signed_percent, "plan": signed_percent, "coverage": percent})
+
+
+def era_table(caption):
+    """The same errors where a family has both: older figures beside those of the newest software."""
+    frame = families()
+    frame = frame[["family", "years", "figures"]].assign(
+        median=_moved(frame["median"]), middle=_range(frame["tenth"], frame["ninetieth"]), inside=frame["coverage"].round(2))
+    shown = frame.query("years == ''")[["family"]]
+    names = {"figures": "figures", "median": "median", "middle": "eight in ten", "inside": "inside the band"}
+    labels, formats = {}, {}
+    for years in filter(None, dict.fromkeys(frame["years"])):
+        part = frame[frame["years"] == years].drop(columns="years").set_index("family").add_suffix(f" {years}")
+        shown = shown.join(part, on="family")
+        labels |= {f"{column} {years}": f"{years}: {name}" for column, name in names.items()}
+        formats |= {f"median {years}": signed_percent, f"inside {years}": percent}
+    both = shown.dropna(subset=[column for column in shown if column.startswith("figures")])
+    return table(both, caption, labels=labels, formats=formats)
+
+
+def _moved(ratios):
+    """Ratios as shares above 1, in whole percent."""
+    return (ratios - 1).round(2)
+
+
+def _range(low, high):
+    """Two columns of ratios as text: `+2 to +88 %`; None where there is none."""
+    return [f"{signed_percent(first).removesuffix('%').rstrip()} to {signed_percent(last)}" if first == first else None
+            for first, last in zip(_moved(low), _moved(high))]
 
 
 def worst_table(count, caption):
     """The published figures farthest from what the formulas say, with the reason."""
-    frame = published().query("family != ''")
+    frame = published()
     far = frame.assign(off=frame["ratio"].where(frame["ratio"] > 1, 1 / frame["ratio"])).nlargest(count, "off")
-    shown = _figures(far)[["subject", "family", "value", "predicted", "error", "note"]]
-    return table(shown, caption, labels=NAMES | {"note": "why"}, formats={"error": signed_percent})
+    return table(_figures(far)[["subject", "value", "predicted", "ratio", "note"]], caption,
+                 labels=NAMES | {"note": "why"}, formats={"ratio": times})
 
 
 def every_figure():
@@ -102,13 +134,13 @@ def every_figure():
     folds = []
     for family, frame in published().groupby("family", sort=False):
         name = family or "in no family"
-        shown = table(_figures(frame)[["subject", "value", "predicted", "error", "publisher"]], name, labels=NAMES,
-                      formats={"error": signed_percent})
+        shown = table(_figures(frame)[["subject", "value", "predicted", "ratio", "publisher"]], name, labels=NAMES,
+                      formats={"ratio": times})
         folds.append(f"<details><summary>{html.escape(name)}: {len(frame)}</summary>{shown.source}</details>")
     return Html("".join(folds), f"{len(published())} measured figures")
 
 
 def _figures(frame):
-    frame = frame.assign(error=frame["error"].round(4))
+    frame = frame.assign(ratio=frame["ratio"].round(3))
     _say_figures(frame)
     return frame

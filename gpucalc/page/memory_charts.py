@@ -1,7 +1,10 @@
 """What fills a GPU, as pages show it: one name and one colour for each term of an account, bars, and the account itself."""
+import math
+
 from ..plan.account import around_tensors, moments, origins, peak_terms, serving_terms
 from ..core.figures import exact, number, percent
 from .charts import bars
+from .sentences import CLOSE, enough
 from .show import table
 
 # A term (a law or an input): its name in a table, and the part it belongs to, which has one of the eight colours of a chart.
@@ -38,6 +41,19 @@ def in_bytes(value):
 def spare(need, memory):
     """What is left of the memory in words: `3 GB to spare`, `3 GB too much`."""
     return f"{in_bytes(abs(memory - need))} {'to spare' if need <= memory else 'too much'}"
+
+
+def verdict(need, memory):
+    """Whether the memory holds a band: `fits`, `does not fit`, or `too close to call` where the margin is inside the error."""
+    return {"yes": "fits", "no": "does not fit"}.get(enough(need, at_most=memory), CLOSE)
+
+
+def fewest_in_words(fewest):
+    """How many GPUs hold the plan value, and to how many the high end takes them: `3`, `3 to 4`, `3 or more`; `–` for none."""
+    if fewest.plan == math.inf:
+        return "–"
+    more = "" if fewest.high == fewest.plan else " or more" if fewest.high == math.inf else f" to {fewest.high:,}"
+    return f"{fewest.plan:,}{more}"
 
 
 def parts(terms):

@@ -13,6 +13,7 @@ import re
 import sys
 
 from ..core import figures
+from ..rows.bands import CLOSE
 
 # Formatters by the word after |; those without a word of their own go by their name in core.figures.
 FORMATS = {"bytes": "byte", "flop": "FLOP", "flop_rate": "FLOP/second", "byte_rate": "byte/second", "watts": "watt",
@@ -82,8 +83,8 @@ def in_words(texts, last="and"):
     return f" {last} ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
 
 
-# What a sentence says of a figure whose family has no published ones, and of a limit that lies inside a band.
-NOT_CHECKED, CLOSE = "not checked against published figures", "too close to call"
+# What a sentence says of a figure whose family has no published ones.
+NOT_CHECKED = "not checked against published figures"
 
 
 def banded(band, unit=""):

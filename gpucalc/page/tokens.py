@@ -1,4 +1,6 @@
 """The cost of tokens as a page shows it: offers and plans as tables, what a dollar buys as a chart."""
+import math
+
 import altair
 import pandas as pd
 
@@ -15,10 +17,11 @@ LABELS = {
     "break_even_requests_per_month": "servers pay from, requests a month", "rented_gpus": "GPUs paid",
     "usd_per_hour": "USD/h",
     "request_seconds": "whole request", "paid_utilization": "utilization", "input_usd_per_million": "a million in",
-    "output_usd_per_million": "a million out", "serving_usd_per_month": "a month"}
+    "output_usd_per_million": "a million out", "serving_usd_per_month": "a month",
+    "high_serving_usd_per_month": "slow end"}
 THREE = ["api_input_usd_per_million", "api_cached_usd_per_million", "api_output_usd_per_million", "thousand", "own",
          "input_usd_per_million", "output_usd_per_million"]
-WHOLE = ["month", "tensor_parallel", "batch", "rented_gpus", "serving_usd_per_month"]
+WHOLE = ["month", "tensor_parallel", "batch", "rented_gpus", "serving_usd_per_month", "high_serving_usd_per_month"]
 FORMATS = dict.fromkeys(THREE, three_figures) | dict.fromkeys(WHOLE, "{:,.0f}".format) | {
     "needed": reach, "break_even_requests_per_month": volume, "paid_utilization": percent,
     "usd_per_hour": "{:.2f}".format}
@@ -33,10 +36,12 @@ PLAN = {
 
 
 def cost_table(frame, columns, caption):
-    """Those of the columns that offers or plans have, as a table in USD; a price for cached tokens may lack."""
+    """Those of the columns that offers or plans have, as a table in USD; a dash where no servers or no cached price."""
     if "has_cached" in frame:
         cached = frame["api_cached_usd_per_million"].where(frame["has_cached"])
         frame = frame.assign(api_cached_usd_per_million=cached)
+    if "high_serving_usd_per_month" in frame:
+        frame = frame.assign(high_serving_usd_per_month=frame["high_serving_usd_per_month"].replace(math.inf, math.nan))
     return table(frame[[name for name in columns if name in frame]], caption, labels=LABELS, formats=FORMATS)
 
 

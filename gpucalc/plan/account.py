@@ -3,6 +3,7 @@ import math
 import re
 
 from .capacity import allowed_degrees
+from ..core.arithmetic import maximum
 from ..laws import kv_cache as kv, sharding, training_memory as tm
 from ..rows import catalogue
 from ..core.evaluate import Row
@@ -45,17 +46,26 @@ def fullest(case):
     return max(stages, key=lambda account: account.value)
 
 
-def fewest_to_train(case, memories):
-    """For each memory (bytes) the fewest GPUs that hold the training job as replicas are added, with all else as it is.
+def need(case):
+    """The band of `training_bytes` on the fullest GPU. Columns give columns."""
+    first = case.but(last_stage=0).band(tm.training_bytes)
+    fuller = maximum(case.but(last_stage=1)(tm.training_bytes) / first.value, 1)
+    return first.through(lambda needed: needed * fuller, first.unit)
 
-    Infinite where MOST_REPLICAS are not enough.
+
+def fewest_to_train(case, memories):
+    """For each memory (bytes) the band of the fewest GPUs that hold the training job, with replicas added and all else as it is.
+
+    Infinite where MOST_REPLICAS do not hold it.
     """
     import numpy
     counts = numpy.arange(1, MOST_REPLICAS + 1)
     counts = counts[counts * case.inputs.get("context_parallel", 1) % case.inputs.get("expert_parallel", 1) == 0]
-    stages = [case.but(data_parallel=counts, last_stage=last)(tm.training_bytes) for last in (0, 1)]
-    needed = numpy.broadcast_to(numpy.maximum(*stages), counts.shape)
-    return [next(iter(counts[needed <= memory].tolist()), math.inf) * gpus_per_replica(case) for memory in memories]
+    needs = need(case.but(data_parallel=counts))
+
+    def first(held):
+        return next(iter(counts[numpy.broadcast_to(held, counts.shape)].tolist()), math.inf) * gpus_per_replica(case)
+    return [needs.through(lambda needed, memory=memory: first(needed <= memory)) for memory in memories]
 
 
 def one_change(case):

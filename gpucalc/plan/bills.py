@@ -124,6 +124,12 @@ def bills(book, offers, data_at, gpu_hours, runs, corpus_bytes, stored_bytes, mo
     return frame.sort_values("total_usd", kind="stable").reset_index(drop=True)
 
 
+def total_at(bill, gpu_hours, runs, minimum_gpu_hours=0):
+    """What a bill comes to if a run takes so many GPU-hours (USD): compute and its mark-up follow them, all else stays."""
+    compute = compute_usd(gpu_hours, bill.usd_per_hour, runs, minimum_gpu_hours)
+    return total_usd(compute, bill.storage_usd, bill.copy_usd, bill.egress_usd, managed_usd(compute, bill.premium))
+
+
 def places(pulled, copied, data_at, provider=None):
     """The bills a choice is between, of those with the data pulled and copied; the cheapest other provider if none is named."""
     plain, services = pulled[pulled["service"] == ""], pulled[pulled["service"] != ""]

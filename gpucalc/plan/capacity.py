@@ -1,7 +1,10 @@
-"""How many GPUs serve a load: for each GPU and tensor-parallel degree, the batch that takes the fewest."""
+"""How many GPUs serve a load: for each GPU and tensor-parallel degree, the batch that takes the fewest.
+
+Plans are made for the times to plan for: those of the formulas, moved by how far off published requests were.
+"""
 import math
 
-from ..rows import catalogue
+from ..rows import bands, catalogue
 from ..laws import serving
 from ..laws.kv_cache import concurrency
 from ..core.arithmetic import floor, maximum, where
@@ -12,6 +15,7 @@ BATCHES = (*range(1, 16), *range(16, 64, 4), *range(64, 256, 16), *range(256, 20
 LINK = ["latency", "base_latency", "quick_latency", "quick_base_latency", "quick_bandwidth", "switch_latency", "peer_reads"]
 TIMES = ("replica_prefill_seconds", "replica_pass_seconds", "time_per_output_token", "request_seconds",
          "output_tokens_per_second")
+ENDS = ("low", "plan", "high")
 
 
 def linked_gpus(needed, weight_format=None):
@@ -60,6 +64,7 @@ def fewest_replicas(requests_per_second, request_seconds, batch, answer_limit, l
 def search(case, cards, degrees):
     """Times of a full replica for each GPU, degree and batch of BATCHES, and the `places` its memory has.
 
+    `low`, `plan` and `high` are what `paced` multiplies times by; 1 but for achieved efficiencies, which published figures check.
     case: model, efficiency, formats, prompt, output, cached_share where prompts begin alike, and what the engine's account of
     memory (`concurrency`) needs. cards: rows of `linked_gpus`.
     """
@@ -69,18 +74,44 @@ def search(case, cards, degrees):
     grid = pandas.DataFrame({"tensor_parallel": degrees}).merge(cards.reset_index(), how="cross")
     grid["places"] = open_case.but(gpu=grid, context=length)(concurrency)
     grid = grid.merge(pandas.DataFrame({"batch": BATCHES}), how="cross")
-    values = open_case.but(gpu=grid, context=serving.mean_context).terms(serving.output_tokens_per_second)
-    return grid[["gpu", "tensor_parallel", "batch", "places"]].assign(**{name: values[name] for name in TIMES})
+    timed = open_case.but(gpu=grid, context=serving.mean_context)
+    values = timed.terms(serving.output_tokens_per_second)
+    achieved = getattr(case.rows.get("efficiency"), "name", None) == "achieved"
+    ends = bands.factors(timed, serving.request_seconds) if achieved else (1, 1, 1)
+    return grid[["gpu", "tensor_parallel", "batch", "places"]].assign(
+        **{name: values[name] for name in TIMES}, **dict(zip(ENDS, ends)))
+
+
+def paced(points, end="plan"):
+    """The points with their times at an end of the band of a request: one factor for all of its parts."""
+    factor, (*times, rate) = points[end], TIMES
+    return points.assign(**{name: points[name] * factor for name in times}, **{rate: points[rate] / factor},
+                         **{name: points[name] / factor for name in ENDS})
 
 
 def plans(points, requests_per_second, answer_limit, late_share=0.05):
-    """Of each GPU and degree the point whose fewest GPUs carry the load and answer in time.
+    """Of each GPU and degree the point whose fewest GPUs carry the load and answer in time, at the times to plan for.
 
-    `gpus` is infinite where none will do; `limit` says what is in the way: memory, or the request time.
+    `low_gpus` and `high_gpus` are the fewest at the ends of the band, `formula_gpus` without it. Each is infinite where none
+    will do; `limit` says what is in the way of the plan: memory, or the request time.
     """
+    load = requests_per_second, answer_limit, late_share
+    sides = {"formula": points, "low": paced(points, "low"), "high": paced(points, "high")}
+    found = _fewest(paced(points), *load).assign(
+        **{f"{side}_gpus": _fewest(moved, *load)["gpus"].to_numpy() for side, moved in sides.items()})
+    reason = where(found["places"] < 1, "memory", "request time")
+    return found.assign(limit=where(found["gpus"] < math.inf, "", reason))
+
+
+def banded(plan, column, band):
+    """A figure of a plan, its GPUs or their bill, as a band; `band` is that of its requests' time."""
+    value, low, high = (plan[f"{side}_{column}"] for side in ("formula", "low", "high"))
+    chosen = plan[column] if plan[column] == plan[column] else math.inf
+    return band._replace(low=low, plan=chosen, high=high, value=value, bound=None, unit="")
+
+
+def _fewest(points, requests_per_second, answer_limit, late_share):
     replicas = fewest_replicas(requests_per_second, points["request_seconds"], points["batch"], answer_limit, late_share)
     gpus = (replicas * points["tensor_parallel"]).where(points["batch"] <= points["places"], math.inf)
     found = points.assign(replicas=replicas, gpus=gpus).sort_values(["gpus", "batch"], kind="stable")
-    found = found.drop_duplicates(["gpu", "tensor_parallel"]).sort_index()
-    reason = where(found["places"] < 1, "memory", "request time")
-    return found.assign(limit=where(found["gpus"] < math.inf, "", reason))
+    return found.drop_duplicates(["gpu", "tensor_parallel"]).sort_index()

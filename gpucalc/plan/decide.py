@@ -4,13 +4,18 @@ from typing import NamedTuple
 from ..laws.break_even import break_even_utilization, owning_npv
 from ..core.arithmetic import MONTHS_PER_YEAR
 from ..core.evaluate import Case, Row, close
+from ..core.quantities import QUANTITIES
 from ..laws.owning import declining_residual, owned_usd_per_hour
+from ..rows.bands import CLOSE, INSIDE, Band
 from ..rows.price_book import ITEMS, RESERVED_YEARS, cheapest_first, price, price_row, select
 from ..rows.rents import cheapest_rent
 from ..laws.renting import spot_usd_per_hour
 from ..rows.tables import OF_PRICE
 
 ENDS = ["low", "likely", "high"]
+# What wins in no larger share of the draws than this is too close to call: as with every band of this book, which holds eight
+# cases in ten, a verdict may be wrong in two of ten and not more.
+SURE = INSIDE
 
 
 class Deal(NamedTuple):
@@ -155,7 +160,7 @@ def owned(law, *rows, **inputs):
     return owning_case(*rows, **inputs)(law)
 
 
-def band(values, inside=0.9):
+def band(values, inside=INSIDE):
     """Low, middle and high: the share `inside` of the values lies between low and high, half of them below the middle.
 
     Each is one of the values, which may be infinite.
@@ -164,9 +169,21 @@ def band(values, inside=0.9):
     return numpy.quantile(values, [(1 - inside) / 2, 0.5, (1 + inside) / 2], method="inverted_cdf").tolist()
 
 
+def drawn_band(law, case, drawn):
+    """The law's `Band` over the draws: its value with all inputs likely, the middle draw to plan for, eight in ten between."""
+    values = case.but(**drawn)(law)
+    low, middle, high = band(values)
+    return Band(low, middle, high, case(law), None, len(values), 1, "draws", QUANTITIES[law.__name__].unit)
+
+
 def probability(npv):
     """Share of the draws in which owning wins (fraction): those whose net present value is above 0."""
     return float((npv > 0).mean())
+
+
+def winner(wins, own="owning", rent="renting"):
+    """What is cheaper if owning wins in the share `wins` of the draws: too close to call unless one wins in more than `SURE`."""
+    return own if wins > SURE else rent if wins < 1 - SURE else CLOSE
 
 
 def tornado(law, ranges, *rows, **fixed):

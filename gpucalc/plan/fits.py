@@ -17,16 +17,23 @@ def widest(needs, room):
 def fit_map(case, models, memories):
     """Each model on each memory: how many GPUs hold weights and cache, its `kind` of KINDS, and its `mark` on the map.
 
+    All by the plan value; a mark that the ends of the band do not share has a question mark.
     memories: memory that the driver reports, by marketed bytes. Contexts end where a model's own does.
     """
-    import pandas
     every = case.but(model=models, context=models["max_context"].clip(upper=case.inputs["context"]))
-    needs = pandas.DataFrame({"wide": every.but(weight_format="BF16")(serving_bytes), "narrow": every(serving_bytes)})
     memories = memories.rename_axis("marketed_bytes").rename("memory_bytes").reset_index()
-    places = needs.reset_index().merge(memories, how="cross")
+    places = models.index.to_frame(index=False, name="model").merge(memories, how="cross")
     room = case.but(gpu=places[["memory_bytes"]])(usable_bytes)
-    wide, gpus = gpus_required(places["wide"], room), gpus_required(places["narrow"], room)
+    wide, narrow = (held.band(serving_bytes) for held in (every.but(weight_format="BF16"), every))
+    low, plan, high = (_placed(*(gpus_required(need.loc[places["model"]].to_numpy(), room) for need in needs))
+                       for needs in zip(wide[:3], narrow[:3]))
+    close = low["mark"] != high["mark"]
+    return places[["model", "marketed_bytes"]].join(plan.assign(mark=plan["mark"] + close.map({True: "?", False: ""})))
+
+
+def _placed(wide, gpus):
+    """GPUs, kind and mark by how many GPUs hold each model in BF16 and in the narrow format."""
+    from pandas import DataFrame
     kind = where(wide == 1, 0, where(gpus == 1, 1, where(gpus <= 8, 2, 3)))
-    return places[["model", "marketed_bytes"]].assign(
-        gpus=gpus, kind=[KINDS[each] for each in kind],
-        mark=[("B", "Q", f"{count:g}", "·")[each] for each, count in zip(kind, gpus)])
+    return DataFrame(dict(gpus=gpus, kind=[KINDS[each] for each in kind],
+                          mark=[("B", "Q", f"{count:g}", "·")[each] for each, count in zip(kind, gpus)]))

@@ -12,11 +12,22 @@ from ..core.arithmetic import SECONDS_PER_HOUR
 from ..laws.sharding import layout_rules
 from ..laws.training_memory import training_bytes
 from ..laws.training_time import layout_mfu
+from ..rows import bands
 
 LAYOUT = ("tensor_parallel", "pipeline_parallel", "virtual_stages", "context_parallel", "expert_parallel", "data_parallel",
-          "zero_stage", "micro_batch", "micro_batches", "recompute", "sequence_parallel")
+          "zero_stage", "micro_batch", "micro_batches", "recompute", "sequence_parallel", "recomputed_share",
+          "expert_tensor_parallel", "shard_parallel", "zero_bubble", "loss_chunks")
 AXES = tuple(name for name in LAYOUT if name not in ("data_parallel", "micro_batches"))
+# What an axis is where a layout does without; 1 for the others.
+NEUTRAL = dict.fromkeys(("zero_stage", "recompute", "sequence_parallel", "shard_parallel", "zero_bubble"), 0)
 FITS = "training_bytes: at most the memory of a GPU"
+CLOSE = f"training_bytes: {bands.CLOSE}"
+# Places for a layer in the chunks of a pipeline that may stay empty: Megatron-Core can count the embeddings, the output head
+# and a layer that predicts one more token as one each.
+SPARE_PLACES = 3
+# Low, plan and high of a figure.
+ENDS = {law: tuple(f"{end}_{unit}" for end in ("low", "plan", "high"))
+        for law, unit in (("training_bytes", "bytes"), ("step_seconds", "seconds"))}
 # Layouts worked out at once: of more, memory grows and time hardly falls.
 BLOCK = 200_000
 
@@ -33,7 +44,8 @@ class Block(NamedTuple):
         """All columns, whole numbers as such, of all layouts, or of those at these places in their order."""
         shape = self.broken.shape
         places = ... if rows is None else np.unravel_index(rows, shape)
-        columns = {name: column.astype("int64") for name, column in self.layout.items()} | self.figures
+        columns = {name: column if name == "recomputed_share" else column.astype("int32")
+                   for name, column in self.layout.items()} | self.figures
         columns = {name: np.broadcast_to(column, shape)[places].ravel() for name, column in columns.items()}
         frame = pd.DataFrame(columns, copy=False)
         frame["reason"] = pd.Categorical.from_codes(self.broken[places].ravel(), self.reasons)
@@ -41,6 +53,7 @@ class Block(NamedTuple):
 
     def best(self, by, count):
         """The layouts that run, the best so many of them first."""
+        by = "step_seconds" if by == "plan_seconds" else by
         rows, columns = np.flatnonzero(self.broken == 0), self.layout | self.figures
         places = np.unravel_index(rows, self.broken.shape)
         keys = [np.broadcast_to(columns[name], self.broken.shape)[places] for name in order(by)]
@@ -52,9 +65,12 @@ def order(by):
     return list(dict.fromkeys([by, "step_seconds", "training_bytes"]))
 
 
-def blocks(case, values, global_batch, usd_per_hour=None):
-    """The search over these values of `gpus` and of each axis: blocks in the order of the rows, worked out one at a time."""
-    return (_worked_out(case, part, global_batch, usd_per_hour) for part in _parts(values))
+def blocks(case, values, global_batch, usd_per_hour=None, memory_ends=(1, 1, 1)):
+    """The search over these values of `gpus` and of each axis: blocks in the order of the rows, worked out one at a time.
+
+    A GPU's memory may be from low to high times what the formula says (`memory_ends`).
+    """
+    return (_worked_out(case, part, global_batch, usd_per_hour, memory_ends) for part in _parts(values))
 
 
 def size(values):
@@ -73,7 +89,7 @@ def _parts(values):
         yield from _parts(values | {axis: values[axis][start:start + step]})
 
 
-def _worked_out(case, values, global_batch, usd_per_hour):
+def _worked_out(case, values, global_batch, usd_per_hour, memory_ends):
     """Every layout of these values of the axes, with its figures and the first rule that it breaks."""
     architecture, card = case.rows["model"], case.rows["gpu"]
     grid = _along_axes({"last_stage": [0, 1]} | values)
@@ -88,7 +104,8 @@ def _worked_out(case, values, global_batch, usd_per_hour):
     if usd_per_hour is not None:
         figures["step_usd"] = figures["gpu_seconds"] / SECONDS_PER_HOUR * usd_per_hour
     rules = [*_rules(architecture, cluster, layout, global_batch, **sizes(case)),
-             (FITS, figures["training_bytes"] <= card.memory_bytes)]
+             *((text, figures["training_bytes"] <= card.memory_bytes / end)
+               for text, end in ((FITS, memory_ends[0]), (CLOSE, memory_ends[2])))]
     layout = {"gpus": cluster} | {name: layout[name] for name in LAYOUT}
     broken = np.zeros(np.broadcast_shapes(*(column.shape for column in (layout | figures).values())), "int8")
     for number, (_, holds) in reversed([*enumerate(rules, 1)]):
@@ -110,8 +127,10 @@ def _along_axes(values):
 def _rules(architecture, cluster, layout, global_batch, sequence, gpus_per_node, flash_attention):
     """What a layout must keep to, in order, and whether it does: divisibility, the schedule, and no layout counted twice."""
     tensor, pipeline, micro_batches = (layout[name] for name in ("tensor_parallel", "pipeline_parallel", "micro_batches"))
+    chunks, zero, recompute, shard = (layout[name] for name in ("virtual_stages", "zero_stage", "recompute", "shard_parallel"))
     replicas = layout["data_parallel"] * layout["context_parallel"]
     divide = layout_rules(architecture, sequence=sequence, **layout)
+    places = pipeline * chunks * np.ceil(architecture["layers"] / (pipeline * chunks))
     return [("gpus: a multiple of tensor x pipeline x context parallel", tensor * pipeline * replicas == cluster),
             *((f"{name}: {allowed}", holds) for name, allowed, _, holds in divide),
             ("tensor_parallel: a divisor or a multiple of gpus_per_node",
@@ -119,8 +138,16 @@ def _rules(architecture, cluster, layout, global_batch, sequence, gpus_per_node,
             ("global_batch: a multiple of data_parallel x micro_batch",
              layout["data_parallel"] * layout["micro_batch"] * micro_batches == global_batch),
             ("sequence_parallel: 0 without tensor parallel", layout["sequence_parallel"] < tensor),
-            ("zero_stage: 0 without data or context parallel", (layout["zero_stage"] == 0) | (replicas > 1)),
-            ("recompute: 0 or 2 with FlashAttention, which keeps no scores",
-             (layout["recompute"] != 1) | (flash_attention == 0)),
+            ("zero_stage: 0 without data or context parallel", (zero == 0) | (replicas > 1)),
+            ("shard_parallel: 0 without ZeRO, else a divisor of data x context parallel and less than it",
+             (shard == 0) | (zero > 0) & (shard < replicas) & (replicas % np.maximum(shard, 1) == 0)),
+            ("expert_tensor_parallel: 1 without experts",
+             (layout["expert_tensor_parallel"] == 1) | (architecture.get("experts", 0) > 0)),
+            ("recompute: not 1 with FlashAttention, which keeps no scores", (recompute != 1) | (flash_attention == 0)),
+            ("recomputed_share: 1 without recompute", (recompute > 0) | (layout["recomputed_share"] == 1)),
+            (f"virtual_stages: as many layers in each chunk, but for {SPARE_PLACES} places",
+             (chunks == 1) | (places - architecture["layers"] <= SPARE_PLACES)),
             ("micro_batches: a multiple of pipeline_parallel with virtual_stages",
-             (layout["virtual_stages"] == 1) | (micro_batches % pipeline == 0))]
+             (chunks == 1) | (micro_batches % pipeline == 0)),
+            ("zero_bubble: 0 without a pipeline, and with virtual_stages",
+             (layout["zero_bubble"] == 0) | (pipeline > 1) & (chunks == 1))]

@@ -1,5 +1,4 @@
 """Every layout of a training job on a cluster at once: memory and time of each by the laws, in one table."""
-import math
 from typing import Any
 
 import numpy as np
@@ -7,20 +6,24 @@ import pandas as pd
 
 from ..rows import catalogue
 from ..core.evaluate import Case
-from ..core.quantities import check
+from ..core.figures import number
+from ..core.quantities import QUANTITIES, check
 from ..laws.sharding import DEGREES, check_layout
 from ..laws.training_cost import compute_usd, training_days
 from ..laws.training_time import layout_gpu_hours, layout_gpus, step_seconds, step_tokens
-from .layout_grid import AXES, LAYOUT, blocks, order, size, sizes
+from .layout_choice import banded, ends
+from .layout_grid import AXES, ENDS, LAYOUT, SPARE_PLACES, blocks, order, size, sizes
 
 SHORT = {"TP": "tensor_parallel", "PP": "pipeline_parallel", "CP": "context_parallel", "EP": "expert_parallel",
          "DP": "data_parallel"}
 PARTS = {"matrix_seconds": "matrix products", "elementwise_seconds": "norms, activations, sums",
          "tensor_seconds": "tensor parallel", "context_seconds": "context parallel", "expert_seconds": "expert parallel",
          "pipeline_seconds": "sends between stages"}
-RECOMPUTE = ("none", "scores", "layers")
-RECOMPUTED = ("nothing recomputed", "attention scores recomputed", "whole layers recomputed")
-AIMS = ("step_seconds", "gpu_seconds", "gpus", "training_bytes")
+RECOMPUTE = ("none", "scores", "layers", "all but products")
+RECOMPUTED = ("nothing recomputed", "attention scores recomputed", "whole layers recomputed", "all but products recomputed")
+# The most chunks a stage that a published job had: NVIDIA, Llama-2-70B on 64 GPUs.
+MOST_CHUNKS = 20
+AIMS = ("plan_seconds", "step_seconds", "gpu_seconds", "gpus", "training_bytes")
 # Rows of a table, of some 150 bytes each; layouts of a search for the best, of some minutes.
 MOST_LISTED, MOST_SEARCHED = 4_000_000, 1_000_000_000
 
@@ -45,7 +48,7 @@ def on_network(case: Case, network: str) -> Case:
 
 def in_layout(case: Case, row: Any) -> Case:
     """The case in the layout of a row of the search."""
-    return case.but(**{name: int(row[name]) for name in LAYOUT})
+    return case.but(**{name: int(row[name]) if row[name] == int(row[name]) else float(row[name]) for name in LAYOUT})
 
 
 def all_layouts(model: Any, gpu: Any, gpus: Any, global_batch: float, sequence: float, axes: dict[str, Any] | None = None,
@@ -62,27 +65,30 @@ def layouts_of(case: Case, gpus: Any, global_batch: float, axes: dict[str, Any] 
 
     `gpus` is a count or several, `global_batch` the sequences of a step, `axes` has the values of an axis to search instead
     of the usual ones. `gpu_seconds` is what a step takes on all GPUs, `step_usd` its price. Memory and time are those of the
-    worst stage. Where counts don't divide, the figures are those of the next whole count below. Raises ValueError for more
-    than MOST_LISTED layouts.
+    worst stage: by the formula, and `low_`, `plan_` and `high_bytes` and `_seconds` of their bands. A layout fits if the high
+    end of its memory does; one that only does by the low end is too close to call (CLOSE). Where counts don't divide, the
+    figures are those of the next whole count below. Raises ValueError for more than MOST_LISTED layouts.
     """
-    searched = _searched(case, gpus, global_batch, axes, usd_per_hour, MOST_LISTED, "one table; best_layouts searches more")
-    return pd.concat([block.table() for block in searched], ignore_index=True)
+    place = "one table; best_layouts searches more"
+    searched, factors = _searched(case, gpus, global_batch, axes, usd_per_hour, MOST_LISTED, place)
+    return banded(pd.concat([block.table() for block in searched], ignore_index=True), factors)
 
 
 def _searched(case, gpus, global_batch, axes, usd_per_hour, most, place):
-    """The blocks of the search. Raises ValueError for a value that is not allowed, and for more than `most` layouts."""
+    """The blocks of the search, and its bands. Raises ValueError for a value that is not allowed, and for more than `most`."""
     counts = sorted(set(np.atleast_1d(gpus).tolist()))
     prices = {} if usd_per_hour is None else {"usd_per_hour": usd_per_hour}
     for name, value in [*(("gpus", count) for count in counts), *({"global_batch": global_batch} | sizes(case) | prices).items()]:
         check(name, value, "layouts")
-    axes = usual_axes(case.rows["model"], counts) | _checked(axes or {})
+    axes = usual_axes(case.rows["model"], counts, case.inputs.get("flash_attention", 0)) | _checked(axes or {})
     values = {"gpus": counts} | {axis: axes[axis] for axis in AXES}
     if size(values) > most:
         raise ValueError(f"gpus, axes: {size(values):,} layouts; allowed: at most {most:,} in {place}")
-    return blocks(case, values, global_batch, usd_per_hour)
+    factors = ends(case)
+    return blocks(case, values, global_batch, usd_per_hour, factors["training_bytes"]), factors
 
 
-def best_layouts(model: Any, gpu: Any, gpus: Any, global_batch: float, sequence: float, by: str = "step_seconds",
+def best_layouts(model: Any, gpu: Any, gpus: Any, global_batch: float, sequence: float, by: str = "plan_seconds",
                  count: int | None = 10, axes: dict[str, Any] | None = None, gpus_per_node: float = 8, flash_attention: float = 1,
                  usd_per_hour: float | None = None, **job: Any) -> pd.DataFrame:
     """The layouts that run, best first, as a table: so many, or all; arguments as in `all_layouts`, `by` as in `best_of`.
@@ -91,19 +97,21 @@ def best_layouts(model: Any, gpu: Any, gpus: Any, global_batch: float, sequence:
     """
     _check_aim(by)
     case = layout_case(model, gpu, sequence, gpus_per_node=gpus_per_node, flash_attention=flash_attention, **job)
-    best, counted = None, 0
-    for block in _searched(case, gpus, global_batch, axes, usd_per_hour, MOST_SEARCHED, "one search"):
+    best, counted, formula = None, 0, "step_seconds" if by == "plan_seconds" else by  # all plans are as far from their formulas
+    searched, factors = _searched(case, gpus, global_batch, axes, usd_per_hour, MOST_SEARCHED, "one search")
+    for block in searched:
         counted = counted + np.bincount(block.broken.ravel(), minlength=len(block.reasons))
-        found = block.best(by, count)
-        best = found if best is None else _ordered(pd.concat([best, found]), by).head(count or len(best) + len(found))
-    return _running(best, pd.Series(counted, block.reasons).sort_values(ascending=False, kind="stable"))
+        found = block.best(formula, count)
+        best = found if best is None else _ordered(pd.concat([best, found]), formula).head(count or len(best) + len(found))
+    return banded(_running(best, pd.Series(counted, block.reasons).sort_values(ascending=False, kind="stable")), factors)
 
 
-def best_of(layouts: pd.DataFrame, by: str = "step_seconds", count: int | None = None) -> pd.DataFrame:
+def best_of(layouts: pd.DataFrame, by: str = "plan_seconds", count: int | None = None) -> pd.DataFrame:
     """Those layouts of a search that run, best first: so many, or all.
 
-    `by` is what to have least of: `step_seconds`, `gpu_seconds` (the cost of a step), `gpus` or `training_bytes`; ties go to
-    the shorter step, then to less memory. Raises ValueError if nothing runs, with the reasons.
+    `by` is what to have least of: `plan_seconds`, `step_seconds` (the formula, in the same order), `gpu_seconds` (the cost of a
+    step), `gpus` or `training_bytes`; ties go to the shorter step, then to less memory. Raises ValueError if nothing runs, with
+    the reasons.
     """
     _check_aim(by)
     ordered = _ordered(layouts[layouts["reason"] == ""], by)
@@ -186,30 +194,27 @@ def same_steps(case: Case, layouts: dict[str, dict]) -> dict[str, Case]:
     return found
 
 
-def published_layout(inputs: dict[str, Any], network: str, axes: dict[str, Any], **job: Any) -> dict[str, Any]:
-    """A published job's layout beside the best found for it: `gpus`, the names `published` and `found`, `step_seconds` and
-    `slower`, the published step and by what share it is longer; blank where nothing with the printed degrees runs.
-
-    `inputs` are those of a row of measurements, `axes` what its software could do; micro-batch and chunks are not printed,
-    and are taken as they serve the printed degrees best.
-    """
-    known = {name: inputs[name] for name in ("gpu", "recipe", "efficiency", "sequence")}
-    architecture = {name: value for name, value in inputs.items() if name not in known}
-    printed = {name: inputs[name] for name in ("tensor_parallel", "pipeline_parallel", "data_parallel")}
-    gpus = math.prod(printed.values())
-    batch = printed["data_parallel"] * inputs["micro_batch"] * inputs["micro_batches"]
-    found = best_layouts(architecture, gpus=gpus, global_batch=batch, count=None, network=network, axes=axes, **known, **job)
-    theirs = found[(found[list(printed)] == list(printed.values())).all(axis=1)].head(1)
-    name, seconds = [*map(layout_name, theirs.to_dict("records")), None][0], theirs["step_seconds"].min()
-    return dict(gpus=gpus, published=name, found=layout_name(found.iloc[0]), step_seconds=seconds,
-                slower=seconds / found["step_seconds"][0] - 1)
-
-
 def readable(layouts: pd.DataFrame) -> pd.DataFrame:
-    """Layouts for a table to read: a column `layout` in a few letters, micro-batches by sequences, recompute in words."""
+    """Layouts for a table to read: a column `layout` in a few letters, micro-batches by sequences, recompute in words, and time
+    and memory with the ends of their bands (`step`, `memory`)."""
     rows = layouts.to_dict("records")
-    return layouts.assign(layout=[layout_name(row) for row in rows], recompute=[RECOMPUTE[row["recompute"]] for row in rows],
+    if "plan_seconds" in layouts:
+        layouts = layouts.assign(step=[_within(row, "step_seconds") for row in rows],
+                                 memory=[_within(row, "training_bytes") for row in rows])
+    return layouts.assign(layout=[layout_name(row) for row in rows], recompute=[recomputed(row) for row in rows],
                           micro_batches=[f"{row['micro_batches']:,} × {row['micro_batch']}" for row in rows])
+
+
+def _within(row, law):
+    """A figure, and in brackets from where to where eight in ten are."""
+    low, _, high = (number(row[end], QUANTITIES[law].unit) for end in ENDS[law])
+    return f"{number(row[law], QUANTITIES[law].unit)} ({low} to {high})"
+
+
+def recomputed(row: Any, names: tuple[str, ...] = RECOMPUTE) -> str:
+    """What a layout recomputes in words, with the share of the layers that do."""
+    share = row.get("recomputed_share", 1)
+    return names[int(row["recompute"])] + (f" in {share:.0%} of the layers".replace("%", "\u00a0%") if share < 1 else "")
 
 
 def layout_name(row: Any) -> str:
@@ -217,17 +222,34 @@ def layout_name(row: Any) -> str:
     more = {"TP": " + SP" if row["sequence_parallel"] else "",
             "PP": f" × {row['virtual_stages']:.0f}" if row["virtual_stages"] > 1 else ""}
     degrees = [f"{short} {row[name]:.0f}{more.get(short, '')}" for short, name in SHORT.items() if row[name] > 1]
-    zero = [f"ZeRO {row['zero_stage']:.0f}"] if row["zero_stage"] else []
+    shard = f" / {row['shard_parallel']:.0f}" if row.get("shard_parallel") else ""
+    zero = [f"ZeRO {row['zero_stage']:.0f}{shard}"] if row["zero_stage"] else []
+    zero += ["zero bubble"] if row.get("zero_bubble") else []
     return ", ".join(each.replace(" ", "\u00a0") for each in degrees + zero) or "one GPU"
 
 
-def usual_axes(architecture: Any, counts: Any) -> dict[str, list[int]]:
-    """The values of each axis that are searched: all degrees that divide what they split, and common choices of the rest."""
-    most = max(counts)
-    stages = [each for each in range(1, min(architecture["layers"], most) + 1) if (np.remainder(counts, each) == 0).any()]
-    return dict(tensor_parallel=_divisors(architecture["heads"], most), pipeline_parallel=stages, virtual_stages=[1, 2, 4, 8],
+def usual_axes(architecture: Any, counts: Any, flash_attention: float = 1) -> dict[str, list]:
+    """The values of each axis that are searched: all degrees that divide what they split, and common choices of the rest.
+
+    The finer axes have one value each here, since they multiply the layouts; `fine_axes` has more.
+    """
+    most, layers = max(counts), architecture["layers"]
+    stages = [each for each in range(1, min(layers + 2, most) + 1) if (np.remainder(counts, each) == 0).any()]
+    chunks = [each for each in range(2, MOST_CHUNKS + 1) if any(-layers % (each * stage) <= SPARE_PLACES for stage in stages[1:])]
+    return dict(tensor_parallel=_divisors(architecture["heads"], most), pipeline_parallel=stages, virtual_stages=[1, *chunks],
                 context_parallel=[1, 2, 4, 8, 16], expert_parallel=_divisors(architecture.get("experts", 0) or 1, most),
-                zero_stage=[0, 1, 2, 3], micro_batch=[1, 2, 4, 8], recompute=[0, 1, 2], sequence_parallel=[0, 1])
+                zero_stage=[0, 1, 2, 3], micro_batch=[1, 2, 4, 8, 16], recompute=[0, 2, 3] if flash_attention else [0, 1, 2, 3],
+                sequence_parallel=[0, 1], recomputed_share=[1], expert_tensor_parallel=[1], shard_parallel=[0], zero_bubble=[0],
+                loss_chunks=[1])
+
+
+def fine_axes(row: Any, gpus_per_node: float = 8) -> dict[str, list]:
+    """What can be tuned around a layout whose degrees stay: recompute in some layers, ZeRO in a node, schedule, loss."""
+    held = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel", "micro_batch", "sequence_parallel")
+    tensor = int(row["tensor_parallel"])
+    return {name: [int(row[name])] for name in held} | dict(
+        recompute=[0, 2, 3], recomputed_share=[0.25, 0.5, 0.75, 1], shard_parallel=[0, int(gpus_per_node)], zero_bubble=[0, 1],
+        loss_chunks=[1, 8], expert_tensor_parallel=sorted({1, tensor}))
 
 
 def _check_aim(by):

@@ -26,6 +26,19 @@ def paying_degree(case):
     return maximum(floor(case(ic.tensor_parallel_limit)), 1)
 
 
+def paying_band(case):
+    """The band of `paying_degree` at what products and links reach; at its low end the layer is fast and the link slow.
+
+    Latency is left out, as in `tensor_parallel_limit`; the link's share is not.
+    """
+    pair = case.but(efficiency="achieved", tensor_parallel=2, latency=0, base_latency=0)
+    compute, sent = pair.band(ic.layer_compute_seconds), pair.band(ic.layer_communication_seconds)
+    ratios = compute.low / sent.high, compute.plan / sent.plan, compute.high / sent.low, compute.value / sent.value
+    degrees = dict(zip(compute._fields, (maximum(floor(ratio), 1) for ratio in ratios)))
+    return compute._replace(**degrees, bound=None, family=f"{compute.family} and {sent.family}", unit="",
+                            rows=min(compute.rows, sent.rows), sources=min(compute.sources, sent.sources))
+
+
 def sent_by_kind(model, tokens, micro_batches, gpus=8):
     """Bytes that one of the GPUs sends with one kind of parallelism at a time: per layer, micro-batch and step.
 

@@ -1,25 +1,30 @@
 """Every rent of a price book for one training run, as one table: what fits, how long it takes, what it costs.
 
-The search over layouts runs once for each GPU and size of machine; prices join it as columns.
+The search over layouts runs once for each GPU and size of machine; prices join it as columns. Hours, days and USD are what to
+plan for: the formula moved by the error that published figures of its kind had. In eight of ten cases they lie between those
+of the columns `low_` and `high_`.
 """
 import numpy as np
 import pandas as pd
 
 from ..rows import catalogue
+from ..rows.bands import CLOSE, factors
 from ..rows.rents import rents
 from ..core.evaluate import Case
 from ..core.arithmetic import SECONDS_PER_HOUR
-from .layout_grid import FITS
-from .layouts import all_layouts, layout_name, pareto_front
+from .layout_grid import CLOSE as MAY_FIT, FITS
+from .layouts import all_layouts, layout_case, layout_name, pareto_front
 from ..laws.renting import group_interruption_seconds, interruption_slowdown
 from ..core.figures import days, dollars, hourly, number
 from ..laws.training_cost import compute_usd, paid_gpu_hours, planned_gpu_hours, reserved_gpu_hours, training_days
+from ..laws.training_time import step_seconds
 
 SERVER = 8
 AXES = dict(context_parallel=[1, 2, 4], virtual_stages=[1, 2], micro_batch=[1], recompute=[0, 2])
 RENT = ["row", "provider", "sku", "gpu", "gpus_per_server", "region", "term", "reserved_years", "usd_per_hour", "source",
         "date"]
 KIND = ["gpu", "gpus_per_server"]
+SPEED = ["gpu_hours", "low_hours", "high_hours", "layout_mfu"]
 LATE, DEAR = "misses the deadline", "over the budget"
 # What of a case `priced` takes.
 TERMS = ("machine_interruption_seconds", "checkpoint_seconds", "restart_seconds", "other_work")
@@ -47,18 +52,27 @@ def runs(book, model, training_tokens, global_batch, sequence, gpus=64, mfu=None
         reason = _not_searched(gpu, counts, gpus)
         tried.append(pd.DataFrame({"gpus": counts or [int(size)], **kind, "reason": reason}))
         if not reason:
+            joined = dict(gpus_per_node=int(size), network=network if size >= SERVER else small_network, **job)
             found = all_layouts(architecture, gpu, counts, global_batch, sequence, axes=AXES | _degrees(architecture, int(size)),
-                                gpus_per_node=int(size), network=network if size >= SERVER else small_network, **job)
-            searched.append(found[found["reason"].isin(["", FITS])].assign(**kind))
+                                **joined)
+            errors = dict(zip(("low", "plan", "high"), factors(layout_case(architecture, gpu, sequence, **joined), step_seconds)))
+            searched.append(found[found["reason"].isin(["", FITS, MAY_FIT])].assign(**kind, **errors))
     frame = offered.merge(_speeds(pd.concat(tried), searched, training_tokens, global_batch * sequence), on=KIND)
     return frame if mfu is None else planned(frame, model, training_tokens, mfu)
 
 
+def at_mfu(frame, model, training_tokens, mfu):
+    """The same runs by 6ND at the share `mfu` of the peak, whatever their layouts: `layout_mfu` is what to plan for."""
+    peaks = frame["gpu"].map(catalogue.gpus()["peak_flops"])
+    band = Case(model=model, peak_flops=peaks, training_tokens=training_tokens, mfu=mfu).band(planned_gpu_hours)
+    return frame.assign(gpu_hours=band.plan, low_hours=band.low, high_hours=band.high, layout_mfu=mfu * band.value / band.plan)
+
+
 def planned(frame, model, training_tokens, mfu):
     """The same runs, none faster than 6ND at the share `mfu` of the peak; a layout that is slower counts as it is."""
-    peaks = frame["gpu"].map(catalogue.gpus()["peak_flops"])
-    least = Case(model=model, peak_flops=peaks, training_tokens=training_tokens, mfu=mfu)(planned_gpu_hours)
-    return frame.assign(gpu_hours=frame["gpu_hours"].clip(lower=least), layout_mfu=frame["layout_mfu"].clip(upper=mfu))
+    least = at_mfu(frame, model, training_tokens, mfu)
+    slower = frame["gpu_hours"] > least["gpu_hours"]
+    return frame.assign(**{name: frame[name].where(slower, least[name]) for name in SPEED})
 
 
 def priced(frame, machine_interruption_seconds=86400, checkpoint_seconds=60, restart_seconds=600, other_work=0):
@@ -67,17 +81,27 @@ def priced(frame, machine_interruption_seconds=86400, checkpoint_seconds=60, res
     with np.errstate(over="ignore"):
         slowdown = Case(checkpoint_seconds=checkpoint_seconds, restart_seconds=restart_seconds,
                         interruption_seconds=apart)(interruption_slowdown).where(frame["term"] == "spot", 1.0)
-    hours = paid_gpu_hours(frame["gpu_hours"], slowdown, frame["gpus"], restart_seconds)
     years = frame["reserved_years"]
     term = reserved_gpu_hours(frame["gpus"], years.fillna(1), other_work).where(years.notna(), 0)
-    return frame.assign(interruption_slowdown=slowdown, training_days=training_days(hours, frame["gpus"]),
-                        compute_usd=compute_usd(hours, frame["usd_per_hour"], minimum_gpu_hours=term))
+    figures = {"interruption_slowdown": slowdown}
+    for hours, time, cost in (("gpu_hours", "training_days", "compute_usd"), ("low_hours", "low_days", "low_usd"),
+                              ("high_hours", "high_days", "high_usd")):
+        paid = paid_gpu_hours(frame[hours], slowdown, frame["gpus"], restart_seconds)
+        figures |= {time: training_days(paid, frame["gpus"]),
+                    cost: compute_usd(paid, frame["usd_per_hour"], minimum_gpu_hours=term)}
+    return frame.assign(**figures)
 
 
 def judged(frame, deadline_days, budget_usd=None):
-    """The priced runs with a `verdict`: blank, or what is against one. Late or too dear is never recommended."""
-    late, dear = frame["training_days"] > deadline_days, frame["compute_usd"] > (budget_usd or np.inf)
-    return frame.assign(verdict=np.select([frame["reason"] != "", late, dear], [frame["reason"], LATE, DEAR], ""))
+    """The priced runs with a `verdict`: blank, or what is against one. Late or too dear is never recommended.
+
+    A run is `sure` where the slow end of its band has nothing against it either.
+    """
+    budget = budget_usd or np.inf
+    late, dear = frame["training_days"] > deadline_days, frame["compute_usd"] > budget
+    verdict = np.select([frame["reason"] != "", late, dear], [frame["reason"], LATE, DEAR], "")
+    sure = (verdict == "") & (frame["high_days"] <= deadline_days) & (frame["high_usd"] <= budget)
+    return frame.assign(verdict=verdict, sure=sure)
 
 
 def decided(frame, case, **changes):
@@ -105,14 +129,30 @@ def recommended(frame):
     return None if able.empty else ranked(able).iloc[0]
 
 
+def tied(frame, best):
+    """Other GPUs than that of the `best` run that may cost less: those with a run in time that costs less at its low end than
+    the best at its high end. On one GPU all runs share the error of its speed, and the rents decide."""
+    rivals = ranked(frame[(frame["verdict"] == "") & (frame["gpu"] != best.gpu)])
+    return rivals[rivals["low_usd"] < best.high_usd]["gpu"].unique().tolist()
+
+
 def offer(row):
     """A run's machines, seller, term and rate in words."""
     return f"{row.gpus:,} × {row.gpu} at {row.provider} ({row.term}, {hourly(row.usd_per_hour)} a GPU)"
 
 
 def outcome(row):
-    """A priced run's days and cost in words."""
-    return f"{days(row.training_days)} and {dollars(row.compute_usd)}"
+    """A priced run's days and cost in words, each with its band."""
+    time, cost = _between(days, row.low_days, row.high_days), _between(dollars, row.low_usd, row.high_usd)
+    return f"{days(row.training_days)} (8 in 10 {time}) and {dollars(row.compute_usd)} ({cost})"
+
+
+def assurance(frame, best):
+    """What the bands leave open of the best run: whether it keeps deadline and budget, and whether another GPU costs less."""
+    sure, rivals = recommended(frame[frame["sure"]]), tied(frame, best)
+    safer = "no offer does at the slow end of its band" if sure is None else f"to be sure takes {offer(sure)}: {outcome(sure)}"
+    held = "The slow end holds that too." if best.sure else f"Whether it holds that is {CLOSE}; {safer}."
+    return held + (f" Whether a run on {' or '.join(rivals)} costs less is {CLOSE}." if rivals else "")
 
 
 def same_run(frame, row):
@@ -179,22 +219,31 @@ def _degrees(architecture, gpus_per_server):
                 expert_parallel=[1, *(each for each in (8, 32) if architecture.experts % each == 0 < architecture.experts)])
 
 
+def _between(show, low, high):
+    """Both ends in words, the unit once if it is the same."""
+    (first, unit), last = show(low).split(" ", 1), show(high)
+    return f"between {first} and {last}" if last.endswith(f" {unit}") else f"between {first} {unit} and {last}"
+
+
 def _speeds(tried, searched, training_tokens, step_tokens):
     """The run on each kind and number of GPUs: fastest layout and GPU-hours, or the reason for none."""
     keys = [*KIND, "gpus"]
     tried = tried.assign(machines=tried["gpus"] // tried["gpus_per_server"])
     if not searched:
-        return tried.assign(layout=None, training_bytes=np.nan, layout_mfu=np.nan, gpu_hours=np.inf)
+        return tried.assign(layout=None, training_bytes=np.nan, layout_mfu=np.nan, **dict.fromkeys(SPEED[:3], np.inf))
     found = pd.concat(searched, ignore_index=True)
-    able, full = (found[found["reason"] == reason] for reason in ("", FITS))
+    able, full = (found[found["reason"].isin(reasons)] for reasons in ([""], [FITS, MAY_FIT]))
     best = able.loc[able.groupby(keys)["step_seconds"].idxmin()]
-    best = best.assign(gpu_hours=best["gpu_seconds"] * training_tokens / step_tokens / SECONDS_PER_HOUR,
+    hours = best["gpu_seconds"] * training_tokens / step_tokens / SECONDS_PER_HOUR
+    best = best.assign(gpu_hours=hours * best["plan"], low_hours=hours * best["low"], high_hours=hours * best["high"],
+                       layout_mfu=best["layout_mfu"] / best["plan"],
                        layout=[layout_name(row) for row in best.to_dict("records")])
-    least = full.groupby(keys, as_index=False)["training_bytes"].min().rename(columns={"training_bytes": "least"})
-    frame = tried.merge(best[[*keys, "layout", "training_bytes", "layout_mfu", "gpu_hours"]], how="left", on=keys)
+    least = full.groupby(keys, as_index=False)["high_bytes"].min().rename(columns={"high_bytes": "least"})
+    frame = tried.merge(best[[*keys, "layout", "training_bytes", *SPEED]], how="left", on=keys)
     frame = frame.merge(least, how="left", on=keys)
     memory = frame["gpu"].map(catalogue.gpus()["memory_bytes"])
-    reasons = [said if said or hours == hours else f"{number(held, 'byte')} on a GPU of {number(room, 'byte')}" if held > 0
+    reasons = [said if said or hours == hours else f"up to {number(held, 'byte')} on a GPU of {number(room, 'byte')}" if held > 0
                else "no layout splits the run so" for said, hours, held, room in zip(
                    frame["reason"], frame["gpu_hours"], frame["least"], memory)]
-    return frame.drop(columns="least").assign(gpu_hours=frame["gpu_hours"].fillna(np.inf), reason=reasons)
+    hours = frame[SPEED[:3]].fillna(np.inf)
+    return frame.drop(columns="least").assign(reason=reasons, **hours)

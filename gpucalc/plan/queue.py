@@ -16,7 +16,7 @@ FIGURES = ("batch", "replicas", "gpus", "replica_pass_seconds", "time_per_output
 
 
 def fleets(points, case):
-    """`capacity.plans` for the load of the case, with the figures of its queue, such as `answer_seconds`.
+    """`capacity.plans` for the load of the case, with the figures of its queue, such as `answer_seconds`, at its times.
 
     Where no number of replicas is enough the figures are blank and `limit` says what is in the way.
     """
@@ -30,9 +30,9 @@ def fleets(points, case):
 
 
 def best_by_gpu(fleets):
-    """The degree of each GPU that takes the fewest; where none will do the largest, which says what is in the way."""
+    """The degree of each GPU that takes the fewest, or fewer at the slow end; where none will do the largest, which says why."""
     tie = fleets["tensor_parallel"].where(fleets["gpus"].notna(), -fleets["tensor_parallel"])
-    order = fleets.assign(tie=tie).sort_values(["gpus", "tie"], kind="stable").drop(columns="tie")
+    order = fleets.assign(tie=tie).sort_values(["gpus", "high_gpus", "tie"], kind="stable").drop(columns="tie")
     return order.drop_duplicates("gpu").set_index("gpu").loc[fleets["gpu"].unique()]
 
 

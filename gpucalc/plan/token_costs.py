@@ -1,5 +1,6 @@
-"""Servers against an API: which bill is lower, how sure that is, and what a dollar buys of each GPU."""
+"""Servers against an API over volumes and changes of a case, and what a dollar buys of each GPU."""
 import json
+import math
 
 import pandas as pd
 
@@ -15,44 +16,6 @@ from ..rows.claims import claims, measurements
 MEASURES = {"per_card": "card, one user", "per_owned": "owned server, full", "per_rented": "rent, full"}
 
 
-def cheaper(servers_usd, api_usd, error):
-    """The lower bill of a month: "servers" or "API"; "close" where servers win by less than the error."""
-    if api_usd <= servers_usd:
-        return "API"
-    return "close" if api_usd * (1 - error) <= servers_usd else "servers"
-
-
-def measured_throughput():
-    """The published output of full servers beside the law's."""
-    found = measurements("serving", "measured")
-    return found[found["law"] == "output_tokens_per_second"]
-
-
-def throughput_error():
-    """Share by which the cost of a token is too low in the median: how much faster the law is than measured servers."""
-    return 1 - (1 / (1 + measured_throughput()["error"])).median()
-
-
-def measured_costs(usd_per_hour):
-    """What a million output tokens cost by measured throughput, `published`, and by the law's (USD).
-
-    `error` is law over published, less 1.
-    """
-    found = measured_throughput()
-    inputs = [json.loads(text) for text in found["inputs"]]
-    gpus = pd.Series([given.get("tensor_parallel", 1) for given in inputs], found.index, dtype=float)
-    published, law = (usd_per_million_tokens(usd_per_hour, gpus, found[column]) for column in ("value", "predicted"))
-    return pd.DataFrame({"run": found["subject"].str.split(", ").str[0], "published": published, "law": law,
-                         "error": law / published - 1})
-
-
-def costs_by_run(costs):
-    """The `measured_costs` of each run: how many lengths, the range of its costs, and of the errors."""
-    return costs.groupby("run", sort=False).agg(
-        rows=("error", "size"), least=("published", "min"), most=("published", "max"), median=("error", "median"),
-        low=("error", "min"), high=("error", "max")).reset_index()
-
-
 def by_volume(months, points, book, term, case, offers):
     """The bill of each of these months on the cheapest servers and at the cheapest API, as a table of ways."""
     rows = []
@@ -66,20 +29,22 @@ def by_volume(months, points, book, term, case, offers):
 
 
 def what_if(changes, case, cards, degrees, book, term, offers):
-    """The cheapest servers and the cheapest API of the month with each of these named changes of the case."""
+    """The cheapest servers, with their bill at both ends of the band, and the cheapest API, for each named change of the case."""
     rows = []
     for name, change in changes.items():
         changed = case.but(**change)
         plans = token_offers.month_plans(capacity.search(changed, cards, degrees), book, term, changed)
         servers = f"{plans['rented_gpus'][0]:.0f} × {plans['gpu'][0]}" if len(plans) else "none in time"
         api = changed.inputs["requests_per_month"] * token_offers.request_usd_of(offers, changed).min()
-        rows.append({"case": name, "servers": servers, "usd": plans["serving_usd_per_month"].min(), "api": api})
+        bills = {"usd": "serving_usd_per_month", "low": "low_serving_usd_per_month", "high": "high_serving_usd_per_month"}
+        best = {title: plans[column][0] if len(plans) else math.nan for title, column in bills.items()}
+        rows.append({"case": name, "servers": servers} | best | {"api": api})
     return pd.DataFrame(rows)
 
 
 def fitting(points):
-    """The points of `capacity.search` whose memory holds the batch."""
-    return points[points["batch"] <= points["places"]]
+    """The points of `capacity.search` whose memory holds the batch, at the times to plan for."""
+    return capacity.paced(points[points["batch"] <= points["places"]])
 
 
 def tokens_per_dollar(case, cards, book, term, years):

@@ -78,13 +78,17 @@ def month_plans(points, book, term, case):
 def rented_plans(plans, book, term, requests_per_month, prompt, output):
     """The cheapest servers for each GPU and degree of `capacity.plans` that carries the load, the cheapest plan first.
 
-    A replica stands in one server, and whole servers are paid. Tokens cost what they do at the utilization of the load.
+    A replica stands in one server, and whole servers are paid. Tokens cost what they do at the utilization of the load. The bill
+    is that of the plan; `low_`, `high_` and `formula_serving_usd_per_month` are those of the same servers for the other counts.
     """
     found = plans[plans["limit"] == ""].merge(servers(book, term), on="gpu")
     found = found[found["gpus_per_server"] >= found["tensor_parallel"]]
-    paid = rented_gpus(found["replicas"], found["tensor_parallel"], found["gpus_per_server"])
-    found = found.assign(rented_gpus=paid, serving_usd_per_month=serving_usd_per_month(found["usd_per_hour"], paid))
-    found = found.sort_values(["serving_usd_per_month", "rented_gpus", "tensor_parallel"], kind="stable")
+    for side in ("", "formula_", "low_", "high_"):
+        replicas, able = found[f"{side}gpus"] / found["tensor_parallel"], found[f"{side}gpus"] < math.inf
+        paid = rented_gpus(replicas.where(able, 1), found["tensor_parallel"], found["gpus_per_server"])
+        found[f"{side}rented_gpus"] = paid.where(able, math.inf)
+        found[f"{side}serving_usd_per_month"] = serving_usd_per_month(found["usd_per_hour"], paid).where(able, math.inf)
+    found = found.sort_values(["serving_usd_per_month", "high_serving_usd_per_month", "tensor_parallel"], kind="stable")
     found = found.drop_duplicates(["gpu", "tensor_parallel"]).reset_index(drop=True)
     rate, alone, step, size, degree = (found[name] for name in (
         "usd_per_hour", "replica_prefill_seconds", "replica_pass_seconds", "batch", "tensor_parallel"))
@@ -98,8 +102,10 @@ def rented_plans(plans, book, term, requests_per_month, prompt, output):
 def break_even_plans(points, book, term, api_request_usd, answer_limit, late_share=0.05, peak_factor=1):
     """For each GPU and degree the fewest requests a month from which full-time servers cost less than an API.
 
-    They still answer in time. GPUs that no number of servers up to the last of SERVERS makes cheaper are left out.
+    They still answer in time, at the times to plan for. GPUs that no number of servers up to the last of SERVERS makes cheaper
+    are left out.
     """
+    points = capacity.paced(points)
     possible = points[(points["batch"] <= points["places"]) & (points["request_seconds"] < answer_limit)]
     found = possible.merge(servers(book, term), on="gpu").merge(pd.DataFrame({"servers": SERVERS}), how="cross")
     found = found[found["gpus_per_server"] >= found["tensor_parallel"]]

@@ -7,20 +7,21 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from . import capacity, queue, token_offers
-from ..rows import catalogue, price_book
+from ..rows import bands, catalogue, price_book
 from ..rows.book_diff import HOME, NOT_STATED
 from ..rows.rents import rents
-from ..laws.break_even import break_even_utilization
-from .decide import Deal, deal
-from ..core.evaluate import Case
+from ..laws.break_even import break_even_utilization, owning_npv
+from .decide import Deal, deal, drawn_band, draws, probability, winner
 from ..core.arithmetic import HOURS_PER_YEAR
+from ..core.evaluate import Case
 from ..laws.owning import owned_usd_per_hour
-from ..laws.renting import (commitment_utilization, group_interruption_seconds, interruption_slowdown,
-                            level_usd_per_hour, spot_usd_per_hour)
+from ..laws.renting import (
+    commitment_utilization, group_interruption_seconds, interruption_slowdown, level_usd_per_hour, spot_usd_per_hour)
 from ..laws.serving_cost import requests_per_second
 from ..core.figures import number, percent, usd
 
 PRICED = {"rent": "rent", "server": "server", "power": "power", "hosting": "hosting", "switch": "switch port", "cable": "cable"}
+DRAWS = 2000
 
 
 class Situation(NamedTuple):
@@ -92,8 +93,8 @@ def provider_moves(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
 def compared(before: pd.DataFrame, after: pd.DataFrame, situation: Situation = USUAL) -> pd.DataFrame:
     """Every conclusion under both books: the answers, what they rest on, the `verdict`, and which price `moved` most.
 
-    The verdict is `missing`, which is no flip, where a book lacks a price that the answer needs. Candidates of a ranking that
-    one book lacks are left out of both.
+    The verdict is `missing` where a book lacks a price that the answer needs, and `close` where an answer is too close to call;
+    neither is a flip. Candidates of a ranking that one book lacks are left out of both.
     """
     sides: list[Any] = [{each.question: each for each in conclusions(book, situation)} for book in (before, after)]
     rows = []
@@ -105,7 +106,8 @@ def compared(before: pd.DataFrame, after: pd.DataFrame, situation: Situation = U
         known = old or new or sides[0].get(question)
         files = [book.attrs["file"] for book, side in zip((before, after), sides) if question not in side]
         lacking = f"no price in {files[0]}" if files else "" if old else "fewer than two that both books price"
-        verdict = "missing" if lacking else "flips" if old.answer != new.answer else "stays"
+        answers = set() if lacking else {old.answer, new.answer}
+        verdict = "missing" if lacking else "close" if bands.CLOSE in answers else "flips" if len(answers) > 1 else "stays"
         row = {"topic": known.topic, "question": question, "verdict": verdict, "moved": lacking or _moved(old, new)}
         for when, each in (("before", old), ("after", new)):
             row |= {f"{name}_{when}": getattr(each, name) if each else None for name in ("answer", "value", "figure")}
@@ -149,17 +151,17 @@ def conclusions(book: pd.DataFrame, situation: Situation = USUAL) -> list[Conclu
 
 def decision(book: pd.DataFrame, gpu: str, situation: Situation = USUAL, term: str = "on-demand",
              provider: str | None = None) -> dict[str, Any]:
-    """Rent or own one GPU: the break-even utilization, both costs of a used hour, the answer, and the deal behind them."""
-    held = deal(book, gpu, catalogue.assumptions(), (situation.given or {}) | {"utilization": situation.utilization}, term,
-                provider)
-    return settled(held, gpu)
+    """Rent or own one GPU: break-even utilization, both costs of a used hour and `answer` with every input likely, and the deal.
 
-
-def settled(held: Deal, gpu: str) -> dict[str, Any]:
-    """What a deal comes to with every input at its likely value."""
-    terms = held.case(catalogue.gpu(gpu)).terms(break_even_utilization, owned_usd_per_hour, level_usd_per_hour)
-    costs = {name: terms[name] for name in ("break_even_utilization", "owned_usd_per_hour", "level_usd_per_hour")}
-    return costs | {"answer": "own" if costs["owned_usd_per_hour"] < costs["level_usd_per_hour"] else "rent", "deal": held}
+    Of draws of all inputs but the utilization: the break-even's band, `edge`, the `chance` that owning wins, and what is `said`.
+    """
+    given = dict(situation.given or {}, utilization=situation.utilization)
+    held = deal(book, gpu, catalogue.assumptions(), given, term, provider)
+    case, drawn = held.case(catalogue.gpu(gpu)), draws(held.ranges.drop("utilization"), DRAWS)
+    costs = {law.__name__: case(law) for law in (break_even_utilization, owned_usd_per_hour, level_usd_per_hour)}
+    chance, edge = probability(case.but(**drawn)(owning_npv)), drawn_band(break_even_utilization, case, drawn)
+    answer = "own" if costs["owned_usd_per_hour"] < costs["level_usd_per_hour"] else "rent"
+    return costs | {"answer": answer, "edge": edge, "chance": chance, "said": winner(chance, "own", "rent"), "deal": held}
 
 
 def prices_of(held: Deal) -> dict[str, tuple[float, str]]:
@@ -184,7 +186,7 @@ def one_at_a_time(before: pd.DataFrame, after: pd.DataFrame, gpu: str, situation
             given = {price_book.ITEMS[item].quantity: prices[1][name][0], "gpus_per_server": size}
             alone = decision(before, gpu, situation._replace(given=given | (situation.given or {})), term, provider)
             rows.append({"price": name, "old": prices[0][name][0], "new": prices[1][name][0], **alone})
-    return pd.DataFrame([*rows, {"price": "all", **new}]).drop(columns="deal").assign(
+    return pd.DataFrame([*rows, {"price": "all", **new}]).drop(columns=["deal", "edge"]).assign(
         flips=lambda frame: frame["answer"] != old["answer"])
 
 
@@ -202,7 +204,7 @@ def _owning(book, situation):
     for gpu in dict.fromkeys(gpu for gpu in bought if gpu in rented):
         each = decision(book, gpu, situation)
         value = each["break_even_utilization"]
-        yield Conclusion("rent or own", f"{gpu}: rent or own at {percent(situation.utilization)} utilization?", each["answer"],
+        yield Conclusion("rent or own", f"{gpu}: rent or own at {percent(situation.utilization)} utilization?", each["said"],
                          value, f"own above {percent(value)}" if value <= 1 else "owning never pays", prices_of(each["deal"]))
 
 
@@ -270,10 +272,11 @@ def _serving(book, situation):
             continue
         costs = load * token_offers.request_usd_of(sold, Case(prompt=situation.prompt, output=situation.output))
         api, own, cost = sold.loc[costs.idxmin()], paid.iloc[0], costs.min()
+        (least, _, most, *_), bill = bands.errors("saturated serving"), own["serving_usd_per_month"]
         yield Conclusion(
             "serving", f"{model}: servers or an API for {number(load)} requests a month?",
-            "servers" if own["serving_usd_per_month"] < cost else "API", own["serving_usd_per_month"] / cost,
-            f"{own['serving_usd_per_month']:,.0f} USD on {own['rented_gpus']:g} × {own['gpu']} against {cost:,.0f} USD",
+            "servers" if most * bill < cost else "API" if least * bill > cost else bands.CLOSE, bill / cost,
+            f"{bill:,.0f} USD on {own['rented_gpus']:g} × {own['gpu']} against {cost:,.0f} USD",
             {"rent": (own["usd_per_hour"], own["provider"]),
              "a million tokens in": (api["api_input_usd_per_million"], api["provider"]),
              "a million tokens out": (api["api_output_usd_per_million"], api["provider"])})

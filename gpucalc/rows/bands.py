@@ -21,13 +21,16 @@ import numpy
 
 from . import catalogue
 from .tables import rows
+from ..core.arithmetic import maximum, minimum
 from ..core.evaluate import FINDERS, Case, is_law
 from ..core.law import Law
 from ..core.quantities import QUANTITIES
 
 INSIDE = 0.8
-# A band needs so many rows and publishers; a part or an era, which can go without, so many that leaving one out can check it.
-FEWEST_ROWS, FEWEST_SOURCES, CHECKED_SOURCES = 8, 2, 3
+# What is said where a limit, or a rival, lies inside the band.
+CLOSE = "too close to call"
+# A band needs so many rows and publishers; a part or an era, which can go without, so many that three are left without one.
+FEWEST_ROWS, FEWEST_SOURCES, CHECKED_SOURCES = 8, 2, 4
 # Years in which an era of software begins: before FlashAttention-2 and paged engines, with them, with training in 8 bits.
 ERAS = (2023, 2025)
 # What a bound leaves out: shares below 1 that a case gives, work that nothing hides, and every latency.
@@ -81,14 +84,17 @@ class Errors(NamedTuple):
 
 
 def band(case: Case, law: Law, without: str = "", year: int | None = None) -> Band:
-    """The law's band for the case, which is at achieved shares as the published rows are. Columns give columns.
+    """The law's band for the case, which is at achieved shares as the published rows are; nothing in it beats the bound.
+    Columns give columns.
 
     `without` leaves a source out; `year` asks for the software of that time, else the newest era with enough rows counts.
     """
     value, chosen = case(law), _chosen(case, law, without, year)
     known = dict.fromkeys(each for _, each in chosen if each)
-    low, plan, high = (value * factor for factor in _factors(law, chosen))
-    return Band(low, plan, high, value, bound_value(case, law.__name__), sum(each.rows for each in known),
+    best, nearer = bound_value(case, law.__name__), maximum if _powers().get(law.__name__, (1, ""))[0] > 0 else minimum
+    ends = (value * factor for factor in _factors(law, chosen))
+    low, plan, high = ends if best is None or not known else (nearer(end, best) for end in ends)
+    return Band(low, plan, high, value, best, sum(each.rows for each in known),
                 sum(each.sources for each in known), " and ".join(each.family for each in known), QUANTITIES[law.__name__].unit)
 
 
@@ -157,7 +163,9 @@ def _families(case, law):
             if (left & above).any():
                 found.append((left & above, part))
             left = left & ~above
-    return [*found, (left, family)] if numpy.any(left) else found
+    rest = next((part for part, row in rows("families").items()
+                 if row["part_of"] == family and not (row["when"] or row["times"] or row["rates"])), family)
+    return [*found, (left, rest)] if numpy.any(left) else found
 
 
 def _value(case, name):

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 import numpy
 
 from . import bands
-from .bands import CHECKED_SOURCES, ERAS, FEWEST_ROWS, era_name
+from .bands import ERAS, FEWEST_ROWS, FEWEST_SOURCES, era_name
 from .tables import rows
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-ENDS = ("low", "plan", "high", "coverage")
 
 
 @functools.cache
@@ -31,45 +29,50 @@ def published() -> "DataFrame":
 
 
 @functools.cache
-def coverage(family: str, era: int | None = None) -> float:
+def coverage(family: str, eras: tuple[int | None, ...] = (None,)) -> float:
     """Share of a family's rows inside the band made without their publisher, publishers weighing the same; NaN for too few.
 
-    Rows of one era, or all; each is held against the band of its own era.
+    Rows of some eras, or all; each is held against the band of its own era.
     """
-    shares = _inside(family, era)
+    shares = _inside(family, eras)
     return float(numpy.mean(shares)) if shares else numpy.nan
 
 
 def covered() -> float:
     """The same for all families together, every publisher of each weighing the same."""
     widest = [name for name, row in rows("families").items() if not row["part_of"]]
-    return float(numpy.mean([share for name in widest for share in _inside(name, None)]))
+    return float(numpy.mean([share for name in widest for share in _inside(name)]))
 
 
-def _inside(family, era):
+def _inside(family, eras=(None,)):
     """Of each publisher's rows the share inside the band made without it; empty where too few are left to check."""
-    found, inside = bands.rows_of(family, era), collections.defaultdict(list)
+    found, inside = _rows_of(family, eras), collections.defaultdict(list)
     for row in found:
         held = bands.errors(family, row["publisher"], row["year"])
         inside[row["publisher"]].append(bool(held and held.low <= row["ratio"] <= held.high))
-    enough = len(found) >= FEWEST_ROWS and len(inside) >= CHECKED_SOURCES
+    enough = len(found) >= FEWEST_ROWS and len(inside) > FEWEST_SOURCES
     return [float(numpy.mean(each)) for each in inside.values()] if enough else []
+
+
+def _rows_of(family, eras):
+    return [row for era in eras for row in bands.rows_of(family, era)]
 
 
 @functools.cache
 def families() -> "DataFrame":
-    """All families with rows: rows, sources, median and percentiles of the ratio, the band for a new source, and its coverage.
+    """All families with rows: rows, sources, median and percentiles of the ratio, coverage, and the band that a case gets today.
 
-    A family stands once as a whole, `era` blank, and once for each era.
+    A family stands once as a whole, `years` blank, and once for the rows before the newest era and once for those of it.
     """
     import pandas
-    found = []
+    newest, found = len(ERAS), []
+    groups = {"": (None,), f"to {ERAS[-1] - 1}": tuple(range(newest)), era_name(newest): (newest,)}
     for family in rows("families"):
-        for era in (None, *range(len(ERAS) + 1)):
-            held, near = bands.rows_of(family, era), bands.errors_of(family, era)
-            if held:
-                low, median, high = numpy.quantile([row["ratio"] for row in held], [0.1, 0.5, 0.9])
-                band = (near.low, near.median, near.high, coverage(family, era)) if near else [numpy.nan] * 4
-                found.append(dict(family=family, era=era_name(era), figures=len(held), publishers=bands.publishers(held),
-                                  median=median, tenth=low, ninetieth=high) | dict(zip(ENDS, band)))
+        for years, eras in groups.items():
+            if held := _rows_of(family, eras):
+                tenth, median, ninetieth = numpy.quantile([row["ratio"] for row in held], [0.1, 0.5, 0.9])
+                near = None if years else bands.errors(family)
+                found.append(dict(family=family, years=years, figures=len(held), publishers=bands.publishers(held), median=median,
+                                  tenth=tenth, ninetieth=ninetieth, coverage=coverage(family, eras))
+                             | dict(zip(("low", "plan", "high"), near[:3] if near else [numpy.nan] * 3)))
     return pandas.DataFrame(found)
