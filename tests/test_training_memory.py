@@ -90,7 +90,7 @@ def test_what_is_trained():
     for adapters, trained, experts in ((0, 1100, 400), (1, 10, 4)):
         assert low_rank.trainable_params(params=1000, lora_params=10, adapters=adapters) == (10 if adapters else 1000)
         assert low_rank.gpu_trained_params(gpu_embedding_params=100, gpu_layer_params=1000, gpu_adapter_params=10,
-                                     adapters=adapters) == trained
+                                           adapters=adapters) == trained
         assert low_rank.gpu_trained_expert_params(gpu_expert_params=400, gpu_expert_adapter_params=4, adapters=adapters) == experts
 
 
@@ -162,7 +162,7 @@ def test_what_zero_splits_from_a_stage_on(law, widths, stage):
 
 def test_optimizer_state_on_one_gpu():
     given = TRAINED | ALONE | dict(gpu_embedding_params=100, factored_statistics=7, optimizer_element_bytes=4,
-                           embedding_optimizer_element_bytes=8, adapters=0)
+                                   embedding_optimizer_element_bytes=8, adapters=0)
     dense, experts = 1000 * 4 + 100 * 8, 400 * 4
     assert tm.held_optimizer_bytes(**given) == dense + experts
     assert tm.held_optimizer_bytes(**given, factored_element_bytes=3) == dense + 7 * 3 + experts
@@ -662,7 +662,7 @@ CHOSEN = ("fragmentation", "framework_bytes", "communicator_bytes", "headroom") 
 
 
 @pytest.mark.parametrize("law", [law for law in LAWS.values() if law.__module__ in (sharding.__name__, tm.__name__, low_rank.__name__,
-                                                                             activation_memory.__name__)],
+                                                                                    activation_memory.__name__)],
                          ids=lambda law: law.__name__)
 def test_a_feature_that_is_not_given_is_absent_and_a_degree_is_one(law):
     for name, default in law.defaults.items():

@@ -193,8 +193,8 @@ class Case:
         return list(steps.values()), list(used.values())
 
     def _bound(self):
-        named = {name: text for row in self.rows.values() for name, text in row.items() if text.__class__ is str and text in QUANTITIES}
-        return named | {name: law.__name__ for name, law in self.inputs.items() if is_law(law)}
+        cells = [cell for row in self.rows.values() for cell in row.items() if isinstance(cell[1], str) and cell[1] in QUANTITIES]
+        return dict(cells) | {name: law.__name__ for name, law in self.inputs.items() if is_law(law)}
 
     def _of_law(self, law, steps, used):
         """The law's value: its formula is applied once, and each value checked once, where it comes in."""

@@ -4,11 +4,7 @@ A micro-batch costs matrix products, memory traffic outside them and collectives
 to fill and drain, and ends with the gradients and the optimizer.
 """
 from .arithmetic_intensity import prefill_pairs
-from .training_links import (context_bandwidth, context_seconds, data_seconds, expert_seconds, expert_shard_bandwidth,
-                             exposed_data_seconds, gather_seconds, lent_share, pipeline_seconds, replica_sum_seconds,
-                             scatter_seconds, shard_bandwidth, tensor_bandwidth, tensor_seconds, token_nodes)
-from .training_products import (core_attention_seconds, expert_product_seconds, expert_tokens, head_seconds, matrix_seconds,
-                                mlp_product_seconds, product_seconds, projection_seconds, repeated)
+from .training_products import repeated
 from ..core.arithmetic import SECONDS_PER_HOUR, where
 from ..core.law import law
 
@@ -113,8 +109,8 @@ def score_values(heads, sequence, flash_attention=0, dropout=0, recompute=0, rec
 
 @law
 def layer_cast_values(hidden, heads, head_dim, gpu_attention_params, mlp_width, layers, gated_mlp=0, moe_layers=0,
-                experts_per_token=0, shared_experts=0, value_head_dim=0, recompute=0, recomputed_share=1, narrow_products=0,
-                tensor_parallel=1):
+                      experts_per_token=0, shared_experts=0, value_head_dim=0, recompute=0, recomputed_share=1, narrow_products=0,
+                      tensor_parallel=1):
     """Values of a token that a layer casts to 8 bits on one GPU (count): inputs of its products and gradients of their outputs.
 
     pytorch/ao torchao/testing/training/roofline_utils.py. Each GPU casts the inputs that it reads whole.
@@ -127,8 +123,8 @@ def layer_cast_values(hidden, heads, head_dim, gpu_attention_params, mlp_width, 
 
 
 @law
-def elementwise_seconds(pace_layers, pace_heads, elementwise_values, score_values, layer_cast_values, kernels_per_layer, gpu_tokens,
-                        vocab, bandwidth, logit_element_bytes=..., loss_element_bytes=..., tensor_parallel=1,
+def elementwise_seconds(pace_layers, pace_heads, elementwise_values, score_values, layer_cast_values, kernels_per_layer,
+                        gpu_tokens, vocab, bandwidth, logit_element_bytes=..., loss_element_bytes=..., tensor_parallel=1,
                         activation_element_bytes=..., bandwidth_efficiency=1, kernel_seconds=0):
     """Memory traffic of a micro-batch outside matrix products, on one GPU (s); the loss writes and reads each tensor once.
 

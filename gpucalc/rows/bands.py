@@ -4,8 +4,8 @@ data/families.csv says which laws are of a family. Each measured row of it gives
 bytes or costs; rates are turned. The band is where eight in ten of a new source's ratios are to be expected:
 
 - A source is a publisher: a repository with all its files, a paper, a thread. Its rows err alike, so in the median publishers
-  weigh the same, and in the percentiles the square root of their rows: between counting publishers, where one row may be a tail of its
-  own, and counting rows, where one table drowns all others. Of these three it held nearest to eight in ten, counted either way.
+  weigh the same, and in the percentiles the square root of their rows: between counting publishers, where one row may be a
+  tail of its own, and counting rows, where one table drowns all others. Of these three it held nearest to eight in ten.
 - A row's residual is how far it is from the median of the other publishers, so that a plan made without it is what is judged.
 - The band runs from the 10th to the 90th percentile of the residuals, moved outward by the (n + 1) / n of conformal prediction.
 
