@@ -43,6 +43,10 @@ PAGE_FIXES = {
     # Styles in attributes would need a weaker content security policy.
     r'<table style="width: 100%" class="': '<table class="index-columns ',
     r'<td style="width: 33%; vertical-align: top;">': "<td>",
+    # A cell of a table needs no paragraph, and no class by its row.
+    r"<td><p>([^<]*(?:<(?!/?p\b|/?td\b)[^<]*)*)</p></td>": r"<td>\1</td>",
+    r'<tr class="row-(?:even|odd)">': "<tr>",
+    r'<td><code class="docutils literal notranslate"><span class="pre">([^<]*)</span></code></td>': r"<td><code>\1</code></td>",
     # Accessible names that differ from the visible ones, and a sidebar outside every landmark.
     r'<summary aria-label="Toggle hidden content">': "<summary>",
     r'(<button class="btn search-button-field [^"]*") title="Search" aria-label="Search"': r"\1",

@@ -354,11 +354,11 @@ def test_messages_by_hand():
 
 
 def test_times_of_a_step_are_its_bytes_over_the_link():
-    from gpucalc import training_time
+    from gpucalc import training_links
     layout = {"micro_batch": 1, "sequence": 4096, "tensor_parallel": 4, "context_parallel": 2}
     for name in ("tensor", "context"):
         time = Case(catalogue.model("Llama-3-70B"), tensor_bandwidth=1e9, context_bandwidth=1e9,
-                    **layout)(getattr(training_time, f"{name}_seconds"))
+                    **layout)(getattr(training_links, f"{name}_seconds"))
         assert time * 1e9 == close(Case(catalogue.model("Llama-3-70B"), **layout)(getattr(ic, f"{name}_bytes")), 1e-9)
 
 

@@ -58,7 +58,7 @@ def figures(book):
     aws = cheapest_rent(book, gpu=gpu.name, term="on-demand", provider="AWS").usd_per_hour
     served = Case(catalogue.model("Llama-3-70B"), catalogue.link(gpu.link), gpu, achieved, batch=64, tensor_parallel=4,
                   prompt=2000, output=300, context=serving.mean_context, replica_utilization=0.5, weight_element_bytes=1,
-                  cache_element_bytes=1, peak_flops=gpu.fp8_flops, usd_per_hour=rate)
+                  cache_element_bytes=1, narrow_products=1, usd_per_hour=rate)
     hours = Case(model="Llama-3-70B", gpu=gpu, training_tokens=1e9 * 3, mfu=0.4)(training_cost.planned_gpu_hours)
     store = price(book, "storage", provider="AWS", sku="S3 Standard").price
     beside = round(training_cost.compute_usd(hours, aws, runs=20), 2) + round(total_cost.storage_usd(1.2e12, store, 1), 2)

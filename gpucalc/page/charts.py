@@ -4,10 +4,12 @@ from numbers import Real
 
 import altair
 
+from ..core.law import LAWS
 from ..core.quantities import QUANTITIES
-from ..core.evaluate import is_law
 from ..core.figures import UNITS, unit_symbol
 
+# An expression of so many characters is written out wherever it stands.
+SHORT = 300
 MIME = "application/vnd.vegalite.v6+json"
 # What JupyterLab draws by itself, without a network; a kernel that it opened has a session name.
 JUPYTER_MIME = "application/vnd.vegalite.v5+json"
@@ -22,14 +24,14 @@ def slider_chart(case, lines, x, values, sliders, alt, y_title, log_x=False, log
     """
     parameters = {name: slider(name, *bounds) for name, bounds in sliders.items()}
     moving = {**parameters, x: altair.datum[x]}
-    calculations, checks, layers = {}, [], []
+    calculations, named, checks, layers = {}, {}, [], []
     for position, (label, line) in enumerate(lines.items()):
         law, changes = line if isinstance(line, tuple) else (line, {})
         field = f"{law.__name__}_{position}"
         line = case.but(**moving | changes).explain(law)
-        calculations[field] = expression(line.value)
+        calculations |= _calculations(line.steps[:-1], position, named) | {field: _shortened(expression(line.value), named)}
         fixed = {used.name: float(used.value) for used in line.inputs if isinstance(used.value, Real)}
-        fixed |= {name: {"law": bound.__name__} for name, bound in case.inputs.items() if is_law(bound)}
+        fixed |= {name: {"law": other} if other in LAWS else fixed[other] for name, other in line.bound.items()}
         checks.append({"field": field, "law": law.__name__, "given": fixed})
         layers.append(altair.Chart().mark_line(strokeWidth=2.5).encode(
             x=axis(altair.X, x, x, _titled(x), log_x),
@@ -38,6 +40,25 @@ def slider_chart(case, lines, x, values, sliders, alt, y_title, log_x=False, log
     data = altair.Data(values=[{x: value} for value in values])
     chart = altair.layer(*layers, data=data).transform_calculate(**calculations).add_params(*parameters.values())
     return finish(chart, alt, {"x": x, "lines": checks})
+
+
+def _calculations(steps, position, named):
+    """Fields for the laws on the way, so that no expression is written twice; `named` has the field of each, by expression."""
+    found = {}
+    for step in steps:
+        text = "" if isinstance(step.value, Real) else expression(step.value)
+        if len(text) > SHORT and text not in named:
+            field = f"{step.law}_{position}"
+            found[field] = _shortened(text, named)
+            named[text] = f"datum[{field!r}]"
+    return found
+
+
+def _shortened(text, named):
+    """The expression with the fields of those that stand in it; what is inside of one that was replaced is gone with it."""
+    for inner in sorted(named, key=len, reverse=True):
+        text = text.replace(inner, named[inner])
+    return text
 
 
 def bars(frame, value, name, part, alt, title, order=None, limit=None, room=165):
