@@ -59,7 +59,7 @@ def figures(book):
     served = Case(catalogue.model("Llama-3-70B"), catalogue.link(gpu.link), gpu, achieved, batch=64, tensor_parallel=4,
                   prompt=2000, output=300, context=serving.mean_context, replica_utilization=0.5, weight_element_bytes=1,
                   cache_element_bytes=1, narrow_products=1, usd_per_hour=rate)
-    hours = Case(model="Llama-3-70B", gpu=gpu, training_tokens=1e9 * 3, mfu=0.4)(training_cost.planned_gpu_hours)
+    hours = Case(model="Llama-3-70B", gpu=gpu, training_tokens=1e9 * 3, mfu=0.4).band(training_cost.planned_gpu_hours).plan
     store = price(book, "storage", provider="AWS", sku="S3 Standard").price
     beside = round(training_cost.compute_usd(hours, aws, runs=20), 2) + round(total_cost.storage_usd(1.2e12, store, 1), 2)
     return {"break_even": [percent(owned(break_even.break_even_utilization)),
