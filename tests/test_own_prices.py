@@ -68,7 +68,7 @@ def figures(book):
                            quantity("break_even_months", owned(break_even.break_even_months))],
             "serving_cost": [f"{three_figures(served(serving_cost.input_usd_per_million))} USD",
                              f"{three_figures(served(serving_cost.output_usd_per_million))} USD"],
-            "total_cost": [usd(beside)],
+            "total_cost": [f"{beside:,.2f}"],
             "training_cost": [f"{rate:.2f} USD/h"]}
 
 
