@@ -7,7 +7,7 @@ import pytest
 from book.build import build_book
 from book.inputs import ROOT
 from gpucalc import Case, break_even, owning, renting, serving, serving_cost, total_cost, training_cost
-from gpucalc.core.figures import percent, quantity, three_figures, usd
+from gpucalc.core.figures import percent, quantity, three_figures
 from gpucalc.plan import decide
 from gpucalc.rows import catalogue
 from gpucalc.rows.price_book import price, price_books, prices
