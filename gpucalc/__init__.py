@@ -2,6 +2,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from .core.evaluate import READERS
 from .core.law import LAWS
 from .core.quantities import QUANTITIES
 from .laws import (activation_memory, arithmetic_intensity, break_even, collectives, interconnect, kernels, kv_cache, low_rank,
@@ -16,6 +17,10 @@ __all__ = ["LAWS", "QUANTITIES", "Case", "activation_memory", "arithmetic_intens
            "interconnect", "kernels", "kv_cache", "layouts", "low_rank", "model_size", "owning", "quantization", "renting",
            "serving", "serving_cost", "sharding", "shares", "topology", "total_cost", "training_cost", "training_links",
            "training_memory", "training_products", "training_time", "what_changed"]
+
+
+# Loaded when a case is asked for a band.
+READERS["band"] = lambda case, law: import_module("gpucalc.rows.bands").band(case, law)
 
 
 def __getattr__(name):

@@ -110,12 +110,7 @@ def _mapping(path):
     return read_mapping(path)
 
 
-def _band(case, law):
-    from .bands import band
-    return band(case, law)
-
-
-READERS.update(mapping=_mapping, band=_band)
+READERS.update(mapping=_mapping)
 
 
 # What a GPU's row takes from its link.
