@@ -506,3 +506,10 @@ def test_tables_count_their_rows_from_zero():
     for found in (frame, best_of(frame), best_of(frame, count=3), fastest_by_gpus(frame)):
         assert found.index.tolist() == list(range(len(found))) and len(found)
         assert "index" not in found
+
+
+def test_a_node_is_as_large_as_the_link_reaches():
+    sizes = {gpu: layout_case("Llama-3-8B", gpu, 8192).inputs["gpus_per_node"] for gpu in
+             ("H100 SXM 80GB", "H100 NVL 94GB", "GB200 NVL72 186GB")}
+    assert sizes == {"H100 SXM 80GB": 8, "H100 NVL 94GB": 8, "GB200 NVL72 186GB": 72}
+    assert layout_case("Llama-3-8B", "GB200 NVL72 186GB", 8192, gpus_per_node=4).inputs["gpus_per_node"] == 4

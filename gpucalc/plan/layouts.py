@@ -7,7 +7,7 @@ import pandas as pd
 from ..rows import catalogue
 from ..core.evaluate import Case
 from ..core.figures import number
-from ..core.quantities import QUANTITIES, check
+from ..core.quantities import DEFAULTS, QUANTITIES, check
 from ..laws.sharding import DEGREES, check_layout
 from ..laws.training_cost import compute_usd, training_days
 from ..laws.training_time import layout_gpu_hours, layout_gpus, step_seconds, step_tokens
@@ -29,13 +29,16 @@ MOST_LISTED, MOST_SEARCHED = 4_000_000, 1_000_000_000
 
 
 def layout_case(model: Any, gpu: Any, sequence: float, network: str = "InfiniBand NDR", recipe: str = "mixed-adamw-fp32-grads",
-                efficiency: str = "achieved", flash_attention: float = 1, gpus_per_node: float = 8, **job: Any) -> Case:
+                efficiency: str = "achieved", flash_attention: float = 1, gpus_per_node: float | None = None, **job: Any) -> Case:
     """The case of a training job on a cluster, which lacks only a layout.
 
     `model` is a name, a config.json or a row; `network` the link between nodes, `efficiency` a row of data/efficiencies.csv;
-    `job` further inputs of the laws. They overrule what the catalogue has.
+    `gpus_per_node` are eight, or as many as the GPU's link joins: 72 of GB200 NVL72. `job` has further inputs of the laws. They
+    overrule what the catalogue has.
     """
     case = on_network(Case(model=model, gpu=gpu, recipe=recipe, efficiency=efficiency), network)
+    if gpus_per_node is None:
+        gpus_per_node = max(DEFAULTS["gpus_per_node"].value, case.rows["gpu"].get("reach", 0))
     return case.but(sequence=sequence, flash_attention=flash_attention, gpus_per_node=gpus_per_node, **job)
 
 
@@ -52,7 +55,7 @@ def in_layout(case: Case, row: Any) -> Case:
 
 
 def all_layouts(model: Any, gpu: Any, gpus: Any, global_batch: float, sequence: float, axes: dict[str, Any] | None = None,
-                gpus_per_node: float = 8, flash_attention: float = 1, usd_per_hour: float | None = None,
+                gpus_per_node: float | None = None, flash_attention: float = 1, usd_per_hour: float | None = None,
                 **job: Any) -> pd.DataFrame:
     """Every layout of a job that `layout_case` describes, as `layouts_of` has them."""
     case = layout_case(model, gpu, sequence, gpus_per_node=gpus_per_node, flash_attention=flash_attention, **job)
@@ -89,8 +92,8 @@ def _searched(case, gpus, global_batch, axes, usd_per_hour, most, place):
 
 
 def best_layouts(model: Any, gpu: Any, gpus: Any, global_batch: float, sequence: float, by: str = "plan_seconds",
-                 count: int | None = 10, axes: dict[str, Any] | None = None, gpus_per_node: float = 8, flash_attention: float = 1,
-                 usd_per_hour: float | None = None, **job: Any) -> pd.DataFrame:
+                 count: int | None = 10, axes: dict[str, Any] | None = None, gpus_per_node: float | None = None,
+                 flash_attention: float = 1, usd_per_hour: float | None = None, **job: Any) -> pd.DataFrame:
     """The layouts that run, best first, as a table: so many, or all; arguments as in `all_layouts`, `by` as in `best_of`.
 
     Raises ValueError for more than MOST_SEARCHED layouts. Memory does not grow with their number.
