@@ -60,6 +60,12 @@ def signed_percent(error):
     return f"{'+' if error > 0 else '−' if error < 0 else ''}{percent(abs(error))}"
 
 
+def about_plan():
+    """What `plan` and `8 in 10` mean in a headline: the same words on every page, with a link to the page that shows it."""
+    return Markdown("*Plan* is what the formula gives, moved by the median error of published figures of its kind. Eight in ten "
+                    "real cases should lie in the range beside it: [how wrong are the formulas?](measurements.md)")
+
+
 def how_wrong(topic):
     """How far published figures were from the formulas of a page: a sentence for each kind, and a link to all."""
     rows, every = published().query("family != ''"), families().query("years == ''").set_index("family")
@@ -83,23 +89,22 @@ def _how_wrong(name, found):
 
 
 def family_table(caption):
-    """Each family: figures, sources, median and percentiles of published over predicted, coverage, and the band of today."""
+    """Each family: figures, sources, median and percentiles of published over predicted, the band of today, and coverage."""
     frame = families().query("years == ''")
     shown = frame[["family", "figures", "publishers"]].assign(
-        median=_moved(frame["median"]), middle=_range(frame["tenth"], frame["ninetieth"]), coverage=frame["coverage"].round(2),
-        plan=_moved(frame["plan"]), band=_range(frame["low"], frame["high"]))
-    return table(shown, caption, labels={"publishers": "sources", "middle": "10th to 90th percentile", "plan": "plan for",
-                                         "band": "band of a new case", "coverage": "inside a band made without their source"},
+        median=_moved(frame["median"]), middle=_range(frame["tenth"], frame["ninetieth"]),
+        plan=_moved(frame["plan"]), band=_range(frame["low"], frame["high"]), coverage=frame["coverage"].round(2))
+    return table(shown, caption, labels={"publishers": "sources", "middle": "8 in 10", "plan": "plan", "band": "band",
+                                         "coverage": "inside"},
                  formats={"median": signed_percent, "plan": signed_percent, "coverage": percent})
 
 
 def era_table(caption):
     """The same errors where a family has both: older figures beside those of the newest software."""
     frame = families()
-    frame = frame[["family", "years", "figures"]].assign(
-        median=_moved(frame["median"]), middle=_range(frame["tenth"], frame["ninetieth"]), inside=frame["coverage"].round(2))
+    frame = frame[["family", "years", "figures"]].assign(median=_moved(frame["median"]), inside=frame["coverage"].round(2))
     shown = frame.query("years == ''")[["family"]]
-    names = {"figures": "figures", "median": "median", "middle": "eight in ten", "inside": "inside the band"}
+    names = {"figures": "figures", "median": "median", "inside": "inside"}
     labels, formats = {}, {}
     for years in filter(None, dict.fromkeys(frame["years"])):
         part = frame[frame["years"] == years].drop(columns="years").set_index("family").add_suffix(f" {years}")
