@@ -8,7 +8,7 @@ from .charts import axis, bars, finish
 from .show import table
 
 LABELS = {"gpus": "GPUs", "micro_batches": "micro-batches × sequences", "virtual_stages": "chunks a stage",
-          "recompute": "recompute", "step_seconds": "step", "step": "step by the formula (8 in 10)", "plan_seconds": "plan for",
+          "recompute": "recompute", "step_seconds": "step", "step": "plan for (8 in 10)", "plan_seconds": "plan for",
           "measured_seconds": "step as measured", "memory": "memory (8 in 10)", "layout_mfu": "MFU", "reached_hfu": "HFU",
           "training_bytes": "memory", "fits": "fits in memory",
           "gpu_hours": "GPU-hours", "training_days": "days", "compute_usd": "cost", "slower": "over the best"}
@@ -34,9 +34,9 @@ def published_table(layouts, caption):
         fits=layouts["fits"].to_list(), plan_seconds=[float(band.plan) for band in layouts["band"]],
         measured_seconds=layouts["measured_seconds"].to_list(), slower=layouts["slower"].to_list(),
         rank=[f"{row.rank:,} of {row.layouts:,}" for row in layouts.itertuples()],
-        found=[layout_name(row) for row in layouts["found"]])
-    shown.insert(0, "job", layouts.index)
-    return steps_table(shown, caption, labels={"found": "best found"})
+        found=[layout_name(row) for row in layouts["found"]], job=layouts.index)
+    columns = ["job", "layout", "fits", "plan_seconds", "measured_seconds", "slower", "rank", "memory", "found"]
+    return steps_table(shown[columns], caption, labels={"found": "best found", "measured_seconds": "measured"})
 
 
 def reasons_table(layouts, caption):

@@ -198,20 +198,24 @@ def same_steps(case: Case, layouts: dict[str, dict]) -> dict[str, Case]:
 
 
 def readable(layouts: pd.DataFrame) -> pd.DataFrame:
-    """Layouts for a table to read: a column `layout` in a few letters, micro-batches by sequences, recompute in words, and time
-    and memory with the ends of their bands (`step`, `memory`)."""
+    """Layouts for a table to read: a column `layout` in a few letters, micro-batches by sequences, recompute in words, the step
+    to plan for and the memory, each with the ends of its band (`step`, `memory`)."""
     rows = layouts.to_dict("records")
     if "plan_seconds" in layouts:
-        layouts = layouts.assign(step=[_within(row, "step_seconds") for row in rows],
+        layouts = layouts.assign(step=[_within(row, "plan_seconds", "step_seconds") for row in rows],
                                  memory=[_within(row, "training_bytes") for row in rows])
     return layouts.assign(layout=[layout_name(row) for row in rows], recompute=[recomputed(row) for row in rows],
                           micro_batches=[f"{row['micro_batches']:,} × {row['micro_batch']}" for row in rows])
 
 
-def _within(row, law):
-    """A figure, and in brackets from where to where eight in ten are."""
-    low, _, high = (number(row[end], QUANTITIES[law].unit) for end in ENDS[law])
-    return f"{number(row[law], QUANTITIES[law].unit)} ({low} to {high})"
+def _within(row, figure, law=None):
+    """A figure of a law, and in brackets from where to where eight in ten are: `5.98 s (4.86 to 8.76)`."""
+    law = law or figure
+    low, _, high = ENDS[law]
+    shown, low, high = (number(row[name], QUANTITIES[law].unit) for name in (figure, low, high))
+    if len({text.partition(" ")[2] for text in (shown, low, high)}) == 1:
+        low, high = (text.partition(" ")[0] for text in (low, high))
+    return f"{shown} ({low} to {high})"
 
 
 def recomputed(row: Any, names: tuple[str, ...] = RECOMPUTE) -> str:
