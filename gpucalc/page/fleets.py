@@ -4,7 +4,7 @@ import math
 from ..core.figures import percent
 from .show import table
 
-LABELS = {"tensor_parallel": "GPUs in a replica", "batch": "batch", "replicas": "replicas", "gpus": "GPUs",
+LABELS = {"gpu": "GPU", "tensor_parallel": "GPUs in a replica", "batch": "batch", "replicas": "replicas", "gpus": "GPUs",
           "low_gpus": "fast end", "high_gpus": "slow end", "formula_gpus": "GPUs, formula",
           "bound": "GPUs, bound", "offered_load": "places filled", "limit": "in the way",
           "time_per_output_token": "time per output token",
