@@ -28,7 +28,7 @@
 
   function showValue(input) {
     const [size, prefix] = PREFIXES.find(([least]) => input.valueAsNumber >= least) || [0, ""];
-    const digits = (input.valueAsNumber / (size || 1)).toLocaleString("en", { maximumFractionDigits: 6 });
+    const digits = (input.valueAsNumber / (size || 1)).toLocaleString("en", { maximumSignificantDigits: 6 });
     input.nextSibling.textContent = digits + prefix;
     input.setAttribute("aria-valuetext", digits + prefix);
   }
@@ -37,6 +37,8 @@
   async function draw(chart, pause) {
     const turn = ++chart.turn;
     const spec = themed(chart.json);
+    // On a phone the names of two columns do not fit beside each other.
+    if (chart.frame.clientWidth < 480 && spec.config?.legend) spec.config.legend.columns = 1;
     await pause();
     if (chart.turn !== turn) return;
     const runtime = vega.parse(spec, {}, { ast: true });
