@@ -79,10 +79,11 @@ def test_what_is_said_of_a_run_that_is_sure_and_of_one_that_is_not():
     plain = decided(found(), CASE)
     safe = recommended(plain[plain["sure"]])
     assert assurance(plain, recommended(plain)) == (
-        f"Whether it holds that is too close to call; to be sure takes {offer(safe)}: {outcome(safe)}.")
+        f"At the slow end of its band that fails, so it is too close to call. One that holds even there is {offer(safe)}: "
+        f"{outcome(safe)}.")
     assert assurance(plain, safe) == "The slow end holds that too."
     hasty = decided(found(), CASE, deadline_days=plain["high_days"].min() * 0.9)
-    assert "too close to call; no offer does at the slow end" in assurance(hasty, recommended(hasty))
+    assert "too close to call. No offer holds there" in assurance(hasty, recommended(hasty))
     rival = plain[plain["row"] == safe.row].assign(gpu="H100 SXM 80GB", row="rival")
     assert assurance(pandas.concat([plain, rival]), safe).endswith("Whether a run on H100 SXM 80GB costs less is too close to call.")
 

@@ -150,9 +150,10 @@ def outcome(row):
 def assurance(frame, best):
     """What the bands leave open of the best run: whether it keeps deadline and budget, and whether another GPU costs less."""
     sure, rivals = recommended(frame[frame["sure"]]), tied(frame, best)
-    safer = "no offer does at the slow end of its band" if sure is None else f"to be sure takes {offer(sure)}: {outcome(sure)}"
-    held = "The slow end holds that too." if best.sure else f"Whether it holds that is {CLOSE}; {safer}."
-    return held + (f" Whether a run on {' or '.join(rivals)} costs less is {CLOSE}." if rivals else "")
+    safer = "No offer holds there" if sure is None else f"One that holds even there is {offer(sure)}: {outcome(sure)}"
+    held = "The slow end holds that too." if best.sure else f"At the slow end of its band that fails, so it is {CLOSE}. {safer}."
+    named = " or ".join(filter(None, [", ".join(rivals[:-1]), *rivals[-1:]]))
+    return held + (f" Whether a run on {named} costs less is {CLOSE}." if rivals else "")
 
 
 def same_run(frame, row):
