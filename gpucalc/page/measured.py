@@ -74,6 +74,8 @@ def how_wrong(topic):
     said = [_how_wrong(name, every.loc[name]) for name in kinds.index[kinds > kinds.sum() / 10] if name not in few]
     said += [f"Too few figures are published for a band of the {name}." for name in few]
     said = said or ["Too few figures are published on this subject to say how wrong the formulas are."]
+    if len(kinds) > len(few):
+        said.append("The bands are mostly wider: they weigh publishers, and have to hold for one that is not among them.")
     return Markdown(" ".join([*said, "All figures: [how wrong are the formulas?](measurements.md)"]))
 
 
