@@ -292,3 +292,49 @@ def test_a_band_is_quick():
     start = time.perf_counter()
     CASE.band(ai.tokens_per_second)
     assert time.perf_counter() - start < 1
+
+
+# A run of 3.6e15 FLOP at half of 1e12 FLOP/s: 2 hours, and at the whole peak 1
+
+RUN = dict(training_flops=3.6e15, peak_flops=1e12, mfu=0.5)
+
+
+def runs(*ratios):
+    return [("planned_gpu_hours", RUN | dict(mfu=0.25), 4 * ratio, source, "2024") for source, ratio in zip("aaaabbbb", ratios)]
+
+
+def test_a_band_ends_at_its_bound(own_rows):
+    """Four rows at 0.36 and four at 1 give 0.6 x 0.36, 0.6 and 0.6 / 0.36 of the value; nothing is below half of it."""
+    own_rows(*runs(*[0.36] * 4, *[1] * 4))
+    assert bands.factors(Case(**RUN), LAWS["planned_gpu_hours"]) == pytest.approx((0.216, 0.6, 0.6 / 0.36))
+    found = Case(**RUN).band("planned_gpu_hours")
+    assert (found.value, found.bound) == (2, 1) and found[:3] == (1, pytest.approx(1.2), pytest.approx(1.2 / 0.36))
+    assert (found.rows, found.sources, found.unit) == (8, 2, "hour")
+    # At the bound itself the low end and the plan are the bound.
+    assert Case(**RUN | dict(mfu=1)).band("planned_gpu_hours")[:3] == (1, 1, pytest.approx(0.6 / 0.36))
+
+
+def test_the_band_of_a_rate_ends_at_its_bound_above(own_rows):
+    """1 USD at 3.6 USD an hour is 1,000 s: 5e14 FLOP, at 6e3 a token 8.33e10 tokens, and never more than twice that."""
+    own_rows(*runs(*[0.36] * 4, *[1] * 4))
+    found = Case(budget_usd=1, usd_per_hour=3.6, active_params=1000, peak_flops=1e12, mfu=0.5).band("affordable_tokens")
+    value = 5e14 / 6e3
+    assert found[:5] == pytest.approx((value * 0.36 / 0.6, value / 0.6, 2 * value, value, 2 * value))
+
+
+def test_a_band_that_is_not_checked_has_no_end(own_rows):
+    own_rows(*runs(0.36))
+    found = Case(**RUN).band("planned_gpu_hours")
+    assert found[:5] == (2, 2, 2, 2, 1) and not found.checked
+
+
+def test_a_falling_function_turns_a_band():
+    band = Band(3, 4, 8, 5, 10, 60, 9, "decode", "token/second")
+    gpus = band.through(lambda rate: math.ceil(24 / rate))
+    assert gpus == (3, 6, 8, 5, 3, 60, 9, "decode", "")
+    assert band._replace(bound=None).through(lambda rate: 24 / rate, "hour") == (3, 6, 8, 4.8, None, 60, 9, "decode", "hour")
+    column = band._replace(low=numpy.array([3, 4]), plan=numpy.array([4, 6]), high=numpy.array([8, 6]))
+    turned = column.through(lambda rate: 24 / rate)
+    assert (turned.low.tolist(), turned.plan.tolist(), turned.high.tolist()) == ([3, 4], [6, 4], [8, 6])
+    assert gpus.through(lambda count: 2 * count)[:4] == (6, 12, 16, 10)
+    assert band.through(lambda rate: 7)[:4] == (7, 7, 7, 7)

@@ -1,0 +1,58 @@
+"""Kernels of a pass and how its products fill a GPU, by hand."""
+import pytest
+
+from gpucalc.laws import kernels
+
+TILES = dict(tile_rows=4, tile_columns=8, units=8, compute_efficiency=0.5)
+MOE = dict(moe_layers=1, experts=8, experts_per_token=2, expert_intermediate=20)
+
+
+def close(value):
+    return pytest.approx(value, rel=1e-12)
+
+
+def test_products_of_an_mlp_fill_a_gpu():
+    # 16 tokens by 2 x 20 / 2 columns are 4 x 3 tiles of 32, 12 of 16 places: 320 / 384 x 3/4 = 5/8. By 10 they are 8: 160 / 256.
+    dense = dict(hidden=10, intermediate=20, gated_mlp=1, tensor_parallel=2, **TILES)
+    assert kernels.pass_fill(16, **dense) == close(5 / 8) == kernels.prompt_fill(16, **dense)
+    # On 12 units one full wave, 5/6, and 8 tiles, which are split, 5/8. Two thirds of the work are in the first.
+    assert kernels.pass_fill(16, **dense | dict(units=12)) == close(3 / (2 / (5 / 6) + 8 / 5))
+    # Without the gate 10 columns: 8 tiles, as on the way down.
+    assert kernels.pass_fill(16, **dense | dict(gated_mlp=0)) == close(5 / 8)
+    # 12 tokens and a chunk of 4; a bound fills all.
+    assert kernels.pass_fill(12, **dense, chunk=4) == close(5 / 8)
+    assert kernels.pass_fill(16, **dense | dict(compute_efficiency=1)) == 1
+
+
+def test_products_of_experts_lie_side_by_side():
+    # 16 tokens to 2 of 8 experts: 4 rows each. Up 8 x 20 columns: 20 tiles of 24 places. Down 8 x 10: 10 of 16.
+    given = dict(hidden=10, intermediate=999, gated_mlp=1, tensor_parallel=2, **MOE, **TILES)
+    assert kernels.pass_fill(16, **given) == close(3 / (2 / (5 / 6) + 1 / (5 / 8))) == close(0.75)
+    assert kernels.prompt_fill(16, **given) == close(0.75)
+    # Without the gate 10 columns a piece, 10 of 16 both ways.
+    assert kernels.pass_fill(16, **given | dict(gated_mlp=0)) == close(5 / 8)
+
+
+def test_kernels_of_a_pass():
+    assert kernels.kernels_per_layer(2, 1) == 9 and kernels.kernels_per_layer() == 8
+    assert [kernels.products_per_layer(rank) for rank in (0, 1, 512)] == [4, 7, 7]
+    given = dict(layers=10, kernels_per_layer=8, products_per_layer=4)
+    assert kernels.pass_kernels(**given) == 123
+    assert kernels.pass_kernels(**given, moe_layers=3) == 135 and kernels.pass_kernels(**given, moe_layers=3, shared_experts=1) == 147
+    assert kernels.pass_kernels(**given, narrow_products=1) == 163
+    assert kernels.launch_seconds(123, 2e-6) == close(246e-6) and kernels.launch_seconds(123) == 0
+
+
+def test_values_that_a_token_moves():
+    assert kernels.norm_values(10, 3, 2) == 3 * (2 * 2 + 6) * 10 and kernels.norm_values(10, 3, 4, 1) == 3 * 16 * 10
+    assert kernels.turned_values(3, 8, 2, 4) == 2 * 3 * 10 * 4
+    assert kernels.turned_values(3, 8, 2, 4, 1, 6) == 2 * 3 * 9 * 6
+    assert kernels.passed_width(5, 100) == 500
+    assert kernels.passed_width(5, 100, 3, 2, 1, 10) == 2 * 100 + 3 * 3 * 10
+    assert kernels.activated_values(90) == 180 and kernels.activated_values(90, 1) == 270
+    assert kernels.routed_values(10) == 0 and kernels.routed_values(10, 3, 2) == 3 * 2 * 3 * 10
+    assert kernels.cast_values(10, 3, 8, 4, 90) == 0
+    assert kernels.cast_values(10, 3, 8, 4, 90, 1) == 60 + 96 + 90
+    assert kernels.cast_values(10, 3, 8, 4, 90, 1, 2, 1, 6) == 60 + (144 + 90) / 2
+    assert kernels.token_bytes(100, 40, 60, 20, 10, 2) == (120 + 50 + 15) * 2
+    assert kernels.token_bytes(100, 40, 60, 20, 10, activation_element_bytes=4) == (220 + 15) * 4
