@@ -26,3 +26,9 @@ def test_small_messages_of_an_engine_on_eight_h200_come_in_the_published_order()
     # The library: 14 steps of 0.6 us, 6.6 us to start, and 14/8 of the message at 141 GB/s.
     library = Case(**H200, message_bytes=8192)(ic.group_all_reduce_seconds)
     assert library == close(1.75 * 8192 / 141e9 + 14 * 0.6e-6 + 6.6e-6) and engine < library / 3
+
+
+def test_the_message_of_half_the_speed():
+    # A ring of 8 at half of 100 GB/s: 14 steps of an 8th wait 14 x 10 us and 7 us once: 8 x 10 us + 4 us of 50 GB/s.
+    assert ic.half_speed_bytes(8, 100e9, 10e-6, 0.5, 7e-6) == close(84e-6 * 50e9)
+    assert ic.half_speed_bytes(8, 100e9, base_latency=7e-6) == close(4e-6 * 100e9) and ic.half_speed_bytes(8, 100e9) == 0

@@ -146,6 +146,19 @@ def test_a_chunk_costs_its_part_of_the_prompt():
     assert sv.pass_attention_seconds(5, 1, 1, 4e12, 1, 8e13, 1000, 1e13, 1e12, chunk=250) == 4 + 2
     assert sv.chunked_prefill_seconds(1000, 256, 0.05) == 4 * 0.05
     assert sv.steady_chunk(32, 500, 200) == 80
+
+
+def test_a_pass_by_its_parts():
+    # Products: 800 FLOP at half of 100 FLOP/s on two GPUs, or 400 bytes at 10; 5 tokens and 15 of a chunk move 4 bytes each.
+    parts = dict(batch=5, pass_attention_seconds=3, token_bytes=4, exchange_seconds=0.5, launch_seconds=0.25, product_rate=100,
+                 memory_rate=10, pass_fill=0.5, tensor_parallel=2, chunk=15, host_seconds=0.125)
+    assert sv.replica_pass_seconds(pass_product_flops=800, read_bytes=10, **parts) == 8 + 3 + 8 + 0.875
+    assert sv.replica_pass_seconds(pass_product_flops=800, read_bytes=400, **parts) == 20 + 3 + 8 + 0.875
+    # A prompt of its own: the same products and 100 FLOP of attention at 50.
+    prompt = dict(prefilled_tokens=20, prompt_attention_flops=100, token_bytes=4, prompt_exchange_seconds=0.5, launch_seconds=0.25,
+                  product_rate=100, attention_rate=50, memory_rate=10, prompt_fill=0.5, tensor_parallel=2, host_seconds=0.125)
+    assert sv.replica_prefill_seconds(prompt_product_flops=800, weight_bytes=10, **prompt) == 9 + 8 + 0.875
+    assert sv.replica_prefill_seconds(prompt_product_flops=800, weight_bytes=400, **prompt) == 21 + 8 + 0.875
     # The message of the all-reduce holds the chunk too.
     assert sv.exchange_seconds(32, 8192, 80, 300e9, chunk=96, tensor_parallel=8, peer_reads=1) == pytest.approx(
         160 * 14 * 128 * 8192 * 2 / 8 / 300e9, rel=1e-12)
