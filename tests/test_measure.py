@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from data import measure
+from gpucalc import Case
 from gpucalc.rows import catalogue, own
 
 ROOT = Path(__file__).parents[1]
@@ -56,6 +57,26 @@ def test_a_quick_run_is_a_part_of_the_whole_with_every_kind(card):
     quick, whole = own.experiments(card, quick=True), own.experiments(card)
     assert {each.id for each in quick} < {each.id for each in whole}
     assert [each.kind for each in quick[:7]] == list(measure.KINDS) == [each.kind for each in whole[:7]]
+
+
+@pytest.mark.parametrize("card, tokens, width", [(H100, 16384, 14336), (CPU, 512, 192)])
+def test_sizes_are_powers_of_two_and_attention_has_as_many_tokens_in_each(card, tokens, width):
+    named = {kind: [each for each in own.experiments(card) if each.kind == kind] for kind in measure.KINDS}
+    sizes = [each.inputs[name] for name in ("rows", "inner", "columns") for each in named["product"]]
+    sizes += [each.how["size"] for each in named["memory"]] + [each.inputs["batch"] * each.inputs["context"] for each in named["decode"]]
+    sizes += [each.inputs["prompt"] for each in named["prefill"]]
+    sizes += [each.inputs["micro_batch"] * each.inputs["sequence"] for each in named["training"]]
+    assert {size for size in sizes if size & size - 1} <= {width}
+    assert {each.inputs["batch"] * each.inputs["context"] for each in named["attention"]} == {tokens}
+    assert {each.inputs["recompute"] for each in named["training"]} == {0, 2}
+    assert max(each.how["size"] for each in named["memory"]) == 2**32 // (1 if card is H100 else 16)
+
+
+def test_the_tiny_model_by_hand():
+    # Two layers of 64: q and o 64 x 64, k and v 64 x 32, three of 64 x 192, two norms; a table and a head of 512, a norm.
+    inputs = by_id(CPU, "training-tiny-adamw-2x64-recompute0").inputs
+    assert Case.of(inputs)("params") == 2 * (2 * 64 * 64 + 2 * 64 * 32 + 3 * 64 * 192 + 2 * 64) + 2 * 512 * 64 + 64
+    assert inputs["heads"] == 2 * inputs["kv_heads"] == 4 and (inputs["micro_batch"], inputs["micro_batches"]) == (2, 1)
 
 
 def test_formats_are_those_that_the_card_has():
