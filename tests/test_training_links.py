@@ -40,3 +40,15 @@ def test_what_a_hybrid_sums_of_experts():
     assert links.replica_sum_seconds(**given, shard_ranks=16, expert_shard_ranks=8, network_latency=1, base_latency=1) == 0
     assert links.replica_sum_seconds(**given | dict(gpu_trained_expert_params=0), shard_ranks=4, expert_shard_ranks=2,
                                      network_latency=0.5, base_latency=2) == close(2 * (3 + 1.5 + 2))
+
+
+def test_experts_split_by_tensor_parallel_take_more_nodes():
+    # 4 x 4 GPUs are two nodes of 8; two draws of two meet 2 (1 - 1/4).
+    assert links.token_nodes(experts_per_token=2, expert_parallel=4, expert_tensor_parallel=4, gpus_per_node=8) == 1.5
+    assert links.token_nodes(experts_per_token=2, expert_parallel=4, gpus_per_node=8) == 1
+
+
+def test_two_gpus_pay_the_start_and_one_does_not():
+    given = dict(pace_layers=1, stage_moe_layers=0, gpu_tokens=16, hidden=10, tensor_bandwidth=50.0, latency=0.25, base_latency=1)
+    assert links.tensor_seconds(**given, tensor_parallel=2) == close(2 * 2 * 2 * (320 / 2 / 50 + 0.25 + 1))
+    assert links.tensor_seconds(**given, tensor_parallel=1) == 0
