@@ -1,0 +1,59 @@
+"""Products of a micro-batch by hand: 1x1 tiles on one unit, so that a product takes its FLOP at 1,000 a second."""
+import pytest
+
+from gpucalc import training_products as products
+
+RATES = dict(product_peak=1000, units=1, bandwidth=1e9, tile_rows=1, tile_columns=1)
+LAYER = dict(gpu_tokens=16, hidden=10, adapters=0, **RATES)
+
+
+def close(value):
+    return pytest.approx(value, rel=1e-12)
+
+
+def test_experts_that_tensor_parallel_splits():
+    # 8 experts on 4 GPUs, 32 tokens each; two matrices 10 x 20, of which a GPU has half: forward once and backward twice.
+    given = dict(expert_tokens=32, experts=8, expert_intermediate=20, expert_parallel=4, **LAYER)
+    half = 2 * 32 * 2 * 2 * 10 * 10 / 1000
+    assert products.expert_product_seconds(**given, expert_tensor_parallel=2) == close(3 * half)
+    assert products.expert_product_seconds(**given) == close(3 * 2 * half)
+    assert products.expert_product_seconds(**given, gated_mlp=1) == close(3 * 3 * half)
+    # Two kernels forward, two for inputs and two for weights, and one more where half of the layers run again.
+    assert products.expert_product_seconds(**given, kernel_seconds=1) == close(6 * half + 6)
+    assert products.expert_product_seconds(**given, recompute=2, recomputed_share=0.5, kernel_seconds=1) == close(3.5 * 2 * half + 7)
+    assert products.expert_product_seconds(**given | dict(adapters=1), recompute=3) == close(2 * 2 * half)
+    # Two shared experts are one of twice the width, halved by tensor parallel of 2, for all 16 tokens of the GPU.
+    shared = 2 * 16 * 2 * 10 * 20 / 1000
+    assert products.expert_product_seconds(**given, shared_experts=2, tensor_parallel=2) == close(3 * 2 * half + 3 * shared)
+
+
+def test_a_model_without_experts_has_one_of_one_column():
+    # Nothing divides by zero: one expert of width 1, which no layer has.
+    found = products.expert_product_seconds(expert_tokens=1, **LAYER)
+    assert found == close(3 * 2 * 2 * 10 / 1000)
+    assert products.matrix_seconds(pace_layers=2, pace_heads=0, stage_moe_layers=0, projection_seconds=1, core_attention_seconds=2,
+                                   mlp_product_seconds=3, expert_product_seconds=found, head_seconds=5) == 12
+
+
+def test_tokens_of_an_expert():
+    assert products.expert_tokens(16) == 1
+    assert products.expert_tokens(16, 8, 2) == 4 and products.expert_tokens(16, 64, 2) == 1
+    assert products.expert_tokens(16, 8, 2, tensor_parallel=2) == 2
+    assert products.expert_tokens(16, 8, 2, 2, 4, 2) == 16
+
+
+@pytest.mark.parametrize("level, scores, layers", [(0, 0, 0), (1, 0.5, 0), (2, 0.5, 0.5), (3, 0, 0)])
+def test_the_share_of_layers_that_run_again(level, scores, layers):
+    assert (products.repeated(level, 0.5, 1), products.repeated(level, 0.5)) == (scores, layers)
+
+
+def test_the_stage_of_the_pace_has_no_more_sparse_layers_than_layers():
+    parts = dict(projection_seconds=5, core_attention_seconds=2, mlp_product_seconds=10, expert_product_seconds=20, head_seconds=3)
+    assert products.matrix_seconds(pace_layers=3, pace_heads=1, stage_moe_layers=4, **parts) == 3 * (7 + 20) + 3
+    assert products.matrix_seconds(pace_layers=4, pace_heads=0, stage_moe_layers=3, **parts) == 4 * 7 + 10 + 3 * 20
+
+
+def test_values_narrower_than_keys():
+    # 4 heads with values of 2 come out in 8 columns: 10 x 16 weights lead in and 8 x 10 out.
+    given = dict(heads=4, head_dim=3, value_head_dim=2, gpu_attention_params=10 * 16 + 8 * 10, **LAYER)
+    assert products.projection_seconds(**given) == close(3 * 2 * 16 * (160 + 80) / 1000)
