@@ -57,3 +57,11 @@ def test_values_narrower_than_keys():
     # 4 heads with values of 2 come out in 8 columns: 10 x 16 weights lead in and 8 x 10 out.
     given = dict(heads=4, head_dim=3, value_head_dim=2, gpu_attention_params=10 * 16 + 8 * 10, **LAYER)
     assert products.projection_seconds(**given) == close(3 * 2 * 16 * (160 + 80) / 1000)
+
+
+def test_the_gradient_of_a_weight_has_a_row_for_each_column():
+    # 100 tokens are padded to 128 rows, forward and for the gradient of the input; that of the weight pads 130 columns to 256.
+    given = dict(gpu_tokens=100, hidden=10, vocab=130, peak_flops=1000, units=1, bandwidth=1e9, tile_rows=128, tile_columns=256)
+    whole, weight = 2 * 128 * 130 * 10 / 1000, 2 * 256 * 100 * 10 / 1000
+    assert products.head_seconds(**given, adapters=0) == close(2 * whole + weight)
+    assert products.head_seconds(**given, adapters=1) == close(2 * whole)
