@@ -22,7 +22,7 @@ def figures(monkeypatch):
 
 def test_a_kind_is_told_from_a_tenth_of_a_page_s_figures_on(figures):
     # 10 of 100 are no more than a tenth, 11 of 101 are.
-    assert [len(figures({"decode": 90, "prefill": ten})) for ten in (10, 11)] == [2, 3]
+    assert [len(figures({"decode": 90, "prefill": ten})) for ten in (10, 11)] == [3, 4]
     assert figures({"decode": 90, "prefill": 11})[1].startswith("Published prefill times are 50 %")
 
 
