@@ -16,7 +16,7 @@ from .figures import number
 from .law import LAWS, Law
 from .quantities import DEFAULTS, QUANTITIES, check
 
-# What a case may name and how that row is found; how a file is read and a band found. The catalogue fills them.
+# What a case may name and how that row is found, by the catalogue; how a file is read and a band found, by who can.
 FINDERS: dict[str, Callable] = {}
 READERS: dict[str, Callable] = {}
 # The source of a neutral default, which drops a term from a law.

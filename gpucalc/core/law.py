@@ -34,7 +34,7 @@ def law(function: Callable[P, Any]) -> Law[P]:
     unknown = [name for name in (*arguments, plain.__name__) if name not in QUANTITIES]
     if unknown:
         raise KeyError(f"{plain.__name__}: not in the vocabulary: {', '.join(unknown)}")
-    defaults = dict(reversed([*zip(reversed(arguments), reversed(plain.__defaults__ or ()))]))
+    defaults = dict(zip(arguments[-len(plain.__defaults__ or ()):], plain.__defaults__ or ()))
     defaults = {name: DEFAULTS[name].value if value is ... else value for name, value in defaults.items()}
     plain.__defaults__ = tuple(defaults.values())
 
