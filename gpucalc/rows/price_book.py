@@ -31,14 +31,15 @@ class Item(NamedTuple):
 
 
 ITEMS = {
-    "rent": Item("USD/h", "usd_per_hour", ["on-demand", "spot", "reserved-1y", "reserved-3y", "marketplace", "managed"],
-                 0.01, 1000),
+    "rent": Item("USD/h", "usd_per_hour", ["on-demand", "spot", "reserved-1y", "reserved-3y", "reserved", "capacity-block",
+                                           "serverless", "marketplace", "managed"], 0.01, 1000),
     "card": Item("USD", "server_usd", ["purchase", "used"], 10, 1e6),
     "server": Item("USD", "server_usd", ["purchase", "used"], 100, 1e8),
     "egress": Item("USD/GB", "usd_per_gb", ["list"], 0, 10),
     "storage": Item("USD/GB-month", "usd_per_gb_month", ["list"], 0, 10),
     "power": Item("USD/kWh", "usd_per_kwh", ["list"], 0, 10),
     "hosting": Item("USD/month", "hosting_usd_per_month", ["list"], 0, 1e6),
+    "hosting-power": Item("USD/kW-month", "hosting_usd_per_kw_month", ["list"], 0, 1e4),
     "managed": Item("share", "premium", ["list"], 0, 10),
     "switch": Item("USD/port", "usd_per_port", ["purchase", "used"], 0, 1e5),
     "cable": Item("USD", "cable_usd", ["purchase", "used"], 0, 1e5),
@@ -46,7 +47,15 @@ ITEMS = {
     "api-input": Item("USD/Mtoken", "api_input_usd_per_million", ["list"], 0, 1e4),
     "api-cached-input": Item("USD/Mtoken", "api_cached_usd_per_million", ["list"], 0, 1e4),
     "api-output": Item("USD/Mtoken", "api_output_usd_per_million", ["list"], 0, 1e4),
+    "api-batch-input": Item("USD/Mtoken", "api_batch_input_usd_per_million", ["list"], 0, 1e4),
+    "api-batch-output": Item("USD/Mtoken", "api_batch_output_usd_per_million", ["list"], 0, 1e4),
+    "currency": Item("USD", "currency_usd", ["list"], 1e-6, 1e3),
 }
+
+class MissingPrice(ValueError):
+    """What is asked for has no price in the book: a page that needs it says so, and the rest of the book is made."""
+
+
 MOST_GPUS, MOST_BYTES = 10_000, 1e18
 # Years that a term commits to.
 RESERVED_YEARS = {"reserved-1y": 1, "reserved-3y": 3}
@@ -68,14 +77,16 @@ def price_books() -> list[Path]:
 def _newest():
     books = price_books()
     if not books:
-        raise ValueError(f"{DATA / 'prices'}: no price book; allowed: at least one CSV file")
+        raise MissingPrice(f"{DATA / 'prices'}: no price book; allowed: at least one CSV file")
     return books[-1]
 
 
-def prices(path: str | Path | None = None) -> "DataFrame":
+def prices(path: str | Path | None = None, only: bool = False, rates: dict[str, float] | None = None) -> "DataFrame":
     """A price book (default: the newest) by the key of each offer, with `usd_per_hour` for one rented GPU.
 
-    The index `row` cites an offer: file, provider, SKU, region and term; `attrs` holds the book's `file` name and `date`.
+    The index `row` cites an offer: file, provider, SKU, region and term. `yours` says of each row whether it comes from a file of
+    the reader's own; `attrs` holds the book's `file` name, the `date` of its newest row, and whether any row is the reader's, `own`.
+    only: take a reader's file alone, without the newest book for what it lacks. rates: USD for one unit of other currencies.
     """
     path = Path(path) if path else _newest()
     file = shortened(path.name)
@@ -91,7 +102,8 @@ def prices(path: str | Path | None = None) -> "DataFrame":
     _check_sold_together(file, frame[frame["item"].str.startswith("api-")])
     frame["usd_per_hour"] = (frame["price"] / frame["gpus_per_server"]).where(frame["item"] == "rent")
     full_dates = [date for date in frame["date"] if len(date) == 10]
-    frame.attrs = {"file": file, "date": max(full_dates or frame["date"])}
+    frame["yours"] = False
+    frame.attrs = {"file": file, "date": max(full_dates or frame["date"]), "own": False}
     return _by_key(frame)
 
 
@@ -113,7 +125,7 @@ def _offer(item, provider, sku, instance, region, term, from_bytes):
 def select(book: "DataFrame", **wanted: Any) -> "DataFrame":
     """The rows with these values, in the book's order; None allows all, a list several, each of which must be there.
 
-    Raises ValueError naming the file, what was asked, and what is allowed.
+    Raises MissingPrice naming the file, what was asked, and what is allowed.
     """
     wanted = {column: value for column, value in wanted.items() if value is not None}
     for column, value in wanted.items():
@@ -126,10 +138,10 @@ def select(book: "DataFrame", **wanted: Any) -> "DataFrame":
     return book
 
 
-def no_price(file: str, wanted: dict[str, Any], column: str, there: Iterable) -> ValueError:
+def no_price(file: str, wanted: dict[str, Any], column: str, there: Iterable) -> MissingPrice:
     """The error for what a book has no price for: `there` is what it has in the column."""
-    return ValueError(f"{file}: no price for {_asked(wanted)}; {column} is one of "
-                      f"{', '.join(map(_text, sorted(there))) or 'none'}")
+    return MissingPrice(f"{file}: no price for {_asked(wanted)}; {column} is one of "
+                        f"{', '.join(map(_text, sorted(there))) or 'none'}")
 
 
 def _asked(wanted):

@@ -2,6 +2,7 @@
 from typing import TYPE_CHECKING, Any
 
 from ..core.evaluate import Row
+from .ages import firm
 from .price_book import cheapest_first, no_price, price_row, select
 
 if TYPE_CHECKING:
@@ -21,10 +22,12 @@ def rents(book: "DataFrame", *, gpu: Choice = None, term: Choice = None, provide
 
     gpu, term, provider, region, gpus_per_server: the one value to take, or a list of several; None takes all. at_least: the
     fewest GPUs in a server. per: None for every offer, else the cheapest on each term of each GPU ("gpu"), GPU and size of
-    server ("server"), GPU and provider ("provider"), or instance and region ("instance").
+    server ("server"), GPU and provider ("provider"), or instance and region ("instance"); one that is not `firm` only where
+    no other is.
     Raises ValueError, naming what is allowed, where nothing matches; with required=False the table is empty.
     """
     wanted = dict(item="rent", gpu=gpu, term=term, provider=provider, region=region, gpus_per_server=gpus_per_server)
+    import pandas
     try:
         found = _large(select(book, **wanted), wanted, at_least)
     except ValueError:
@@ -32,7 +35,10 @@ def rents(book: "DataFrame", *, gpu: Choice = None, term: Choice = None, provide
             raise
         return book.head(0)
     found = cheapest_first(found)
-    return found if per is None else found.drop_duplicates([*PER[per], "term"])
+    if per is None:
+        return found
+    sure = found[firm(found)]
+    return cheapest_first(pandas.concat([sure, found[~firm(found)]]).drop_duplicates([*PER[per], "term"]))
 
 
 def _large(found, wanted, at_least):
@@ -46,11 +52,19 @@ def _large(found, wanted, at_least):
 def cheapest_rent(book: "DataFrame", *, whole: float | None = None, **wanted: Any) -> Row:
     """The cheapest offer per GPU-hour, as a `Row` for a case; `wanted` as in `rents`.
 
-    With `whole`, of servers of that many GPUs if there are any. Raises ValueError where nothing matches.
+    With `whole`, of servers of that many GPUs if there are any; one that is not `firm` only where no other is. Raises ValueError
+    where nothing matches.
     """
     servers = book.head(0) if whole is None else rents(book, **wanted | {"gpus_per_server": whole}, required=False)
     found = servers if len(servers) else rents(book, **wanted)
-    return price_row(found.iloc[0])
+    sure = found[firm(found)]
+    return price_row((sure if len(sure) else found).iloc[0])
+
+
+def doubtful(book: "DataFrame", best: Row, **wanted: Any) -> "DataFrame":
+    """Offers that cost less than the best but are not `firm`, the cheapest first: a headline names them, they never decide."""
+    found = rents(book, **wanted, required=False)
+    return found[~firm(found) & (found["usd_per_hour"] < best.usd_per_hour)]
 
 
 def with_rent(book: "DataFrame", gpu: str, gpus_per_server: float, term: str, usd_per_hour: float) -> "DataFrame":
@@ -58,7 +72,7 @@ def with_rent(book: "DataFrame", gpu: str, gpus_per_server: float, term: str, us
     import pandas
     given = dict(item="rent", provider="given", sku="parameter", gpu=gpu, gpus_per_server=gpus_per_server, region="",
                  term=term, price=usd_per_hour * gpus_per_server, usd_per_hour=usd_per_hour, instance="", date="given",
-                 source="parameter")
+                 source="parameter", confidence="seen", yours=True)
     own = pandas.DataFrame([given], index=["parameter usd_per_hour"]).rename_axis("row")
     other = pandas.concat([own, book[book["item"] != "rent"]])
     other.attrs = book.attrs
