@@ -52,6 +52,7 @@ ITEMS = {
     "currency": Item("USD", "currency_usd", ["list"], 1e-6, 1e3),
 }
 
+
 class MissingPrice(ValueError):
     """What is asked for has no price in the book: a page that needs it says so, and the rest of the book is made."""
 
