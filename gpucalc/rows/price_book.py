@@ -86,7 +86,7 @@ def prices(path: str | Path | None = None, only: bool = False, rates: dict[str, 
     """A price book (default: the newest) by the key of each offer, with `usd_per_hour` for one rented GPU.
 
     The index `row` cites an offer: file, provider, SKU, region and term. `yours` says of each row whether it comes from a file of
-    the reader's own; `attrs` holds the book's `file` name, the `date` of its newest row, and whether any row is the reader's, `own`.
+    the reader's own; `attrs` holds the book's `file` name, the `date` of its newest row, and whether any is the reader's, `own`.
     only: take a reader's file alone, without the newest book for what it lacks. rates: USD for one unit of other currencies.
     """
     path = Path(path) if path else _newest()
