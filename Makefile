@@ -5,19 +5,31 @@ PORT ?= 8000
 export BOOK_PRICES := $(value PRICES)
 export BOOK_TOPIC := $(value TOPIC)
 export BOOK_PARAMS := $(value PARAMS)
-unexport PRICES TOPIC PARAMS
+export BOOK_ONLY := $(value ONLY)
+export BOOK_RATE := $(value RATE)
+export BOOK_GPUS := $(value GPUS)
+export BOOK_CASE := $(value CASE)
+unexport PRICES TOPIC PARAMS ONLY RATE GPUS CASE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 IN_VENV := .venv/bin/python
 BUILD := $(IN_VENV) -m book.build
+# What any of book, check, answer and notebook may be given.
+GIVEN := --prices="$$BOOK_PRICES" --only="$$BOOK_ONLY" --rate="$$BOOK_RATE" --gpus="$$BOOK_GPUS" --case="$$BOOK_CASE"
 
 # Notebooks that the tests run in Jupyter's own kernel too; the others are compared with the run of the tests' site.
 NBVAL := $(patsubst %,notebooks/%.ipynb,kv_cache memory_worksheet)
 
-.PHONY: book test lint notebook prices measure lab serve bench accept clean
+.PHONY: book check answer test lint notebook prices measure lab serve bench accept clean
 
 book: .venv/ready
-	@$(BUILD) --prices="$$BOOK_PRICES"
+	@$(BUILD) $(GIVEN)
+
+check: .venv/ready
+	@$(BUILD) --check $(GIVEN)
+
+answer: .venv/ready
+	@$(BUILD) --answer="$$BOOK_TOPIC" $(GIVEN)
 
 test: .venv/ready lint
 	-@$(IN_VENV) -m tests.browser
@@ -28,13 +40,13 @@ lint: .venv/ready
 	@$(IN_VENV) -m autopep8 --diff --exit-code --recursive book data gpucalc tests
 
 notebook: .venv/ready
-	@$(BUILD) --notebook="$$BOOK_TOPIC" --params="$$BOOK_PARAMS" --prices="$$BOOK_PRICES"
+	@$(BUILD) --notebook="$$BOOK_TOPIC" --params="$$BOOK_PARAMS" $(GIVEN)
 
-# Installs the extra `prices` of pyproject.toml where it is missing; nothing else needs it.
+# Installs the extra `prices` of pyproject.toml where it is missing; where that fails, the refresh says why.
 prices: .venv/ready
 	@$(IN_VENV) -c 'import gpuhunt' 2>/dev/null || \
-	  $(IN_VENV) -m pip install --quiet -r requirements.txt -e '.[prices]' 2>/dev/null || true
-	@$(IN_VENV) -m gpucalc.rows.refresh
+	  said=$$($(IN_VENV) -m pip install --quiet -r requirements.txt -e '.[prices]' 2>&1) || export BOOK_PIP_SAID="$$said"; \
+	  $(IN_VENV) -m gpucalc.rows.refresh
 
 # Installs the extra `measure` of pyproject.toml where it is missing; nothing else needs it.
 measure: .venv/ready

@@ -4,147 +4,143 @@ Only what changed runs again, and the last good site stays in place until a new 
 """
 
 import argparse
-import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from ast import literal_eval
 from pathlib import Path
 
-from . import pages as site_pages
-from .editions import Editions
-from .inputs import ROOT, BuildError, Frozen, alone, digest, state, write_whole
+from . import answers, pages as site_pages
+from .editions import Editions, declared_in, is_current, lacking, optional_in
+from .given import Given, check_case, close, read_given, read_parameters, refused
+from .inputs import ROOT, BuildError, Frozen, alone, digest, state, surroundings, write_whole
 
-KINDS = {bool: "True or False", int: "a number", float: "a number", str: "text", list: "a list", dict: "a mapping"}
 
+def build_book(root=ROOT, prices=None, output=None, recorded=True, given=None):
+    """Makes the site in `output` (_build/html), from what the reader gave, or a price file only.
 
-def build_book(root=ROOT, prices=None, output=None, recorded=True):
-    """Makes the site in `output` (_build/html); recorded=False runs notebooks that stand recorded in notebooks/*.ipynb."""
+    recorded=False runs notebooks that stand recorded in notebooks/*.ipynb.
+    """
+    given = given or read_given(prices=str(prices or ""))
     output = (output or root / "_build/html").resolve()
-    prices = prices and existing(prices)
     with alone(root / "_build"):
         site_pages.restore(output)
-        known, inputs = site_pages.record_of(output), inputs_of(state(root, prices))
+        known, inputs = site_pages.record_of(output), inputs_of(state(root, given), given)
         if known.get("inputs") == inputs:
-            print("Nothing changed since the last build.")
+            print("\n".join(["Nothing changed since the last build.", *known.get("notes", [])]))
             return output
         if output.exists() and any(output.iterdir()) and not (output / site_pages.MADE_FROM).exists():
             raise BuildError(f"{output} holds something that is not a site made here; move it away")
-        check_prices(root, prices)
-        frozen = Frozen(root, root / "_build/frozen", prices)
-        make(frozen, output, known, recorded)
+        check_case(given, declared(root))
+        notes = check_prices(root, given)
+        frozen = Frozen(root, root / "_build/frozen", given)
+        make(frozen, output, known, recorded, notes)
     return output
 
 
-def make(frozen, output, known, recorded):
+def make(frozen, output, known, recorded, notes):
     new = site_pages.beside(output, "new")
+    before = answers.recorded_headlines(frozen.root) | known.get("headlines", {})
     try:
         with site_pages.warm(frozen) as jupyter_book:
             executed = Editions(frozen, recorded).current()
-            pages = site_pages.page_sources(frozen, executed)
-            inputs, made = inputs_of(frozen.digests), site_pages.site_hash(frozen, pages)
-            if known.get("pages") == made:
+            lacks, now = lacking(executed), answers.headlines(executed)
+            notes = [*notes, *(f"{topic}: lacks {what.partition(';')[0]}" for topic, what in lacks.items())]
+            pages = site_pages.page_sources(frozen, executed, lacks)
+            record = {"inputs": inputs_of(frozen.digests, frozen.given), "pages": site_pages.site_hash(frozen, pages),
+                      "headlines": now, "notes": notes}
+            if known.get("pages") == record["pages"]:
                 print("Pages: none changed", flush=True)
-                site_pages.write_record(output, inputs, made)
-                return
-            print("Pages: Jupyter Book is making them", flush=True)
-            site_pages.make_pages(frozen, pages, new, jupyter_book)
-        site_pages.write_record(new, inputs, made)
-        site_pages.swap(new, output)
+                site_pages.write_record(output, record)
+            else:
+                print("Pages: Jupyter Book is making them", flush=True)
+                site_pages.make_pages(frozen, pages, new, jupyter_book)
+                site_pages.write_record(new, record)
+                site_pages.swap(new, output)
     finally:
         shutil.rmtree(new, ignore_errors=True)
+    for line in filter(None, [answers.changed(before, now), *notes]):
+        print(line)
 
 
-def inputs_of(digests):
-    return digest(sorted(digests.items()), {name: os.environ.get(name) for name in site_pages.SURROUNDINGS}, sys.version)
+def inputs_of(digests, given):
+    surrounding = {name: os.environ.get(name) for name in site_pages.SURROUNDINGS}
+    return digest(sorted(digests.items()), sorted(given.parameters.items()), surrounding, sys.version)
 
 
-def existing(path, name="PRICES"):
-    try:
-        found = path.is_file()
-    except OSError as error:
-        raise BuildError(f"{name}={str(path)[:80]}: {error.strerror}") from None
-    if not found:
-        raise BuildError(f"{name}={path}: {'not a regular file' if path.exists() else 'there is no such file'}")
-    return path.resolve()
+def declared(root):
+    """The parameters that each notebook declares, with their defaults, and those that may be None besides."""
+    return {path.stem: (declared_in(path), optional_in(path)) for path in sorted((root / "notebooks").glob("*.md"))}
 
 
-def check_prices(root, prices):
-    """Has the catalogue read the file, in a process of its own; it names the row and column that are wrong."""
-    if not prices:
-        return
-    command = [sys.executable, "-m", "gpucalc.rows.price_book", str(prices)]
-    check = subprocess.run(command, cwd=root, capture_output=True, text=True)
+def check_prices(root, given):
+    """Has the catalogue read the price file, in a process of its own, which names all that is wrong; returns its warnings."""
+    if not given.prices:
+        return []
+    check = checking(root, given, capture_output=True, text=True)
     if check.returncode:
-        raise BuildError(check.stderr.strip())
+        raise BuildError(check.stderr.strip() or check.stdout.strip())
+    if check.stdout.strip():
+        print(check.stdout.strip(), flush=True)
+    return [line for line in check.stdout.splitlines() if line.startswith("check:")]
 
 
-def run_notebook(topic, parameters, root=ROOT, prices=None):
+def checking(root, given, **options):
+    command = [sys.executable, "-m", "gpucalc.rows.price_book", *given.options]
+    return subprocess.run(command, cwd=root, env=surroundings(**given.around()), **options)
+
+
+def run_notebook(topic, parameters, root=ROOT, given=None):
     """Executes one notebook with the given parameters into _build/notebooks/."""
-    prices = prices and existing(prices)
+    given = given or Given()
     with alone(root / "_build"):
-        frozen = Frozen(root, root / "_build/frozen", prices)
-        if topic not in frozen.topics:
-            raise BuildError(f"TOPIC={topic}: there is no such notebook; allowed: {', '.join(frozen.topics)}")
-        check_prices(root, prices)
-        editions = Editions(frozen)
-        given = parameters | editions.parameters(topic)
-        check_parameters(topic, given, editions.declared(topic))
+        editions, topic_given = prepared(topic, parameters, root, given)
         target = root / f"_build/notebooks/{topic}.ipynb"
         target.parent.mkdir(parents=True, exist_ok=True)
-        editions.run({topic: given}, pictures=True, target=target)
-        if prices:
-            made = target.read_text(encoding="utf-8")
-            write_whole(target, made.replace(str(frozen.folder / frozen.given["prices"]), str(prices)))
+        editions.run({topic: topic_given}, pictures=True, target=target)
+        made = target.read_text(encoding="utf-8")
+        for name, path in editions.given.files.items():
+            made = made.replace(str(editions.frozen.folder / name), str(path))
+        write_whole(target, made)
     return target
 
 
-def check_parameters(topic, given, defaults):
-    for name, value in given.items():
-        if name not in defaults:
-            raise BuildError(f"{topic}: unknown parameter {name!r}; allowed: {', '.join(sorted(defaults)) or 'none'}")
-        if not same_kind(value, defaults[name]):
-            raise BuildError(f"{topic}: parameter {name!r} is {value!r}; allowed: "
-                             f"{KINDS.get(type(defaults[name]), 'a value')} such as {defaults[name]!r}")
+def answer(topic, root=ROOT, given=None):
+    """What the notebook answers, run as far as that takes, and with nothing run where it ran before."""
+    given = given or Given()
+    with alone(root / "_build"):
+        editions, topic_given = prepared(topic, {}, root, given)
+        found = next((path for path in editions.candidates(topic)
+                      if is_current(path, editions.frozen, topic, topic_given, pictures=False)), None)
+        if not found:
+            found = root / f"_build/answers/{topic}.ipynb"
+            found.parent.mkdir(parents=True, exist_ok=True)
+            editions.run({topic: topic_given}, pictures=False, target=found, answer=True)
+        lacks = lacking({topic: found}).get(topic)
+        return answers.headline(found) if lacks else answers.answer(found) or f"{topic} has no headline."
 
 
-def same_kind(value, default):
-    """Whether a value may stand for the default; the notebook itself says whether None may, and which numbers."""
-    if value is None or default is None:
-        return True
-    if isinstance(default, bool) or isinstance(value, bool):
-        return isinstance(default, bool) and isinstance(value, bool)
-    return isinstance(value, int | float if isinstance(default, int | float) else type(default))
+def prepared(topic, parameters, root, given):
+    """The editions of the frozen project, and what the notebook is given: its own parameters before those of the case."""
+    held = Given(given.prices, given.only, given.rates, given.gpus, given.case | parameters)
+    pages = declared(root)
+    if topic not in pages:
+        raise BuildError(f"TOPIC={topic}: there is no such notebook{close(topic, pages)}; allowed: {', '.join(pages)}")
+    check_parameters(topic, parameters, *pages[topic])
+    check_case(given, pages)
+    check_prices(root, given)
+    editions = Editions(Frozen(root, root / "_build/frozen", held))
+    return editions, editions.parameters(topic)
 
 
-def read_parameters(path):
-    """Names and values in a YAML file; a relative path among the values is meant from the file's own folder."""
-    from gpucalc.rows.mapping import read_mapping
-
-    try:
-        parameters = read_mapping(existing(path, "PARAMS"))
-    except ValueError as error:
-        raise BuildError(f"PARAMS={error}") from None
-    return {name: in_folder(value, path.parent) for name, value in parameters.items()}
-
-
-def in_folder(value, folder):
-    try:
-        return str((folder / value).resolve()) if isinstance(value, str) and value and (folder / value).is_file() else value
-    except (OSError, ValueError):
-        return value
-
-
-def headline(path):
-    """The sentence that an executed notebook keeps as its answer; empty if it keeps none."""
-    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-        for output in cell.get("outputs", []):
-            if output.get("metadata", {}).get("scrapbook", {}).get("name") == "headline":
-                return literal_eval("".join(output["data"]["text/plain"]))
-    return ""
+def check_parameters(topic, parameters, defaults, optional):
+    """Stops at every parameter that the notebook has not, or whose value it refuses, all at once."""
+    faults = [f"unknown parameter {name!r}; allowed: {', '.join(sorted(defaults)) or 'none'}" if name not in defaults
+              else refused(name, value, defaults[name], optional) for name, value in parameters.items()]
+    if any(faults):
+        raise BuildError("\n".join(f"{topic}: {fault}" for fault in faults if fault))
 
 
 def accept(root=ROOT):
@@ -161,30 +157,48 @@ def accept(root=ROOT):
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m book.build", description=__doc__.splitlines()[0])
-    parser.add_argument("--prices", default="", metavar="FILE", help="a price file instead of the project's")
+    parser.add_argument("--prices", default="", metavar="FILE", help="prices of your own")
+    parser.add_argument("--only", default="", metavar="1", help="those alone, without the newest book for what they lack")
+    parser.add_argument("--rate", default="", metavar="EUR=1.10", help="USD for one unit of a currency, or of several")
+    parser.add_argument("--gpus", default="", metavar="FILE", help="GPUs of your own")
+    parser.add_argument("--case", default="", metavar="FILE", help="YAML with parameters for all pages")
     parser.add_argument("--output", type=Path, metavar="DIR", help="where the site goes (_build/html)")
+    parser.add_argument("--check", action="store_true", help="only check the prices")
+    parser.add_argument("--answer", metavar="TOPIC", help="only say what one notebook answers")
     parser.add_argument("--notebook", metavar="TOPIC", help="execute one notebook only")
     parser.add_argument("--params", default="", metavar="FILE", help="YAML with parameters for that notebook")
     parser.add_argument("--accept", action="store_true", help="record all outputs in notebooks/*.ipynb")
-    given = parser.parse_args()
-    prices = Path(given.prices) if given.prices else None
+    options = parser.parse_args()
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), stop)
     started = time.perf_counter()
     try:
-        if given.accept:
-            accept()
-        elif given.notebook is not None:
-            parameters = read_parameters(Path(given.params)) if given.params else {}
-            made = run_notebook(given.notebook, parameters, prices=prices)
-            print(f"{headline(made)}\nThe executed notebook is {made}".lstrip())
-        else:
-            page = build_book(prices=prices, output=given.output) / "index.html"
-            print(f"The book is {page}\n{page.as_uri()}")
+        done(options)
     except (BuildError, OSError, KeyboardInterrupt) as error:
         sys.exit(f"{told(error)}\nStopped after {time.perf_counter() - started:.1f} s; nothing was replaced.")
     print(f"{time.perf_counter() - started:.1f} s")
+
+
+def done(options):
+    """Does what was asked for, and says what came of it."""
+    if options.accept:
+        return accept()
+    given = read_given(options.prices, options.only, options.rate, options.gpus, options.case)
+    if options.check:
+        if not given.prices:
+            raise BuildError("make check needs the file to check: make check PRICES=mine.csv")
+        if checking(ROOT, given).returncode:
+            sys.exit(1)
+    elif options.answer is not None:
+        print(answer(options.answer, given=given))
+    elif options.notebook is not None:
+        parameters = read_parameters(Path(options.params)) if options.params else {}
+        made = run_notebook(options.notebook, parameters, given=given)
+        print(f"{answers.headline(made)}\nThe executed notebook is {made}".lstrip())
+    else:
+        page = build_book(output=options.output, given=given) / "index.html"
+        print(f"The book is {page}\n{page.as_uri()}")
 
 
 def stop(number, _):

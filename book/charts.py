@@ -54,13 +54,15 @@ KEPT = 500
 
 
 def chart_html(spec: dict) -> str:
-    """A chart as Sphinx writes it: its Vega-Lite specification, and in words what it shows."""
-    alt = spec.get("usermeta", {}).get("alt")
+    """A chart as Sphinx writes it: its Vega-Lite specification, in words what it shows, and its caption if it has one."""
+    about = spec.get("usermeta", {})
+    alt, caption = about.get("alt"), about.get("caption")
     if not alt:
         raise ValueError("a chart has no usermeta.alt: say in it what the chart shows")
     return (
         f'<div class="chart"><div role="img" aria-label="{escape(alt)}"><div class="chart-view"></div></div>'
-        f'{embedded(spec, "vega-lite")}<noscript><p>{escape(alt)}</p></noscript></div>'
+        f'{embedded(spec, "vega-lite")}<noscript><p>{escape(alt)}</p></noscript>'
+        f'{f"""<p class="chart-caption">{caption}</p>""" if caption else ""}</div>'
     )
 
 

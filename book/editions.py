@@ -10,8 +10,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from ast import literal_eval
 from pathlib import Path
 
+from .given import Given
 from .inputs import BuildError, digest, surroundings, write_whole
 
 KEPT = 4
@@ -20,11 +22,15 @@ PICTURE = "image/svg+xml"
 CELL = re.compile(r"^```\{code-cell\}[^\n]*\n((?::[^\n]*\n)*)(.*?)^```", re.MULTILINE | re.DOTALL)
 TAGGED = re.compile(r"^:tags:.*\bparameters\b", re.MULTILINE)
 # What decides on every notebook's outputs besides its own text and the data that it reads.
-ALWAYS = ("gpucalc/", "requirements.txt", "book/runner.py")
+ALWAYS = ("gpucalc/", "requirements.txt", "book/runner.py", "book/cells.py", "book/lacking.py")
+OPTIONAL = re.compile(r"page_case\(globals\(\), (?:optional=)?(\([^)]*\))")
+GPU_TABLE = "data/gpus.csv"
 
 
 def inputs_hash(frozen, topic, parameters, inputs):
     held = {name: frozen.content(name) for name in inputs}
+    if GPU_TABLE in inputs and frozen.given and frozen.given.gpus:
+        held["given/gpus/"] = frozen.under("given/gpus/")
     return digest(frozen.content(f"notebooks/{topic}.md"), frozen.under(*ALWAYS), held, parameters)
 
 
@@ -62,7 +68,7 @@ class Editions:
     """The executed notebooks of a project as it is frozen; `recorded`: whether recordings may stand for a run."""
 
     def __init__(self, frozen, recorded=True):
-        self.frozen, self.recorded = frozen, recorded
+        self.frozen, self.recorded, self.given = frozen, recorded, frozen.given or Given()
         self.store = frozen.root / "_build/executed"
         self.store.mkdir(parents=True, exist_ok=True)
 
@@ -70,8 +76,9 @@ class Editions:
         return declared_in(self.frozen.folder / f"notebooks/{topic}.md")
 
     def parameters(self, topic):
-        """What the notebook is given: the price file, where it reads prices."""
-        return self.frozen.given if self.frozen.given and "prices" in self.declared(topic) else {}
+        """What the notebook is given: of all that was given, what it declares."""
+        declared = self.declared(topic)
+        return {name: value for name, value in self.given.parameters.items() if name in declared}
 
     def candidates(self, topic):
         recording = self.frozen.folder / f"notebooks/{topic}.ipynb"
@@ -89,16 +96,18 @@ class Editions:
         ran = self.run({topic: given[topic] for topic in todo}, pictures)
         return {topic: ran.get(topic, path) for topic, path in found.items()}
 
-    def run(self, given, pictures, target=None):
-        """Executes the topics with what each is given; returns the file of each."""
+    def run(self, given, pictures, target=None, answer=False):
+        """Executes the topics with what each is given, as far as the `answer` if that is all; returns the file of each."""
         if not given:
             return {}
         folder = self.frozen.folder
         work = target.parent if target else self.store
-        jobs = [{"topic": topic, "path": str(folder / f"notebooks/{topic}.md"), "parameters": here(parameters, folder),
-                 "pictures": pictures, "target": str(work / f"{topic}.part")} for topic, parameters in given.items()]
+        files = self.given.files
+        jobs = [{"topic": topic, "path": str(folder / f"notebooks/{topic}.md"), "parameters": here(parameters, files, folder),
+                 "pictures": pictures, "target": str(work / f"{topic}.part"), "answer": answer,
+                 "own": self.given.whose() if parameters else ""} for topic, parameters in given.items()]
         try:
-            failures = follow(jobs, folder)
+            failures = follow(jobs, folder, surroundings(**self.given.around(folder)), quiet=answer)
             if failures:
                 raise BuildError("\n\n".join(failures))
             return {topic: self.keep(topic, parameters, pictures, work / f"{topic}.part", target)
@@ -111,10 +120,8 @@ class Editions:
     def keep(self, topic, parameters, pictures, made, target):
         """Gives a run the hashes by which it is known again, and its place."""
         notebook = json.loads(made.read_text(encoding="utf-8"))
-        inputs = made_from(notebook)["inputs"]
-        known = inputs_hash(self.frozen, topic, parameters, inputs)
-        notebook["metadata"]["made_from"] = {"inputs": inputs, "inputs_hash": known, "outputs_hash": outputs_hash(notebook),
-                                             "pictures": pictures}
+        known = inputs_hash(self.frozen, topic, parameters, made_from(notebook)["inputs"])
+        made_from(notebook).update(inputs_hash=known, outputs_hash=outputs_hash(notebook), pictures=pictures)
         path = target or self.store / f"{topic}-{known}{'-p' if pictures else ''}.ipynb"
         write_whole(path, json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
         if not target:
@@ -128,6 +135,18 @@ class Editions:
             old.unlink(missing_ok=True)
 
 
+def lacking(executed):
+    """What each page lacks that lacks a price, by its topic."""
+    found = {topic: made_from(json.loads(path.read_text(encoding="utf-8"))).get("lacks") for topic, path in executed.items()}
+    return {topic: lacks for topic, lacks in found.items() if lacks}
+
+
+def optional_in(path):
+    """Names of the parameters of a text notebook that may be None, whatever their defaults."""
+    named = OPTIONAL.search(path.read_text(encoding="utf-8"))
+    return literal_eval(named[1]) if named else ()
+
+
 def declared_in(path):
     """Names and defaults of the parameters of a text notebook."""
     from gpucalc.page.parameters import declared
@@ -139,16 +158,17 @@ def declared_in(path):
         raise BuildError(f"notebooks/{path.name}, its parameters cell: {error}") from None
 
 
-def here(parameters, folder):
-    """Parameters with the place of the price file that was given."""
-    return {name: str(folder / value) if str(value).startswith("given/") else value for name, value in parameters.items()}
+def here(parameters, files, folder):
+    """Parameters with the places of the files that were given."""
+    return {name: str(folder / value) if isinstance(value, str) and value in files else value
+            for name, value in parameters.items()}
 
 
-def follow(jobs, folder):
+def follow(jobs, folder, environment, quiet=False):
     """Has the runner execute the jobs and says how it goes; returns what went wrong."""
     started, left, failures = time.perf_counter(), len(jobs), []
     command = [sys.executable, "-m", "book.runner"]
-    options = {"cwd": folder, "env": surroundings(), "text": True, "stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    options = {"cwd": folder, "env": environment, "text": True, "stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with tempfile.TemporaryFile("w+") as log, subprocess.Popen(command, stderr=log, **options) as runner:
         runner.stdin.write(json.dumps({"jobs": jobs, "root": str(folder), "workers": WORKERS}) + "\n")
         runner.stdin.flush()
@@ -157,7 +177,8 @@ def follow(jobs, folder):
             left -= 1
             failures += [ended["error"]] if ended["error"] else []
             state = "failed" if ended["error"] else "done"
-            print(f"  {ended['topic']} {state}, {left} left, {time.perf_counter() - started:.1f} s", flush=True)
+            if not quiet:
+                print(f"  {ended['topic']} {state}, {left} left, {time.perf_counter() - started:.1f} s", flush=True)
         runner.wait()
         log.seek(0)
         said = log.read().strip().splitlines() or ["it said nothing"]

@@ -23,14 +23,14 @@ def files_in(folder, pattern="*"):
     return sorted(path for path in found if not re.search(r"(^|/)(\.|__pycache__)", path.relative_to(folder).as_posix()))
 
 
-def sources(root, prices=None):
-    """Every file a book is made from, by its path in the frozen copy: the project's, this program's, and a price file given."""
+def sources(root, given=None):
+    """Every file a book is made from, by its path in the frozen copy: the project's, this program's, and those given."""
     found = [path for name in CONFIG if (path := root / name).is_file()]
     found += [*files_in(root / "book"), *files_in(root / "notebooks", "*.md"), *files_in(root / "notebooks", "*.ipynb")]
     found += [*files_in(root / "gpucalc", "*.py"), *files_in(root / "data")]
     named = {path.relative_to(ROOT).as_posix(): path for path in [*files_in(HERE, "*.py"), *files_in(HERE / "static")]}
     named |= {path.relative_to(root).as_posix(): path for path in found}
-    return named | ({f"given/{prices.name}": prices} if prices else {})
+    return named | (given.files if given else {})
 
 
 def digest(*parts):
@@ -42,9 +42,9 @@ def digest(*parts):
     return made.hexdigest()[:20]
 
 
-def state(root, prices=None):
+def state(root, given=None):
     """The hash of each source as it is now, by its path in the frozen copy; recordings apart, which are no source."""
-    return {name: digest(path.read_bytes()) for name, path in sources(root, prices).items() if not is_recording(name)}
+    return {name: digest(path.read_bytes()) for name, path in sources(root, given).items() if not is_recording(name)}
 
 
 def is_recording(name):
@@ -54,10 +54,9 @@ def is_recording(name):
 class Frozen:
     """The project as it was at one moment, copied to `folder`: `digests` are of the very bytes that lie there."""
 
-    def __init__(self, root, folder, prices=None):
-        self.root, self.folder, self.digests = root, folder, {}
-        self.given = {"prices": f"given/{prices.name}"} if prices else {}
-        found = sources(root, prices)
+    def __init__(self, root, folder, given=None):
+        self.root, self.folder, self.digests, self.given = root, folder, {}, given
+        found = sources(root, given)
         for name, path in found.items():
             content = path.read_bytes()
             if not is_recording(name):
@@ -115,7 +114,7 @@ def wait_for(lock):
 
 def surroundings(**more):
     """The environment of a process of the build, which may keep what Python compiles beside the frozen copy."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"} | more
+    return {name: value for name, value in os.environ.items() if name not in ("PYTHONDONTWRITEBYTECODE", "GPUCALC_GPUS")} | more
 
 
 def write_whole(path, content):

@@ -28,12 +28,16 @@ IMPORTED = ["jupyter_book.sphinx", "myst_nb.sphinx_ext", "sphinx.builders.html",
 SURROUNDINGS = ("BOOK_URL", "GITHUB_REPOSITORY")
 
 
-def page_sources(frozen, executed):
-    """The text of each page by the name of its file, with links to pages as Jupyter Book knows them."""
-    links = re.compile(rf"\]\((?:\.\./notebooks/)?({'|'.join(executed)})\.md\b")
+def page_sources(frozen, executed, lacking=()):
+    """The text of each page by the name of its file, with links to pages as Jupyter Book knows them.
+
+    A page that is `lacking` has no sections: what points at one of them points at its top.
+    """
+    links = re.compile(rf"\]\((?:\.\./notebooks/)?({'|'.join(executed)})\.md\b(#[\w-]+)?")
     pages = {path.name: path.read_text(encoding="utf-8") for path in (frozen.folder / "book").glob("*.md")}
     pages |= {f"{topic}.ipynb": without_provenance(path) for topic, path in executed.items()}
-    return {name: links.sub(r"](\1.ipynb", page) for name, page in pages.items()}
+    return {name: links.sub(lambda link: f"]({link[1]}.ipynb{'' if link[1] in lacking else link[2] or ''}", page)
+            for name, page in pages.items()}
 
 
 def without_provenance(path):
@@ -134,8 +138,9 @@ def record_of(site):
         return {}
 
 
-def write_record(site, inputs, pages):
-    write_whole(site / MADE_FROM, json.dumps({"inputs": inputs, "pages": pages, "files": contents(site)}))
+def write_record(site, record):
+    """Keeps with the site what it was made from (`inputs`, `pages`), what it says, and of which files it is made."""
+    write_whole(site / MADE_FROM, json.dumps(record | {"files": contents(site)}))
 
 
 def beside(site, name):

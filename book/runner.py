@@ -5,11 +5,12 @@ as JSON from the first line of stdin and writes a line of JSON for each that end
 """
 
 import contextlib
+import gc
 import importlib
-import io
 import json
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import time
@@ -17,11 +18,15 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from threading import Thread
 
+from book.cells import MISSING, run_cell, shell_here
+from book.lacking import page_without
+
 LIMIT = 600  # seconds for one notebook
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 # What Jupyter's own kernel says of itself, without its version.
 LANGUAGE = {"name": "python", "file_extension": ".py", "mimetype": "text/x-python", "nbconvert_exporter": "python",
             "pygments_lexer": "ipython3", "codemirror_mode": {"name": "ipython", "version": 3}}
+OLDEST = re.compile(r"the oldest of (\d{4}(?:-\d\d){0,2})\b")
 HIDDEN = {"remove-input", "remove-cell", "hide-input", "hide-cell"}
 WARM = ["numpy", "pandas", "altair", "sympy", "IPython", "jupytext", "papermill", "nbformat"]
 
@@ -44,79 +49,12 @@ class Opened(set):
 OPENED = Opened()
 
 
-def shell_here():
-    """An IPython shell whose outputs are the cell's, as a notebook keeps them."""
-    from IPython.core.displayhook import DisplayHook
-    from IPython.core.displaypub import DisplayPublisher
-    from IPython.core.interactiveshell import InteractiveShell
-    from traitlets.config import Config
-
-    class Publisher(DisplayPublisher):
-        def publish(self, data, metadata=None, *, transient=None, update=False, **_):
-            if update:
-                raise NotImplementedError("a display that is updated later; show it once")
-            self.shell.outputs.append({"output_type": "display_data", "data": dict(data), "metadata": metadata or {}})
-
-    class Hook(DisplayHook):
-        def write_output_prompt(self):
-            pass
-
-        def write_format_data(self, format_dict, md_dict=None):
-            self.shell.outputs.append({"output_type": "execute_result", "data": format_dict, "metadata": md_dict or {},
-                                       "execution_count": self.prompt_count})
-
-        def finish_displayhook(self):
-            self._is_active = False
-
-    class NotebookShell(InteractiveShell):
-        """IPython's own shell, which says nothing of errors by itself: the notebook does."""
-
-        def _showtraceback(self, *_):
-            pass
-
-    quiet = Config(HistoryManager={"enabled": False})
-    shell = NotebookShell.instance(config=quiet, display_pub_class=Publisher, displayhook_class=Hook)
-    shell.outputs = []
-    return shell
-
-
-class Stream(io.TextIOBase):
-    """What a cell prints, among its other outputs."""
-
-    def __init__(self, name, shell):
-        self.called, self.shell = name, shell
-
-    def write(self, text):
-        last = self.shell.outputs[-1] if self.shell.outputs else {}
-        if last.get("name") == self.called:
-            last["text"] += text
-        elif text:
-            self.shell.outputs.append({"output_type": "stream", "name": self.called, "text": text})
-        return len(text)
-
-
-def run_cell(shell, cell):
-    """Runs one cell and gives it its outputs; whether it went well."""
-    from nbformat import from_dict
-
-    shell.outputs = []
-    count = shell.execution_count
-    with contextlib.redirect_stdout(Stream("stdout", shell)), contextlib.redirect_stderr(Stream("stderr", shell)):
-        result = shell.run_cell(cell.source, store_history=True)
-    error = result.error_before_exec or result.error_in_exec
-    if error is not None:
-        shell.outputs.append({"output_type": "error", "ename": type(error).__name__, "evalue": str(error), "traceback": []})
-    cell.execution_count = count
-    cell.outputs = [from_dict(each) for each in json.loads(json.dumps(shell.outputs))]
-    return error is None
-
-
 def register_engine():
     from papermill.engines import Engine, papermill_engines
 
     class Here(Engine):
         @classmethod
-        def execute_managed_notebook(cls, nb_man, kernel_name, **_):
+        def execute_managed_notebook(cls, nb_man, kernel_name, last=None, **_):
             shell = shell_here()
             for index, cell in enumerate(nb_man.nb.cells):
                 if cell.cell_type != "code" or not cell.source.strip():
@@ -126,6 +64,8 @@ def register_engine():
                     nb_man.cell_exception(cell, index)
                     return
                 nb_man.cell_complete(cell, index)
+                if cell.id == last:
+                    return
 
     papermill_engines.register("here", Here)
 
@@ -146,31 +86,58 @@ def text_notebook(path):
 
 
 def execute(job):
-    """Runs one notebook; returns it with its outputs, and the data it read. Raises ValueError with what to tell its author."""
+    """Runs one notebook; returns it with its outputs and what it was made from. Raises ValueError with what to tell its author.
+
+    Where a price is missing and the prices are the reader's `own`, it is the page that says so.
+    """
     import papermill
+    from IPython import get_ipython
     from papermill.exceptions import PapermillExecutionError
 
     register_engine()
     path = Path(job["path"])
     notebook = text_notebook(path)
+    made = {}
     try:
         done = papermill.execute_notebook(notebook, None, job["parameters"], engine_name="here", kernel_name="python3",
-                                          progress_bar=False)
+                                          progress_bar=False, last=answering(notebook) if job.get("answer") else None)
     except PapermillExecutionError as error:
-        raise ValueError(in_cell(path, notebook, error.source, f"{error.ename}: {error.evalue}")) from None
+        if error.ename != MISSING or not job.get("own"):
+            raise ValueError(in_cell(path, notebook, error.source, f"{error.ename}: {error.evalue}", error.traceback)) from None
+        made["lacks"] = asked_for(error.evalue)
+        done = page_without(notebook, job["own"], made["lacks"])
     for cell in done.cells:
         for output in cell.get("outputs", []):
             if output.get("name") == "stderr":
                 raise ValueError(in_cell(path, notebook, cell.source, output.text.strip()))
     clean(done)
-    return done, sorted(OPENED)
+    dates = [date for value in get_ipython().user_ns.values() if isinstance(value, str) for date in OLDEST.findall(value)]
+    done.metadata["made_from"] = made | {"inputs": sorted(OPENED)} | ({"oldest": min(dates)} if dates else {})
+    return done
 
 
-def in_cell(path, notebook, source, error):
+def asked_for(error):
+    """What a price error misses, without the file, which the sentence around it names."""
+    return re.sub(r"^[^:]*\.\w+[^:]*: ", "", error).removeprefix("no price for ").strip().rstrip(".")
+
+
+def answering(notebook):
+    """The cell after which a notebook has said its answer, with the prices behind it: the last before its first section."""
+    answered = last = None
+    for cell in notebook.cells:
+        if answered and re.search(r"^## ", cell.source, re.MULTILINE) and cell.cell_type == "markdown":
+            return last
+        answered = answered or "headline" in cell.metadata.get("tags", [])
+        last = cell.id if cell.cell_type == "code" else last
+    return None
+
+
+def in_cell(path, notebook, source, error, line=()):
+    """Where in the text notebook an error is: the cell, and the line of it that failed where that is known, else its first."""
     sources = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     where = f"code cell {sources.index(source) + 1}" if source in sources else "the parameters given"
-    head = "\n".join(f"    {line}" for line in source.splitlines()[:6])
-    return f"notebooks/{path.name}, {where}:\n{head}\n{error}"
+    number, text = line or ("", next(iter(source.splitlines()), ""))
+    return f"notebooks/{path.name}, {where}{f', line {number}' if number else ''}:\n    {text}\n{error}"
 
 
 def clean(content):
@@ -195,8 +162,7 @@ def child(job, root):
     os.environ["STILL_PICTURES"] = "yes" if job["pictures"] else "no"
     target = Path(job["target"])
     try:
-        done, opened = execute(job)
-        done.metadata["made_from"] = {"inputs": opened}
+        done = execute(job)
         target.write_text(nbformat.writes(done) + "\n", encoding="utf-8")
     except Exception as error:
         said = str(error) if type(error) is ValueError else f"notebooks/{Path(job['path']).name}: {type(error).__name__}: {error}"
@@ -219,6 +185,16 @@ def warm_up(root, several):
         for name in WARM + [".".join(parts) for parts in modules if parts[-1][0] != "_" and "page" not in parts]:
             with contextlib.suppress(Exception):  # who imports it for a notebook sees the error there
                 importlib.import_module(name)
+        use_once()
+
+
+def use_once():
+    """Has the libraries read their own schemas, which each does at its first use."""
+    import altair
+    import nbformat
+
+    nbformat.v4.new_raw_cell("")
+    altair.Chart(altair.Data(values=[])).mark_line().encode(x=altair.X("x:Q")).to_dict()
 
 
 def run_all(jobs, root, workers, stdin):
@@ -265,6 +241,7 @@ def said(job, exitcode, in_time):
 
 def main():
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started this, and its end is seen on stdin
+    gc.disable()  # a notebook is over before it would be of use, and looking for garbage takes a fifth of its time
     asked = json.loads(sys.stdin.readline())
     warm_up(asked["root"], len(asked["jobs"]) > 2)
     run_all(asked["jobs"], asked["root"], asked["workers"], [sys.stdin.fileno()] if os.name == "posix" else [])

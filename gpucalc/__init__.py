@@ -5,18 +5,20 @@ from typing import TYPE_CHECKING
 from .core.evaluate import READERS
 from .core.law import LAWS
 from .core.quantities import QUANTITIES
-from .laws import (activation_memory, arithmetic_intensity, break_even, collectives, interconnect, kernels, kv_cache, low_rank,
-                   model_size, owning, quantization, renting, serving, serving_cost, sharding, shares, topology, total_cost,
-                   training_cost, training_links, training_memory, training_products, training_time)
+from .laws import (activation_memory, arithmetic_intensity, break_even, budget, collectives, commitments, energy, financing,
+                   goodput, interconnect, kernels, kv_cache, low_rank, model_size, owning, quantization, renting, serving,
+                   serving_cost, serving_volume, sharding, shares, sharing, topology, total_cost, training_cost, training_links,
+                   training_memory, training_products, training_time)
 
 if TYPE_CHECKING:
     from .core.evaluate import Case
     from .plan import layouts, what_changed
 
-__all__ = ["LAWS", "QUANTITIES", "Case", "activation_memory", "arithmetic_intensity", "break_even", "collectives",
-           "interconnect", "kernels", "kv_cache", "layouts", "low_rank", "model_size", "owning", "quantization", "renting",
-           "serving", "serving_cost", "sharding", "shares", "topology", "total_cost", "training_cost", "training_links",
-           "training_memory", "training_products", "training_time", "what_changed"]
+__all__ = ["LAWS", "QUANTITIES", "Case", "activation_memory", "arithmetic_intensity", "break_even", "budget", "collectives",
+           "commitments", "energy", "financing", "goodput", "interconnect", "kernels", "kv_cache", "layouts", "low_rank",
+           "model_size", "owning", "quantization", "renting", "serving", "serving_cost", "serving_volume", "sharding", "shares",
+           "sharing", "topology", "total_cost", "training_cost", "training_links", "training_memory", "training_products",
+           "training_time", "what_changed"]
 
 
 # Loaded when a case is asked for a band.

@@ -17,7 +17,7 @@ from playwright.sync_api import sync_playwright
 
 from book.inputs import ROOT
 from gpucalc import break_even, training_memory
-from gpucalc.rows import catalogue
+from gpucalc.rows import catalogue, price_book
 from gpucalc.plan import decide
 from gpucalc.core.evaluate import Case
 from gpucalc.plan.layout_grid import CLOSE, FITS, size
@@ -106,12 +106,11 @@ def report_search():
 def decision_seconds(count):
     """Processor seconds of a band: so many draws of the owned-cost model's inputs, and what owning is worth at each."""
     card, took = catalogue.gpu("H100 SXM 80GB"), []
-    ranges = decide.ranges(catalogue.assumptions(), server_usd=320e3, usd_per_hour=5, usd_per_kwh=0.1,
-                           hosting_usd_per_month=1500)
+    deal = decide.deal(price_book.prices(), card.name, catalogue.assumptions(), {})
+    case = deal.case(card)
     for _ in range(5):
         started = time.process_time()
-        npv = decide.owned(break_even.owning_npv, card, **decide.draws(ranges, count), gpus_per_server=8, network_ports=8,
-                           network_tiers=2, usd_per_port=600, cable_usd=900)
+        npv = decide.outcomes(break_even.owning_npv, case, decide.draws(deal.ranges, count))
         took.append(time.process_time() - started)
         assert len(npv) == count
     return statistics.median(took)

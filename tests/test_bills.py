@@ -6,10 +6,12 @@ import re
 
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gpucalc import Case, total_cost as tc, training_cost
-from gpucalc.page.bill_charts import fine_print_table, many, parts_bars
-from gpucalc.plan import bills as plan
+from gpucalc.page.bill_charts import fine_print_table, many, open_words, out_words, parts_bars
+from gpucalc.plan import bill_choice as choice, bills as plan, stores
 from gpucalc.plan.fine_print import card_terms, forbidden_kinds, substitutes
 from gpucalc.rows import catalogue, price_book
 
@@ -32,24 +34,24 @@ def test_the_load_of_a_case_is_what_a_bill_needs_of_it():
 
 def test_the_price_of_the_last_gigabytes():
     # AWS: 500 GB are 36 USD, twenty times that 891; a month each for twenty pulls: 20 * (500 - 100) * 0.09 = 720 ...
-    tiers = plan.egress_tiers(BOOK, "AWS")
-    assert plan.last_usd_per_gb(tiers, 500e9, 1, 1) == pytest.approx(36 / 500)
-    assert plan.last_usd_per_gb(tiers, 500e9, 2, 1) == pytest.approx((81 - 36) / 500), "all beyond the first 100 GB at 9 cents"
-    assert plan.last_usd_per_gb(tiers, 500e9, 20, 1) == pytest.approx((891 - 36) / 9500)
-    assert plan.last_usd_per_gb(tiers, 500e9, 20, 19.5) == pytest.approx((720 - 36) / 9500)
-    assert plan.last_usd_per_gb(tiers, 0, 20, 1) == 0
+    tiers = stores.egress_tiers(BOOK, "AWS")
+    assert stores.last_usd_per_gb(tiers, 500e9, 1, 1) == pytest.approx(36 / 500)
+    assert stores.last_usd_per_gb(tiers, 500e9, 2, 1) == pytest.approx((81 - 36) / 500), "all beyond the first 100 GB at 9 cents"
+    assert stores.last_usd_per_gb(tiers, 500e9, 20, 1) == pytest.approx((891 - 36) / 9500)
+    assert stores.last_usd_per_gb(tiers, 500e9, 20, 19.5) == pytest.approx((720 - 36) / 9500)
+    assert stores.last_usd_per_gb(tiers, 0, 20, 1) == 0
 
 
 @every_book
 def test_compute_and_its_mark_up_follow_the_hours_of_a_run(book):
     pulled, longer = both(book)[0], both(book, gpu_hours=250)[0].set_index(["row", "service"])
     for bill in pulled.itertuples():
-        again = plan.total_at(bill, 100, 20)
+        again = choice.total_at(bill, 100, 20)
         assert again == pytest.approx(bill.total_usd, abs=0.02)
-        assert plan.total_at(bill, 250, 20) == pytest.approx(longer.loc[(bill.row, bill.service), "total_usd"], abs=0.02)
-        assert plan.total_at(bill, 100, 20, 5000) == pytest.approx(plan.total_at(bill, 250, 20))
+        assert choice.total_at(bill, 250, 20) == pytest.approx(longer.loc[(bill.row, bill.service), "total_usd"], abs=0.02)
+        assert choice.total_at(bill, 100, 20, 5000) == pytest.approx(choice.total_at(bill, 250, 20))
         hours = Case(model="Llama-3-8B", gpu=H100, training_tokens=1e9, mfu=0.4).band(training_cost.planned_gpu_hours)
-        total = hours.through(functools.partial(plan.total_at, bill, runs=20), "USD")
+        total = hours.through(functools.partial(choice.total_at, bill, runs=20), "USD")
         assert bill.storage_usd < total.low < total.plan < total.high
 
 
@@ -83,35 +85,35 @@ def test_a_flip_is_where_the_cheapest_changes():
     offers = plan.rents_with_services(BOOK, H100)
     load = LOAD | dict(gpu_hours=30, runs=10, corpus_bytes=5e12, months=3, stored_bytes=6e12)
     best = plan.ways(BOOK, offers, "AWS", **load).iloc[0]
-    value, way = plan.flips("corpus_bytes", 0.5, BOOK, offers, "AWS", **load)
+    value, way = choice.flips("corpus_bytes", 0.5, BOOK, offers, "AWS", **load)
     assert best.provider == "AWS" and way != best.way and value < 5e12
     for factor, same in ((0.98, False), (1.02, True)):
         then = plan.ways(BOOK, offers, "AWS", **load | {"corpus_bytes": value * factor}).iloc[0]
         assert (then.provider == best.provider) == same
-    assert plan.flips("corpus_bytes", 2, BOOK, offers, "AWS", **load) is None
-    runs, _ = plan.flips("runs", 2, BOOK, offers, "AWS", **load)
+    assert choice.flips("corpus_bytes", 2, BOOK, offers, "AWS", **load) is None
+    runs, _ = choice.flips("runs", 2, BOOK, offers, "AWS", **load)
     assert isinstance(runs, int) and runs > 10
 
 
 def test_at_the_rates_that_flip_two_bills_are_equal():
     found = plan.ways(BOOK, plan.rents_with_services(BOOK, H100), "AWS", **LOAD)
     best, second = found.iloc[0], found[found["provider"] != found["provider"][0]].iloc[0]
-    up, down = plan.rates_that_flip(best, second, 2000)
+    up, down = choice.rates_that_flip(best, second, 20)
     assert best.total_usd + 2000 * (up - best.usd_per_hour) * (1 + best.premium) == pytest.approx(second.total_usd)
     assert second.total_usd - 2000 * (second.usd_per_hour - down) * (1 + second.premium) == pytest.approx(best.total_usd)
 
 
 def test_moving_pays_from_a_run_and_up_to_a_size():
     pulled, copied = both()
-    home = pulled[(pulled["provider"] == "AWS") & (pulled["service"] == "")].iloc[0].usd_per_hour
-    moved = plan.moving(pulled, copied, "AWS", 100, home, 0.09).set_index("offer")
+    there = pulled[(pulled["provider"] == "AWS") & (pulled["service"] == "")].iloc[0]
+    home, moved = there.usd_per_hour, plan.moving(pulled, copied, "AWS", there, 0.09).set_index("offer")
     row, once = moved.loc["Lambda"], copied.set_index("provider").loc["Lambda"]
     assert row.pays == pytest.approx((36 + 100) / (100 * (home - row.usd_per_hour)))
     assert row.most == pytest.approx(100 * (home - row.usd_per_hour) / 0.09 * 1e9)
     assert row.total_usd_once == once.total_usd and row.worked == row.compute_usd
     assert moved.loc["GCP"][["pays", "most"]].tolist() == [math.inf, 0]
     assert moved.loc[["AWS", "AWS, SageMaker"], ["pays", "most"]].isna().all(axis=None)
-    assert plan.moving(pulled, copied, "AWS", 100, None, 0.09)[["pays", "most"]].isna().all(axis=None)
+    assert plan.moving(pulled, copied, "AWS", None, 0.09)[["pays", "most"]].isna().all(axis=None)
 
 
 @every_book
@@ -121,7 +123,7 @@ def test_data_elsewhere_pays_its_own_storage_and_toll(book):
     assert homes["total"].is_monotonic_increasing and {"AWS", "GCP", "Azure", "Lambda"} <= set(homes.index)
     assert homes.loc["AWS", ["once", "every", "storage_usd"]].tolist() == pytest.approx([36, 891, 27.6])
     pulled, copied = both(book)
-    cheapest = [(homes.loc["AWS", [at, total]].tolist(), frame.loc[0, ["provider", "total_usd"]].tolist())
+    cheapest = [(homes.loc["AWS", [at, total]].tolist(), plan.best(frame)[["provider", "total_usd"]].tolist())
                 for at, total, frame in (("at", "total", pulled), ("copy_at", "copy_total", copied))]
     assert all(found == expected for found, expected in cheapest)
 
@@ -140,8 +142,199 @@ def test_the_service_wins_only_where_compute_counts_once_and_egress_twenty_times
 
 
 def test_the_cheapest_gear():
-    assert plan.cheapest_gear(BOOK).storage_gear_usd_per_gb == BOOK[BOOK["item"] == "storage-gear"]["price"].min()
-    assert plan.cheapest_gear(BOOK[BOOK["item"] == "rent"]) is None
+    assert stores.cheapest_gear(BOOK).storage_gear_usd_per_gb == BOOK[BOOK["item"] == "storage-gear"]["price"].min()
+    assert stores.cheapest_gear(BOOK[BOOK["item"] == "rent"]) is None
+
+
+def test_a_book_without_a_place_for_data_has_an_empty_table():
+    rented = BOOK[BOOK["item"] == "rent"]
+    assert plan.by_home(rented, plan.rents_with_services(BOOK, H100), **LOAD).empty
+
+
+# Machines that do the work
+
+NEWEST = BOOKS[max(BOOKS)]
+JOB = Case(model="Llama-3-70B", gpu=H100, training_tokens=1e9, epochs=3, mfu=0.4, global_batch=64, sequence=8192, gpus=64,
+           recipe="mixed-adamw-fp32-grads", efficiency="achieved")
+
+
+SMALL_JOB = JOB.but(model="Llama-3-8B")
+
+
+def planned(book=NEWEST, term="on-demand", case=JOB):
+    return plan.machines(case, book, H100, term)
+
+
+def test_a_large_run_takes_longer_on_small_machines_and_the_bill_has_their_hours():
+    work = planned(case=SMALL_JOB)
+    hours = work.groupby("gpus_per_server")["gpu_hours"].min()
+    assert hours[1] > 1.2 * hours[8] and (work["low_hours"] <= work["gpu_hours"]).all()
+    offers = plan.rents_with_services(NEWEST, H100, work=work)
+    assert offers["pace"].min() == 1 and offers.set_index("provider")["pace"]["Hyperstack"] == pytest.approx(hours[1] / hours[8])
+    found = plan.ways(NEWEST, offers, "AWS", **LOAD | {"gpu_hours": hours[8]})
+    for row in found[found["service"] == ""].itertuples():
+        assert row.compute_usd == pytest.approx(20 * row.usd_per_hour * hours[row.gpus_per_server], abs=0.01)
+    # 3 epochs are three times the tokens of one.
+    thrice = planned(case=SMALL_JOB.but(training_tokens=3e9, epochs=1))
+    assert thrice["gpu_hours"].tolist() == work["gpu_hours"].tolist()
+
+
+def test_the_provider_of_a_large_run_has_servers_for_it():
+    offers = plan.rents_with_services(NEWEST, H100, work=planned())
+    found = plan.ways(NEWEST, offers, "AWS", **LOAD | {"gpu_hours": offers["gpu_hours"].min()})
+    assert plan.best(found).gpus_per_server == 8 and plan.rents_with_services(NEWEST, H100)["gpus_per_server"][0] == 1
+
+
+def test_a_provider_counts_with_its_cheapest_run_not_its_cheapest_hour():
+    row = NEWEST[(NEWEST["item"] == "rent") & (NEWEST["provider"] == "Lambda") & (NEWEST["gpu"] == H100)
+                 & (NEWEST["term"] == "on-demand") & (NEWEST["gpus_per_server"] == 8)].iloc[[0]]
+    two = pd.concat([row, row.assign(sku="one", gpus_per_server=1.0, price=2.0, usd_per_hour=2.0)])
+    two.index = ["eight", "one"]
+    two.index.name = "row"
+    book = pd.concat([two, NEWEST[NEWEST["item"] != "rent"]])
+    book.attrs = NEWEST.attrs
+    assert plan.rents_with_services(book, H100, work=planned(book))["row"].tolist() == ["eight"]
+    assert plan.rents_with_services(book, H100)["row"].tolist() == ["one"]
+
+
+def test_spot_hours_count_interruptions_and_starts():
+    calm, rough = (planned(term="spot", case=JOB.but(machine_interruption_seconds=each, restart_seconds=600, checkpoint_seconds=60))
+                   for each in (1e9, 36_000))
+    able = calm[calm["reason"] == ""]
+    assert len(able) and (rough["gpu_hours"][able.index] > 1.05 * able["gpu_hours"]).all()
+
+
+def test_given_hours_take_machines_of_at_least_so_many_gpus():
+    work = plan.given_machines(NEWEST, H100, "on-demand", 100, 8)
+    offers = plan.rents_with_services(NEWEST, H100, work=work)
+    assert (offers["gpus_per_server"] >= 8).all() and (offers[plan.HOURS] == 100).all(axis=None) and (offers["pace"] == 1).all()
+    out = plan.left_out(work)
+    assert out["Hyperstack"] == "a machine of fewer than 8 GPUs" and "Lambda" not in out
+    with pytest.raises(price_book.MissingPrice, match="no machine with H100 SXM 80GB that does the work: a machine of fewer than 99"):
+        plan.rents_with_services(NEWEST, H100, work=plan.given_machines(NEWEST, H100, "on-demand", 100, 99))
+    assert out_words({"A": "small", "B": "small", "C": "slow"}) == "Left out: A and B (small); C (slow)."
+    assert out_words({}) == ""
+
+
+# What is missing or not firm never decides
+
+def two_providers(**stores_of):
+    """Home with storage and egress at no price; A and B rent at 1.00 and 1.01; `stores_of` are their prices and confidences."""
+    plain = dict(sku="x", gpu="", gpus_per_server=math.nan, region="all", term="list", instance="", includes="", yours=False,
+                 from_bytes=math.nan, to_bytes=math.nan, source="", date="2026", confidence="seen", usd_per_hour=math.nan)
+    rows = [dict(item="egress", provider="Home", price=0.0, from_bytes=0.0), dict(item="storage", provider="Home", price=0.02),
+            *(dict(item="storage", provider=name, price=price, confidence=sure) for name, (price, sure) in stores_of.items())]
+    rows += [dict(item="rent", provider=name, gpu=H100, gpus_per_server=8.0, term="on-demand", price=8 * rate, usd_per_hour=rate)
+             for name, rate in (("A", 1.0), ("B", 1.01))]
+    book = pd.DataFrame([plain | row for row in rows], index=[f"{place}" for place in range(len(rows))]).rename_axis("row")
+    book.attrs = {"file": "two.csv", "date": "2026", "own": False}
+    return book
+
+
+def bought(book, **changed):
+    """100 h each, and a copy of 1 TB for a month: 100 and 101 USD of compute."""
+    load = dict(gpu_hours=100, runs=1, corpus_bytes=1e12, stored_bytes=0, months=1) | changed
+    work = plan.given_machines(book, H100, "on-demand", 100, 8)
+    frame = plan.bills(book, plan.rents_with_services(book, H100, work=work), "Home", cached=1, **load)
+    return frame.assign(way=frame["provider"])
+
+
+def test_a_missing_store_has_two_ends_and_never_wins_by_the_lower():
+    # B's copy is 10 USD: 111. A's is between 10 (B's, the cheapest) and 20 (Home's, the dearest): 110 to 120.
+    found = bought(two_providers(B=(0.01, "seen")))
+    a, b = (found.set_index("provider").loc[name] for name in "AB")
+    assert (a.least_usd, a.total_usd, a.most_usd, a.copy_estimated) == (110, 120, 120, True)
+    assert (b.least_usd, b.total_usd, b.most_usd, b.copy_estimated) == (111, 111, 111, False)
+    assert plan.best(found).provider == "B" and choice.second(found).provider == "A"
+    assert choice.open_rivals(found)["provider"].tolist() == ["A"]
+    assert open_words(found) == ("Where a price is missing or not firm, others may cost less at list prices: "
+                                 "A (110.00 USD to 120.00 USD: no firm price of a store).")
+    assert open_words(bought(two_providers(A=(0.01, "seen"), B=(0.01, "seen")))) == ""
+
+
+@pytest.mark.parametrize("confidence", ["floor", "secondary", "recalled"])
+def test_a_store_that_is_not_firm_does_not_decide(confidence):
+    # By A's own 0.001 it costs 101, less than B's 111; it may be as dear as Home's, so B is the best.
+    found = bought(two_providers(A=(0.001, confidence), B=(0.01, "seen")))
+    a = found.set_index("provider").loc["A"]
+    assert (a.least_usd, a.total_usd, a.most_usd) == (101, 101, 120)
+    assert plan.best(found).provider == "B" and choice.open_rivals(found)["provider"].tolist() == ["A"]
+    assert plan.best(bought(two_providers(A=(0.001, "seen"), B=(0.01, "seen")))).provider == "A"
+
+
+@pytest.mark.parametrize("confidence, said", [("floor", "the rent begins there"), ("recalled", "the rent is recalled"),
+                                              ("secondary", "the rent is in a report of others")])
+def test_a_rent_that_is_not_firm_does_not_decide(confidence, said):
+    book = two_providers(A=(0.01, "seen"), B=(0.01, "seen"))
+    book.loc[(book["item"] == "rent") & (book["provider"] == "A"), "confidence"] = confidence
+    assert plan.best(bought(book)).provider == "B" and said in open_words(bought(book))
+    book["yours"] = True
+    assert plan.best(bought(book)).provider == "A", "the reader's own prices are firm"
+
+
+def test_a_price_that_is_given_leaves_nothing_open():
+    found = bought(two_providers(), copy_usd_per_gb_month=0.05)
+    assert plan.best(found).provider == "A" and (found["least_usd"] == found["most_usd"]).all() and not found["copy_estimated"].any()
+    assert found["copy_usd"].tolist() == [50, 50]
+
+
+def test_a_cheaper_offer_that_is_otherwise_the_same_never_loses():
+    found = bought(two_providers(A=(0.01, "seen"), B=(0.01, "seen")))
+    assert choice.verdict(found.iloc[0], found.iloc[1], 1) == "yes" and found["provider"].tolist() == ["A", "B"]
+
+
+def test_a_tie_is_where_the_bands_meet_or_the_order_changes_inside():
+    offers = plan.rents_with_services(NEWEST, H100, work=planned())
+    found = plan.ways(NEWEST, offers, "AWS", **LOAD | {"gpu_hours": offers["gpu_hours"].min()})
+    fast = found[found["gpus_per_server"] == 8]
+    cheap, dear = fast.iloc[0], fast[fast["provider"] == "Oracle"].iloc[0]
+    assert choice.verdict(cheap, dear, 20) == "yes", "of machines of one kind the hours err alike"
+    slow = cheap.copy()
+    slow[plan.HOURS] = [1.5 * cheap[name] for name in plan.HOURS]
+    first, then = choice.totals(cheap, 20), choice.totals(slow, 20)
+    assert first.low < first.plan < first.high and first.high > then.low and choice.verdict(cheap, slow, 20) == "too close to call"
+    slow[plan.HOURS] = [9 * cheap[name] for name in plan.HOURS]
+    assert choice.verdict(cheap, slow, 20) == "yes", "the bands do not meet"
+    # A toll of 120,000 USD on the cheaper hour: which is cheaper depends on the hours.
+    toll = cheap.copy()
+    toll["egress_usd"] = 120_000
+    assert choice.verdict(toll, dear, 20) == "too close to call"
+
+
+# The order of rows, and what a book may lack
+
+@settings(max_examples=6, deadline=None)
+@given(st.randoms(use_true_random=False), st.sampled_from(sorted(BOOKS)))
+def test_the_order_of_rows_changes_no_bill(random, name):
+    book = BOOKS[name]
+    rows = list(range(len(book)))
+    random.shuffle(rows)
+    mixed = book.iloc[rows]
+    mixed.attrs = book.attrs
+    for home in stores.homes(book)[:1]:
+        found, again = (plan.ways(each, plan.rents_with_services(each, H100), home, **LOAD) for each in (book, mixed))
+        columns = ["way", *plan.PARTS, "total_usd", "least_usd", "most_usd"]
+        assert again[columns].equals(found[columns])
+    assert stores.homes(mixed) == stores.homes(book) and stores.stores(mixed)["row"].tolist() == stores.stores(book)["row"].tolist()
+
+
+@pytest.mark.parametrize("item", sorted(set(NEWEST["item"])))
+def test_without_any_one_item_there_is_a_bill_or_a_sentence(item):
+    book = NEWEST[NEWEST["item"] != item]
+    book.attrs = NEWEST.attrs
+    if item == "rent":
+        with pytest.raises(price_book.MissingPrice, match="no price for item 'rent'"):
+            plan.rents_with_services(book, H100)
+        return
+    offers = plan.rents_with_services(book, H100)
+    if item in ("egress", "storage"):
+        with pytest.raises(price_book.MissingPrice, match="no provider has both storage and egress prices; give the parameters"):
+            stores.home(book)
+    prices = dict(usd_per_gb=0.05, usd_per_gb_month=0.02)
+    found = plan.ways(book, offers, "a rack of one's own", **LOAD | prices)
+    assert found["total_usd"].notna().all() and set(found["data"]) == {"every run", *(["one copy"] if item != "storage" else [])}
+    assert len(plan.ways(book, offers, "mine", **LOAD | prices | {"copy_usd_per_gb_month": 0.1})) == 2 * len(offers)
+    assert len(plan.by_home(book, offers, **LOAD)) == len(stores.homes(book))
 
 
 # The fine print
@@ -249,7 +442,7 @@ def test_a_flip_is_the_nearest_and_halving_stops_at_a_hundredth_of_a_doubling():
     # 2^(1/128): the value found flips, and one 0.6 % nearer does not.
     offers = plan.rents_with_services(BOOK, H100)
     load = LOAD | dict(gpu_hours=30, runs=10, corpus_bytes=5e12, months=3, stored_bytes=6e12)
-    value, way = plan.flips("corpus_bytes", 0.5, BOOK, offers, "AWS", **load)
+    value, way = choice.flips("corpus_bytes", 0.5, BOOK, offers, "AWS", **load)
     then, nearer = (plan.ways(BOOK, offers, "AWS", **load | {"corpus_bytes": value * factor}).iloc[0]
                     for factor in (1, 2 ** (1 / 128)))
     assert then.way == way and then.provider != nearer.provider == "AWS"
@@ -261,7 +454,7 @@ def test_runs_fall_to_one_and_no_further():
     load = LOAD | dict(gpu_hours=0.5, corpus_bytes=100e9, runs=8, copy_usd_per_gb_month=100)
     best = [plan.ways(BOOK, offers, "AWS", **load | {"runs": runs}).iloc[0] for runs in (1, 2, 8)]
     assert [each.provider == "AWS" for each in best] == [False, True, True]
-    assert plan.flips("runs", 0.5, BOOK, offers, "AWS", **load) == (1, best[0].way)
+    assert choice.flips("runs", 0.5, BOOK, offers, "AWS", **load) == (1, best[0].way)
 
 
 def test_each_part_is_to_the_cent_and_the_total_is_their_sum():
@@ -277,7 +470,7 @@ def test_each_part_is_to_the_cent_and_the_total_is_their_sum():
 
 
 def test_one_price_for_every_byte_that_leaves():
-    assert plan.egress_tiers(BOOK, "nobody", 0.05).values.tolist() == [[0, math.inf, 0.05]]
+    assert stores.egress_tiers(BOOK, "nobody", 0.05).values.tolist() == [[0, math.inf, 0.05]]
 
 
 def test_a_managed_mark_up_is_that_of_the_instance_then_of_the_gpu_then_for_all():

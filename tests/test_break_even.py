@@ -62,7 +62,7 @@ def test_npv_at_no_discount_is_the_simple_sum():
     balance, power = -bought, 0.7 * 1.82 * 1.3 * 0.1
     for month in range(1, 3 + 48 + 1):
         if month > 3:
-            balance -= 1500 * 1.05 + (320_000 * 0.04 + 320_000 * 0.02 + 5000) / 12
+            balance -= 1500 * 1.05 + (320_000 * 0.04 * 1.05 + 320_000 * 0.02 + 5000) / 12
             work = min((month - 3 - 0.5) / 6, 1)
             hours = 730 * 8 * 0.97 * work
             balance += hours * 0.6 * (4.5 - power) - hours * 0.4 * 0.3 * power
@@ -74,9 +74,9 @@ def test_npv_with_discount_and_falling_rents_is_the_sum_over_short_steps():
     steps, balance, power = 40_000, -(320_000 + 28_800) * 1.05, 0.7 * 1.82 * 1.3 * 0.1
     for step in range(steps):
         at = (step + 0.5) / steps * 4
-        hours = 8760 * 8 * 0.97 * 4 / steps if at > 0.25 else 0
+        hours = 8760 * 8 * 0.97 * 4 / steps * min(2 * at, 1)
         money = hours * (0.6 * (4.5 * 0.9 ** (at + 0.25) - power) - 0.4 * 0.3 * power)
-        money -= (1500 * 12 * 1.05 + 320_000 * 0.06 + 5000) * 4 / steps
+        money -= ((1500 * 12 + 320_000 * 0.04) * 1.05 + 320_000 * 0.02 + 5000) * 4 / steps
         balance += money * 1.1 ** -(at + 0.25)
     balance += (320_000 + 28_800) * 1.05 * 0.25 * 1.1 ** -4.25
     assert Case(**DEAL)(be.owning_npv) == pytest.approx(balance, abs=20)
@@ -93,9 +93,10 @@ def test_the_break_evens_are_one_statement():
 
 
 def test_break_even_server_price():
-    # Worth 10,000 USD; each dollar of price costs 1.05 for the spares less a quarter of it sold, and 0.06 x 3 for upkeep.
+    # Worth 10,000 USD; each dollar of price costs 1.05 for the spares less a quarter of it sold, and for
+    # three years of upkeep 0.04 x 1.05 + 0.02.
     assert be.break_even_server_usd(320_000, 10_000, 366_240, 91_560, 3, 0.05, 0.04, 0.02) == close(
-        320_000 + 10_000 / (1.05 * 0.75 + 0.18))
+        320_000 + 10_000 / (1.05 * 0.75 + 3 * 0.062))
     assert be.break_even_server_usd(100, -10_000, 100, 0, 3) == close(-9900)
     assert be.break_even_server_usd(100, -10, 100, 100, 3) == math.inf
 

@@ -14,6 +14,7 @@ import pytest
 
 from book import build, editions, pages
 from book.editions import Editions
+from book.given import Given, read_parameters
 from book.inputs import Frozen, alone
 
 HEADER = """---
@@ -53,6 +54,11 @@ def cache(tmp_path_factory):
 
 @pytest.fixture
 def project(tmp_path, cache):
+    return small_project(tmp_path, cache)
+
+
+def small_project(tmp_path, cache):
+    """A project of two notebooks, one of which reads prices, in this folder."""
     for folder in ("notebooks", "book", "gpucalc", "data/prices"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "requirements.txt").write_text("")
@@ -82,10 +88,10 @@ def built(project, capsys, **options):
     return ran(said), said
 
 
-def executed(project, capsys, prices=None, **options):
+def executed(project, capsys, given=None, **options):
     """Runs what has to run, without pages; returns the names of the notebooks that ran, and the text of each."""
     with alone(project / "_build"):
-        found = Editions(Frozen(project, project / "_build/frozen", prices), **options).current()
+        found = Editions(Frozen(project, project / "_build/frozen", given), **options).current()
     return ran(capsys.readouterr().out), {topic: path.read_text() for topic, path in found.items()}
 
 
@@ -208,7 +214,7 @@ def site(project):
     html = project / "_build/html"
     html.mkdir(parents=True)
     (html / "index.html").write_text("the last good site")
-    pages.write_record(html, "an earlier state", "other pages")
+    pages.write_record(html, {"inputs": "an earlier state", "pages": "other pages"})
     return project
 
 
@@ -222,7 +228,7 @@ def refused(project, **options):
 
 def left_over(project):
     """What a build has no use for once it is over."""
-    kept = {"html", "executed", "pages", "frozen", "cache", "notebooks"}
+    kept = {"html", "executed", "pages", "frozen", "cache", "notebooks", "answers"}
     parts = [path for folder in ("html", "executed", "notebooks") for path in (project / "_build" / folder).glob("*.part")]
     return [path.name for path in (project / "_build").iterdir() if path.name not in kept | {".lock"}] + parts
 
@@ -230,8 +236,20 @@ def left_over(project):
 def test_a_raising_notebook_names_the_cell_and_leaves_the_site(site):
     write_notebook(site, "size", "layers = 2", "depth = layers\nraise RuntimeError('too deep')")
     message = refused(site)
-    assert "notebooks/size.md, code cell 2" in message
-    assert "depth = layers" in message and "RuntimeError: too deep" in message
+    assert message == "notebooks/size.md, code cell 2, line 2:\n    raise RuntimeError('too deep')\nRuntimeError: too deep"
+
+
+@pytest.mark.parametrize("code, line", [
+    ("depth = 1\n\n\nfor step in range(3):\n    depth += 1\n    depth /= step\nprint(depth)", "line 6:\n    depth /= step\n"),
+    ("def deep(number):\n    return 1 / number\ndepth = deep(\n    0)", "line 3:\n    depth = deep(\n"),
+    ("depth = 1\ndepth =", "line 2:\n    depth =\n"),
+    ("%nomagic", "code cell 2:\n    %nomagic\n"),
+])
+def test_the_line_of_a_cell_that_failed_is_shown(project, code, line):
+    write_notebook(project, "size", "layers = 2", code)
+    with pytest.raises(build.BuildError) as caught:
+        build.run_notebook("size", {}, project)
+    assert line in str(caught.value)
 
 
 def test_a_notebook_that_warns_stops_the_build(site):
@@ -382,6 +400,7 @@ def test_a_price_file_is_checked_first(site, tmp_path):
     assert "absent.csv: there is no such file" in refused(site, prices=tmp_path / "absent.csv")
     (tmp_path / "bad.csv").write_text("bad row")
     assert refused(site, prices=tmp_path / "bad.csv") == "row 2"
+    assert "lairs: no page has this parameter; close: layers" in refused(site, given=Given(case={"lairs": 2}))
     assert not (site / "_build/executed").exists()
 
 
@@ -419,20 +438,20 @@ def test_parameters_are_checked(project, topic, parameters, message):
 def test_a_parameter_file_maps_names_to_plain_values(tmp_path, text):
     (tmp_path / "p.yaml").write_text(text)
     with pytest.raises(build.BuildError, match="p.yaml"):
-        build.read_parameters(tmp_path / "p.yaml")
+        read_parameters(tmp_path / "p.yaml")
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "absent.yaml", "."])
 def test_a_parameter_file_is_a_file(tmp_path, name):
     with pytest.raises(build.BuildError, match="^PARAMS="):
-        build.read_parameters(tmp_path / name)
+        read_parameters(tmp_path / name)
 
 
 def test_a_file_among_the_parameters_is_meant_from_their_folder(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     (tmp_path / "p.yaml").write_text("model: config.json\ngpu: absent.json\nmfu: null\ntokens: 1e12\n")
-    assert build.read_parameters(tmp_path / "p.yaml") == {"model": str(tmp_path / "config.json"), "gpu": "absent.json",
-                                                          "mfu": None, "tokens": 1e12}
+    assert read_parameters(tmp_path / "p.yaml") == {"model": tmp_path / "config.json", "gpu": "absent.json",
+                                                    "mfu": None, "tokens": 1e12}
 
 
 def test_recorded_outputs_are_the_same_each_time(project):

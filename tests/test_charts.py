@@ -47,6 +47,13 @@ def test_sliders_carry_name_range_and_start():
     assert (parameter["bind"]["min"], parameter["bind"]["max"], parameter["bind"]["step"]) == (1, 128, 1)
 
 
+def test_a_crossing_moves_with_the_sliders():
+    drawn = charts.slider_chart(CASE, {"cache": kv_cache.kv_bytes}, "context", [512, 1024], {"batch": (1, 128, 1, 32)}, "It grows.",
+                                "bytes", crossing=(kv_cache.kv_bytes, {"context": 1})).to_dict()
+    place, kept = drawn["layer"][-1]["transform"]
+    assert eval_vega(place["calculate"], batch=2, context=3) == 131_072 * 2 and "<= 1024" in kept["filter"]
+
+
 PARTS = pd.DataFrame({"who": ["a", "a", "b"], "part": ["big", "small", "big"], "kv_bytes": [3e9, 1e9, 2e9]})
 
 

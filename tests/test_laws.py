@@ -110,11 +110,13 @@ def test_every_quantity_stands_once_with_known_allowed_values():
         check(name, quantity.example)
 
 
-def test_every_quantity_is_used_by_a_law_a_table_or_the_layout_search():
+def test_every_quantity_is_used_by_a_law_a_table_or_a_search():
+    from gpucalc.plan import capacity, token_offers
     from gpucalc.plan.layouts import all_layouts
-    from gpucalc.rows import catalogue
+    from gpucalc.rows import catalogue, price_book
     tables = (catalogue.gpus(), catalogue.models(), catalogue.links(), catalogue.recipes(), catalogue.formats())
-    used = {*LAWS, *inspect.signature(all_layouts).parameters}
+    searches = all_layouts, capacity.plans, token_offers.rented_plans
+    used = {*LAWS, *(item.quantity for item in price_book.ITEMS.values()), *(name for search in searches for name in inspect.signature(search).parameters)}
     used |= set(itertools.chain(*tables, *(law.arguments for law in LAWS.values())))
     assert set(QUANTITIES) - used == set()
 
@@ -179,7 +181,7 @@ def test_a_meaning_has_one_name():
 
 
 # What may be given instead of derived, and means the same either way.
-EITHER = {"params", "requests_per_second", "interruption_slowdown"}
+EITHER = {"params", "requests_per_second", "interruption_slowdown", "spot_usd_per_hour"}
 
 
 def test_a_law_does_not_bear_the_name_of_a_plain_input():

@@ -4,7 +4,7 @@ import html
 from pandas import DataFrame
 
 from gpucalc.core.quantities import DATA
-from gpucalc.page.origins import by_source, counted, origin_books, origin_files, price_table, source_table
+from gpucalc.page.origins import ages_table, book_ages, by_source, counted, origin_books, origin_files, price_table, source_table
 from gpucalc.rows import price_book
 
 
@@ -19,10 +19,27 @@ def test_every_price_book_is_there_once():
     assert list(origin_books(books[0])) == [path.name for path in books]
 
 
+def test_the_age_of_a_book_is_that_of_its_rows():
+    """Of 0 and 92 days before 2026-11-09, by its newest full date: 46 in the middle, half of them over 90."""
+    frame = DataFrame({"date": ["2026-11-09", "2026-08-09"]})
+    frame.attrs["date"] = "2026-11-09"
+    assert book_ages({"my.csv": frame}).to_dict("records") == [
+        {"book": "my.csv", "rows": 2, "newest": "2026-11-09", "oldest": "2026-08-09", "median_days": 46, "stale": 0.5}]
+    shown = ages_table({"my.csv": frame}).source
+    assert ">46 days<" in shown and ">50 %<" in shown and ">rows over 90 days<" in shown
+    assert set(book_ages(origin_books())["book"]) == {path.name for path in price_book.price_books()}
+
+
+def test_a_book_of_ones_own_is_there_too(tmp_path):
+    mine = tmp_path / "mine.csv"
+    mine.write_text(price_book.price_books()[-1].read_text())
+    assert list(origin_books(mine))[-1] == "mine.csv"
+
+
 def test_rows_are_counted_by_confidence_and_grouped_by_source():
     frame = DataFrame({"source": ["b", "a", "b"], "date": ["2025", "2024", "2025"], "confidence": ["seen", "recalled", "seen"]})
     assert counted({"x.csv": frame}).to_dict("records") == [
-        {"file": "x.csv", "total": 3, "seen": 2, "recalled": 1, "assumed": 0, "newest": "2025"}]
+        {"file": "x.csv", "total": 3, "seen": 2, "floor": 0, "secondary": 0, "recalled": 1, "assumed": 0, "newest": "2025"}]
     assert by_source(frame, ["one", "two", "three"])["entries"].tolist() == ["two", "one; three"]
     assert by_source(frame, ["one", "two", "one"])["entries"].tolist() == ["two", "one"]
 

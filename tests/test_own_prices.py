@@ -8,9 +8,9 @@ from book.build import build_book
 from book.inputs import ROOT
 from gpucalc import Case, break_even, owning, renting, serving, serving_cost, total_cost, training_cost
 from gpucalc.core.figures import percent, quantity, three_figures
-from gpucalc.plan import decide
+from gpucalc.plan import decide, stores
 from gpucalc.rows import catalogue
-from gpucalc.rows.price_book import price, price_books, prices
+from gpucalc.rows.price_book import price_books, prices
 from gpucalc.rows.rents import cheapest_rent
 from tests.contents import PRICED
 
@@ -19,10 +19,16 @@ OLDER = price_books()[0]
 
 
 @pytest.fixture(scope="module")
-def edition(browser, tmp_path_factory, site):
-    """The text of every page with prices, of the book made from the older price book with one more offer; no page may open a dialog."""
-    own = tmp_path_factory.mktemp("prices") / "own prices.csv"
-    add_offer(OLDER, own, HOSTILE)
+def own(tmp_path_factory):
+    """A copy of the older price book with one more offer, as a file of the reader's own."""
+    path = tmp_path_factory.mktemp("prices") / "own prices.csv"
+    add_offer(OLDER, path, HOSTILE)
+    return path
+
+
+@pytest.fixture(scope="module")
+def edition(browser, own, site):
+    """The text of every page with prices, of the book made from that file; no page may open a dialog."""
     folder = build_book(prices=own, output=ROOT / "_build/test-edition")
     page, dialogs, texts = browser.new_page(), [], {}
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
@@ -60,7 +66,7 @@ def figures(book):
                   prompt=2000, output=300, context=serving.mean_context, replica_utilization=0.5, weight_element_bytes=1,
                   cache_element_bytes=1, narrow_products=1, usd_per_hour=rate)
     hours = Case(model="Llama-3-70B", gpu=gpu, training_tokens=1e9 * 3, mfu=0.4).band(training_cost.planned_gpu_hours).plan
-    store = price(book, "storage", provider="AWS", sku="S3 Standard").price
+    store = stores.first_price(book, "storage", "AWS").usd_per_gb_month
     beside = round(training_cost.compute_usd(hours, aws, runs=20), 2) + round(total_cost.storage_usd(1.2e12, store, 1), 2)
     return {"break_even": [percent(owned(break_even.break_even_utilization)),
                            f"{owned(owning.owned_usd_per_hour):.2f} USD/h", f"{owned(owning.capital_usd_per_hour):.2f} USD/h",
@@ -72,12 +78,22 @@ def figures(book):
             "training_cost": [f"{rate:.2f} USD/h"]}
 
 
-def test_pages_follow_the_prices(edition, on_disk):
+def test_pages_follow_the_prices(edition, on_disk, own):
     """Of either price book, each figure stands on its page, and those that its prices move not on the page of the other."""
-    older, newer = (figures(prices(book)) for book in (OLDER, price_books()[-1]))
+    older, newer = (figures(prices(book)) for book in (own, price_books()[-1]))
     assert sum(map(len, older.values())) == 10
     for name in older:
         page = on_disk(name).locator("article").inner_text()
         assert [figure for figure in newer[name] if figure not in page] == []
         assert [figure for figure in older[name] if figure not in edition[name]] == []
     assert sum(older[name][place] != figure for name in older for place, figure in enumerate(newer[name])) >= 7
+
+
+def test_an_older_book_of_ones_own_lies_over_the_newest(own):
+    """What the older book prices is the reader's, what both have word for word is the newest's, and what only the newest has
+    stays; hosting by the server stands in for hosting by the kilowatt."""
+    book, newest, older = prices(own), prices(), prices(OLDER)
+    assert set(book.loc[book["yours"], "item"]) <= set(older["item"]) and set(newest["item"]) - set(book["item"]) == {"hosting-power"}
+    rents = book[(book["item"] == "rent") & (book["gpu"] == "H100 SXM 80GB")]
+    assert len(rents) == (older[(older["item"] == "rent")]["gpu"] == "H100 SXM 80GB").sum() + 1
+    assert HOSTILE in set(rents["provider"]) and any(f"{999 / 8:,.0f} USD/h for one H100" in each for each in book.attrs["warnings"])

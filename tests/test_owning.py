@@ -37,22 +37,30 @@ def test_years_are_close_to_a_sum_over_days():
     assert ow.paid_years(0.12, 4, 9) == pytest.approx((1.12 ** -(days + 0.75)).mean() * 4, rel=1e-6)
 
 
-@given(st.floats(0, 0.3), st.floats(2, 8), months, st.floats(0.1, 12))
-def test_the_middle_of_the_ramp_stands_for_the_ramp(discount, total, lead, ramp):
-    """Against the integral of work that grows evenly to all of it: within log(1 + i) R^2 / 24 years."""
+@given(st.floats(0, 1), st.floats(0.1, 8), months, st.floats(0.1, 60))
+def test_work_grows_over_the_ramp_and_ends_with_the_years(discount, total, lead, ramp):
     at = (np.arange(20_000) + 0.5) / 20_000 * total
     exact = (np.minimum(12 * at / ramp, 1) * (1 + discount) ** -(at + lead / 12)).mean() * total
-    error = math.log(1 + discount) * (ramp / 12) ** 2 / 24
-    assert ow.used_years(discount, total, lead, ramp) == pytest.approx(exact, abs=error + 1e-4)
+    assert ow.used_years(discount, total, lead, ramp) == pytest.approx(exact, rel=1e-4)
 
 
 def test_half_of_the_ramp_is_lost():
     assert ow.used_years(0, 3, ramp_months=6) == close(2.75)
-    # At 10 %, work from the third month on: 1.1^-0.25 x (1 - 1.1^-2.75) / ln 1.1.
-    assert ow.used_years(0.1, 3, ramp_months=6) == close(1.1 ** -0.25 * (1 - 1.1 ** -2.75) / math.log(1.1))
-    assert ow.used_years(0.1, 3, 2, 6) == close(1.1 ** -(2 / 12 + 0.25) * (1 - 1.1 ** -2.75) / math.log(1.1))
-    # A ramp longer than the year counts as one of a year: half a year is left.
-    assert ow.used_years(0, 1, ramp_months=30) == 0.5
+    # At 10 %, r = ln 1.1: over half a year the integral of 2 t e^-rt, then that of e^-rt from there to the end.
+    rate = math.log(1.1)
+    grown = 2 * (1 - math.exp(-rate / 2) * (1 + rate / 2)) / rate ** 2
+    full = (math.exp(-rate / 2) - math.exp(-3 * rate)) / rate
+    assert ow.used_years(0.1, 3, ramp_months=6) == close(grown + full)
+    assert ow.used_years(0.1, 3, 2, 6) == close((grown + full) * 1.1 ** -(2 / 12))
+
+
+def test_a_ramp_longer_than_the_years_is_cut_off():
+    """Work grows to Y / R of all: half of that, over the years. 0.4 x 1 / 2 = 0.2 years at no interest."""
+    assert ow.used_years(0, 1, ramp_months=30) == close(1 ** 2 / (2 * 2.5))
+    assert ow.used_years(0, 1, ramp_months=12) == close(0.5)
+    # At 10 % the integral of 0.4 t e^-rt over a year, whatever the lead.
+    rate = math.log(1.1)
+    assert ow.used_years(0.1, 1, 12, 30) == close(0.4 * (1 - math.exp(-rate) * (1 + rate)) / rate ** 2 / 1.1, 1e-9)
 
 
 @given(years, months, months)
@@ -95,8 +103,14 @@ def test_spares_are_bought_and_housed():
     assert ow.bought_usd(320_000, 28_800, 0.05) == close(366_240)
     assert ow.bought_usd(320_000, 28_800) == 348_800
     assert ow.running_usd_per_year(320_000, 1500, 0.05) == close(18_900)
-    # Support of 4 %, repairs of 2 % of 320,000 = 19,200, and 5,000 of staff.
-    assert ow.running_usd_per_year(320_000, 1500, 0.05, 0.04, 0.02, 5000) == close(18_900 + 12_800 + 6400 + 5000)
+    # Support of 4 % of 320,000, for the spares too: 12,800 x 1.05 = 13,440; repairs of 2 %: 6,400; and 5,000 of staff.
+    assert ow.running_usd_per_year(320_000, 1500, 0.05, 0.04, 0.02, 5000) == close(18_900 + 13_440 + 6400 + 5000)
+
+
+def test_rack_space_is_sold_by_the_kilowatt():
+    # 8 x 700 W x 1.82 = 10.192 kW at 184.06 USD: 1,875.94 USD a month. Eight of 1,000 W: 14.56 kW.
+    assert ow.rack_usd_per_month(184.06, 8, 700) == close(184.06 * 10.192)
+    assert ow.rack_usd_per_month(184.06, 8, 1000) == close(184.06 * 14.56)
 
 
 def test_value_falls_evenly_or_by_shares():
@@ -144,13 +158,14 @@ def test_idle_hours_load_what_is_fixed():
 
 def test_the_whole_server_by_hand():
     """Every part of one owned hour, with its present values written out."""
-    ratio = 1.1
-    paid = ratio ** -0.25 * (1 - ratio ** -4) / math.log(ratio)
-    used = ratio ** -0.5 * (1 - ratio ** -3.75) / math.log(ratio)
+    ratio, rate = 1.1, math.log(1.1)
+    paid = ratio ** -0.25 * (1 - ratio ** -4) / rate
+    # Half a year of ramp, the integral of 2 t e^-rt, and three and a half years of all of it; delivered after a quarter.
+    used = ratio ** -0.25 * (2 * (1 - ratio ** -0.5 * (1 + rate / 2)) / rate ** 2 + (ratio ** -0.5 - ratio ** -4) / rate)
     hours = 8 * 8760 * 0.97 * used
     bought = (320_000 + 28_800) * 1.05
     sold = bought * 0.25 / ratio ** 4.25
-    running = (1500 * 12 * 1.05 + 320_000 * 0.06 + 5000) * paid
+    running = ((1500 * 12 + 320_000 * 0.04) * 1.05 + 320_000 * 0.02 + 5000) * paid
     power = 0.7 * 1.82 * 1.3 * 0.1
     expected = ((bought - sold + running) / hours + 0.3 * power) / 0.6 + 0.7 * power
     assert Case(utilization=0.6, **SERVER)(ow.owned_usd_per_hour) == close(expected)

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from papermill import inspect_notebook
 
-from book import build
+from book import answers
 from book.inputs import ROOT
 from gpucalc.core.evaluate import Case
 from gpucalc.core.quantities import DOMAINS, QUANTITIES
@@ -20,7 +20,7 @@ from gpucalc.page.parameters import declared, page_case
 GIVEN = {"model": "Llama-3-8B", "gpu": "H100 SXM 80GB", "prices": None, "provider": "AWS", "term": "spot", "utilization": 0.6,
          "usd_per_hour": None, "gpus": 8, "committed": 0}
 PAGES = [path for path in sorted((ROOT / "notebooks").glob("*.md")) if path.stem != "conventions"]  # which takes none
-KINDS = {"int": int, "float": (int, float), "str": str, "bool": bool, "list": list}
+KINDS = {"int": int, "float": (int, float), "str": str, "bool": bool, "list": list, "dict": dict}
 PRICE_MESSAGE = r"parameter: usd_per_hour \(price of one rented GPU-hour\) is {}; allowed: a number above 0 USD/hour"
 
 
@@ -83,6 +83,18 @@ def test_switches_lists_and_text_keep_their_kind():
             page_case({**good, name: value, "In": ["", cell]})
 
 
+def test_rates_of_currencies():
+    held = {"only": True, "rates": {"EUR": 1.1, "GBP": 2}, "In": ["", "only: bool = False\nrates: dict = None"]}
+    assert page_case(held).inputs == {} and page_case(held | {"rates": None}).inputs == {}
+    for name, value, message in (
+            ("only", 1, "parameter only: 1 is not a bool"), ("only", None, "parameter only: None is not a bool"),
+            ("rates", 1.1, "parameter rates: 1.1 is not a dict"), ("rates", {"euro": 1.1}, "rates: 'euro'; allowed: a currency in three"),
+            ("rates", {1: 1.1}, "rates: 1; allowed"), ("rates", {"EUR": 0}, "rates: EUR is 0; allowed: a number above 0"),
+            ("rates", {"EUR": True}, "EUR is True"), ("rates", {"EUR": float("inf")}, "EUR is inf"), ("rates", {"EUR": "1"}, "EUR is '1'")):
+        with pytest.raises(ValueError, match=message):
+            page_case(held | {name: value})
+
+
 @pytest.mark.parametrize("changed, message", [
     ({"usd_per_hr": 2.10}, "^parameter usd_per_hr: unknown; this notebook takes model, gpu, prices, .*usd_per_hour"),
     ({"utilization": 1.5}, r"parameter: utilization \(.*\) is 1.5; allowed: a number above 0 and at most 1$"),
@@ -107,7 +119,7 @@ def test_switches_lists_and_text_keep_their_kind():
     ({"model": 8}, "^parameter model: 8 is not text"),
     ({"prices": 3}, "^parameter prices: 3 is not text"),
     ({"provider": None}, "^parameter provider: None is not text"),
-    ({"term": "weekly"}, "^parameter term: 'weekly'; allowed: on-demand, spot, reserved-1y, reserved-3y, marketplace"),
+    ({"term": "weekly"}, "^parameter term: 'weekly'; allowed: on-demand, spot, reserved-1y, .*, marketplace, managed$"),
 ])
 def test_the_message_names_the_parameter_and_what_is_allowed(changed, message):
     with pytest.raises(ValueError, match=message):
@@ -212,12 +224,13 @@ def papermill(target, *parameters):
 def test_papermill_takes_a_price_and_a_utilization(tmp_path):
     run = papermill(tmp_path / "out.ipynb", "-p", "usd_per_hour", "2.10", "-p", "utilization", "0.6")
     assert run.returncode == 0, run.stderr
-    assert "60 %" in build.headline(tmp_path / "out.ipynb")
+    usual = answers.headline(ROOT / "notebooks/break_even.ipynb")
+    assert answers.headline(tmp_path / "out.ipynb") != usual and "60 %" in (tmp_path / "out.ipynb").read_text(encoding="utf-8")
     assert "2.10 USD" in (tmp_path / "out.ipynb").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("parameters, message", [
-    (("usd_per_hr", "2.10"), "parameter usd_per_hr: unknown; this notebook takes prices, gpu, provider"),
+    (("usd_per_hr", "2.10"), "parameter usd_per_hr: unknown; this notebook takes prices, only, rates, gpu, provider"),
     (("utilization", "1.5"), "(share of the hours offered that are used) is 1.5; allowed: a number above 0 and at most 1"),
     (("provider", "Nobody"), "term 'on-demand', provider 'Nobody'; provider is one of 'AWS', "),
 ], ids=["unknown name", "impossible value", "not in the price book"])

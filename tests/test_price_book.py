@@ -3,6 +3,7 @@ import datetime
 import io
 import math
 import os
+import re
 import subprocess
 import sys
 
@@ -11,7 +12,7 @@ import pytest
 
 from gpucalc import renting
 from gpucalc.core.evaluate import Case, Row
-from gpucalc.rows import price_book
+from gpucalc.rows import ages, price_book
 from gpucalc.rows.tables import DATA
 
 NEWEST = price_book.price_books()[-1]
@@ -32,7 +33,7 @@ def book(tmp_path):
     def read(text, encoding="utf-8"):
         path = tmp_path / "my-prices.csv"
         path.write_bytes(text if isinstance(text, bytes) else text.encode(encoding))
-        return price_book.prices(path)
+        return price_book.project_book(path)
     return read
 
 
@@ -47,10 +48,10 @@ def refused(book, text):
 @pytest.mark.parametrize("path", price_book.price_books(), ids=lambda path: path.stem)
 def test_shipped_price_book_is_valid_and_sourced(path):
     frame = price_book.prices(path)
-    assert frame.attrs == {"file": path.name, "date": path.stem}
+    assert frame.attrs == {"file": path.name, "date": path.stem, "own": False} and not frame["yours"].any()
     assert (frame[["provider", "sku", "region", "unit", "source", "date"]] != "").all(axis=None)
     assert set(frame["item"]) <= set(price_book.ITEMS)
-    assert path != price_book.price_books()[-1] or set(frame["item"]) == set(price_book.ITEMS)
+    assert path != price_book.price_books()[-1] or set(frame["item"]) == set(price_book.ITEMS) - {"currency"}
     rents = frame[frame["item"] == "rent"]
     assert {"on-demand", "spot", "reserved-1y", "reserved-3y", "managed"} <= set(rents["term"])
     assert (frame["date"] <= path.stem).all()
@@ -58,8 +59,50 @@ def test_shipped_price_book_is_valid_and_sourced(path):
         assert frame.loc[frame["item"] == item, "provider"].nunique() >= least
 
 
+def test_the_newest_book_is_wide_enough():
+    """Twelve providers, each way to rent, storage and egress of others than the large clouds, APIs, servers, colocation by kW."""
+    book = price_book.prices()
+    rented = book[(book["item"] == "rent") & ages.firm(book)]
+    assert rented["provider"].nunique() >= 12
+    for term in ("on-demand", "spot", "reserved"):
+        assert rented["term"].str.startswith(term).any()
+    assert rented.loc[rented["term"] == "on-demand", "gpu"].nunique() >= 12
+    for item in ("storage", "egress"):
+        assert len(set(book.loc[book["item"] == item, "provider"]) - {"AWS", "Azure", "GCP"}) >= 3
+    assert book.loc[book["item"] == "api-cached-input", "provider"].nunique() >= 3
+    assert book.loc[book["item"] == "api-batch-output", "provider"].nunique() >= 2
+    assert (book.loc[book["item"] == "server", "date"] >= "2026").any() and (book["item"] == "hosting-power").any()
+
+
+def test_batch_tokens_cost_at_most_what_others_do():
+    book = price_book.prices()
+    prices = book[book["item"].str.startswith("api-")].set_index(["provider", "sku", "region", "item"])["price"].unstack("item")
+    for item in ("input", "output"):
+        batch = prices[f"api-batch-{item}"].dropna()
+        assert len(batch) and (batch <= prices.loc[batch.index, f"api-{item}"]).all()
+
+
+@pytest.mark.parametrize("path", price_book.price_books(), ids=lambda path: path.stem)
+def test_spot_of_a_cloud_is_never_at_the_price_on_demand(path):
+    """Of a range over zones the middle is taken, so that no row says that spot saves nothing."""
+    book = price_book.prices(path).query("item == 'rent' and provider in ['AWS', 'Azure', 'GCP']")
+    offer = ["provider", "sku", "region", "gpu"]
+    beside = book[book["term"] == "spot"].merge(book[book["term"] == "on-demand"], on=offer, suffixes=("", "_on_demand"))
+    assert (beside["price"] < beside["price_on_demand"]).all()
+    for row in book[book["note"].str.contains("across zones", na=False)].itertuples():
+        low, high = map(float, re.search(r"seen ([\d.]+) to ([\d.]+) across zones: the middle", row.note).groups())
+        assert row.term == "spot" and row.price == pytest.approx((low + high) / 2, abs=1e-4)
+
+
+def test_rows_that_were_out_of_date_are_gone():
+    """Wasabi's price of July 2026, and no price on demand for what GCP sells as spot and flex-start alone."""
+    book = price_book.prices()
+    assert book[(book["provider"] == "Wasabi") & (book["item"] == "storage")]["price"].to_list() == [0.00799]
+    assert set(book[book["sku"] == "a3-highgpu-1g"]["term"]) == {"spot"}
+
+
 def test_two_price_books_and_the_newest_is_the_default():
-    assert {"2026-01-12.csv", "2026-06-24.csv"} <= {path.name for path in price_book.price_books()}
+    assert len(price_book.price_books()) >= 2
     assert price_book.prices().attrs["file"] == NEWEST.name == max(path.name for path in price_book.price_books())
 
 
@@ -85,7 +128,7 @@ def test_rent_is_per_gpu_and_the_last_tier_has_no_edge(book):
     frame = book(GOOD)
     assert frame["usd_per_hour"].to_list()[:2] == [2.10, 2.0] and frame["usd_per_hour"][2:].isna().all()
     assert frame["to_bytes"].to_list()[-3:] == [100e9, 10e12, math.inf]
-    assert frame.attrs == {"file": "my-prices.csv", "date": "2026-01-12"}
+    assert (frame.attrs["file"], frame.attrs["date"]) == ("my-prices.csv", "2026-01-12")
 
 
 def test_date_of_a_book_without_a_full_date(book):
@@ -175,7 +218,7 @@ def test_price_that_is_not_there(book):
     ("2.10,USD,USD/h", "2.10,USD,USD/month", "row 2, column unit: 'USD/month'; allowed: USD/h for rent"),
     ("rent,Cloud,one", "rent,,one", "row 2, column provider: blank; allowed: text"),
     ("2026-01-12,price page", "2026-01-12,", "row 2, column source: blank; allowed: text"),
-    (",seen,\nrent", ",sure,\nrent", "row 2, column confidence: 'sure'; allowed: seen, recalled"),
+    (",seen,\nrent", ",sure,\nrent", "row 2, column confidence: 'sure'; allowed: seen, floor, secondary, recalled"),
     ("2026-01-12", "12.01.2026",
      "row 2, column date: '12.01.2026'; allowed: YYYY, YYYY-MM or YYYY-MM-DD, from 1990 on and not in the future"),
     ("2026-01-12", "1989-12-31", "row 2, column date: '1989-12-31'; allowed: YYYY, YYYY-MM or YYYY-MM-DD, from 1990 on"),
@@ -238,7 +281,8 @@ cable,Shop,optical,,,west,purchase,600,USD,USD,,,,,,2026,price page,seen,
      "row 3, column price: 2.5; allowed: at most 2, the on-demand price of the same offer in row 2"),
     ("api-cached-input,Cloud,Llama-3-8B,,,west,list,0.1,", "api-cached-input,Cloud,Llama-3-8B,,,west,list,0.3,",
      "row 6, column price: 0.3; allowed: at most 0.2, the api-input price of the same offer in row 5"),
-    ("reserved-1y", "reserved", "row 3, column term: 'reserved'; allowed: on-demand, spot, reserved-1y, reserved-3y"),
+    ("reserved-1y", "reserved", "row 3, column reserved_years: 1.0; allowed: blank on the term reserved"),
+    ("reserved-1y", "reserved-2y", "row 3, column term: 'reserved-2y'; allowed: on-demand, spot, reserved-1y, reserved-3y"),
     ("1.5,USD,", "1.5,EUR,", "row 3, column currency: 'EUR'; allowed: USD"),
     ("64 ports,,,", "64 ports,H100 SXM 80GB,,", "row 8, column gpu: 'H100 SXM 80GB'; allowed: blank for switch"),
     ("300,USD,USD/port", "300,USD,USD", "row 8, column unit: 'USD'; allowed: USD/port for switch"),
@@ -305,7 +349,7 @@ def test_no_price_is_younger_than_its_book(tmp_path):
     path = tmp_path / "2026-01-11.csv"
     path.write_text(GOOD)
     with pytest.raises(ValueError, match="row 2, column date: '2026-01-12'; allowed: at most 2026-01-11, the date of the book"):
-        price_book.prices(path)
+        price_book.project_book(path)
 
 
 @pytest.mark.parametrize("content, expected", [
@@ -329,10 +373,10 @@ def test_a_project_without_books_says_so(tmp_path, monkeypatch):
 def test_a_name_that_hides_something_is_shown_as_it_is(tmp_path):
     path = tmp_path / "my\u202eprices.csv"
     path.write_text(GOOD)
-    assert price_book.prices(path).attrs["file"] == "my<U+202E>prices.csv"
+    assert price_book.project_book(path).attrs["file"] == "my<U+202E>prices.csv"
     path.write_text("")
     with pytest.raises(ValueError, match=r"^my<U\+202E>prices.csv, row 1: the file is empty"):
-        price_book.prices(path)
+        price_book.project_book(path)
 
 
 def test_missing_file_is_named(tmp_path):
@@ -350,10 +394,10 @@ def test_the_ends_of_what_is_plausible_are_read(book):
 def limited():
     """Reads a price file in a process of its own, which may take so many bytes of memory more than an empty one; the message."""
     def read(path, bytes_more):
-        code = ("import resource, sys; import pandas; from gpucalc.rows import price_book\n"
+        code = ("import pathlib, resource, sys; import pandas; from gpucalc.rows import price_book\n"
                 "taken = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize() if sys.platform == 'linux' else 2**40\n"
                 "resource.setrlimit(resource.RLIMIT_AS, (taken + int(sys.argv[2]),) * 2)\n"
-                "try: price_book.prices(sys.argv[1])\n"
+                "try: price_book.project_book(pathlib.Path(sys.argv[1]))\n"
                 "except ValueError as error: print(error)")
         done = subprocess.run([sys.executable, "-c", code, str(path), str(bytes_more)], cwd=DATA.parent, capture_output=True,
                               text=True, timeout=60)
@@ -411,8 +455,9 @@ def validate(path):
 
 @pytest.mark.parametrize("given", [[], ["a.csv", "b.csv"]])
 def test_the_command_takes_one_file(given, capsys):
-    assert price_book.main(given) == 2
-    assert capsys.readouterr() == ("", "usage: python -m gpucalc.rows.price_book FILE\n")
+    with pytest.raises(SystemExit, match="2"):
+        price_book.main(given)
+    assert capsys.readouterr().err.startswith("usage: python -m gpucalc.rows.price_book [-h] [--only] [--rate EUR=1.10] file\n")
 
 
 def test_command_line(tmp_path):
@@ -423,4 +468,4 @@ def test_command_line(tmp_path):
     path.write_text(GOOD.replace(",2.10,", ",-3,"))
     bad = validate(path)
     assert (bad.returncode, bad.stdout) == (1, "")
-    assert bad.stderr == "my-prices.csv, row 2, column price: -3.0; allowed: a number above 0\n"
+    assert bad.stderr == "my-prices.csv, row 2, column price: '-3'; allowed: a number above 0; without the minus, if that is a slip\n"

@@ -7,29 +7,39 @@ from gpucalc.core.figures import times
 from gpucalc.laws.owning import owned_usd_per_hour
 from gpucalc.page import price_charts
 from gpucalc.plan import price_moves
-from gpucalc.rows import catalogue, price_book
+from gpucalc.rows import catalogue, price_book, price_history
+from tests import test_what_changed as older
 
-OLD, NEW = (price_book.prices(price_book.DATA / "prices" / f"{date}.csv") for date in ("2026-01-12", "2026-06-24"))
 H100 = "H100 SXM 80GB"
 SITUATION = wc.Situation(models=())
 
 
 @pytest.fixture(scope="module")
-def moved():
-    return price_moves.moved_prices(OLD, NEW)
+def books(tmp_path_factory):
+    found = []
+    for name, text in (("old.csv", older.OLD), ("new.csv", older.NEW)):
+        path = tmp_path_factory.mktemp("books") / name
+        path.write_text(text)
+        found.append(price_book.prices(path))
+    return found
+
+
+@pytest.fixture(scope="module")
+def moved(books):
+    return price_moves.moved_prices(*books)
 
 
 def test_prices_that_moved_stand_in_the_order_of_their_ratio(moved):
     assert set(moved.change == 0) == {False} and moved.ratio.is_monotonic_increasing
     first = moved.iloc[0]
-    assert (first.offer, first.before, first.after) == ("AWS p5.48xlarge, on-demand", 98.32, 55.04)
-    assert first.change == pytest.approx(55.04 / 98.32 - 1)
-    assert "DeepInfra Llama-3-8B, api-output" in set(moved.offer), "what is no rent is named by its item"
+    assert (first.offer, first.before, first.after) == ("AWS p5, on-demand", 80, 40)
+    assert first.change == -0.5
+    assert "AWS out, egress" in set(moved.offer), "what is no rent is named by its item"
 
 
 def test_the_widest_move_is_up_or_down(moved):
-    assert price_moves.widest(moved).after == 55.04 and price_moves.widest(moved).term == "spot"
-    assert price_moves.widest(moved[moved.ratio < 1]).term == "on-demand"
+    assert price_moves.widest(moved).after == 40
+    assert price_moves.widest(moved.assign(ratio=moved["ratio"].where(moved["term"] != "spot", 2.5))).term == "spot"
     assert price_moves.widest(moved.head(0)) is None
 
 
@@ -40,36 +50,71 @@ def test_a_newer_book_may_rest_on_an_older_row():
     assert price_moves.on_older_rows(moves.head(0)).empty
 
 
-def test_what_cannot_be_compared_is_counted_once():
-    compared = wc.compared(OLD, NEW, SITUATION)
-    found = price_moves.lacking(compared, OLD, NEW)
+def test_what_cannot_be_compared_is_counted_once(books):
+    compared = wc.compared(*books, SITUATION)
+    found = price_moves.lacking(compared, *books)
     assert found[["older", "newer", "neither"]].sum().sum() == (compared["verdict"] == "missing").sum() > 0
-    assert price_moves.lacking(compared[compared["verdict"] != "missing"], OLD, NEW).empty
+    assert price_moves.lacking(compared[compared["verdict"] != "missing"], *books).empty
 
 
-def test_a_price_flips_a_decision_alone_or_not():
-    steps = wc.one_at_a_time(OLD, NEW, H100, wc.Situation(utilization=0.75))
+@pytest.fixture(scope="module")
+def steps(books):
+    """At a utilization between the two edges, where the newer rent flips the decision."""
+    edges = [wc.decision(book, H100)["break_even_utilization"] for book in books]
+    return wc.one_at_a_time(*books, H100, wc.Situation(utilization=sum(edges) / 2))
+
+
+def test_a_price_flips_a_decision_alone_or_not(books, steps):
     assert price_moves.flips_alone(steps) == ["rent"]
-    assert price_moves.flips_alone(wc.one_at_a_time(OLD, NEW, H100, wc.Situation(utilization=0.2))) == []
+    assert price_moves.flips_alone(wc.one_at_a_time(*books, H100, wc.Situation(utilization=0.05))) == []
 
 
-def test_costs_over_utilization_are_those_of_each_decision():
-    deals = {"older": wc.decision(OLD, H100)["deal"], "newer": wc.decision(NEW, H100)["deal"]}
+def test_costs_over_utilization_are_those_of_each_decision(books):
+    pairs = dict(zip(("older", "newer"), books))
+    deals = {name: wc.decision(book, H100)["deal"] for name, book in pairs.items()}
     found = price_moves.costs_by_use(deals, H100, [0.3, 0.75]).set_index(["book", "hour", "utilization"]).cost
-    for name, book in (("older", OLD), ("newer", NEW)):
+    for name, book in pairs.items():
         alone = wc.decision(book, H100, wc.Situation(utilization=0.75))
         assert found[name, "owned", 0.75] == pytest.approx(alone["owned_usd_per_hour"], rel=1e-12)
         assert found[name, "rented", 0.75] == pytest.approx(alone["level_usd_per_hour"], rel=1e-12)
     assert found["older", "owned", 0.3] > found["older", "owned", 0.75]
-    older = deals["older"].case(catalogue.gpu(H100)).but(utilization=0.3)
-    assert found["older", "owned", 0.3] == older(owned_usd_per_hour)
+    case = deals["older"].case(catalogue.gpu(H100)).but(utilization=0.3)
+    assert found["older", "owned", 0.3] == case(owned_usd_per_hour)
+
+
+def test_the_middle_of_what_was_asked_for_again():
+    """Of 0, +10 and +50 %: the middle 10, a tenth of the way 2, nine tenths 42; a row of an older date or of spot counts for nothing."""
+    moves = pandas.DataFrame({"term": ["on-demand"] * 4 + ["spot"], "ratio": [1, 1.1, 1.5, 9, 9], "provider": list("AABCC"),
+                              "date_before": ["2026-01"] * 5, "date_after": ["2026-02"] * 3 + ["2026-01", "2026-02"]})
+    found = price_moves.rise(moves)
+    assert (found.low, found.plan, found.high) == pytest.approx((0.02, 0.1, 0.42))
+    assert (found.rows, found.value) == (3, found.plan) and price_moves.rise(moves.head(0)) is None
+
+
+def test_rents_over_the_years_by_window():
+    found = price_moves.rents_by_window()
+    assert list(dict.fromkeys(found["window"])) == list(price_history.windows())
+    assert found[found["gpu"] == H100]["pairs"].to_list() == [5, 9, 4], "the order in which the page reads them"
+    shown = price_charts.rents_table(found, "Rents").source
+    assert "−23.3 %" in shown and "+16.4 %" in shown and shown.count("<tr>") == 1 + len(found)
+
+
+def test_rents_are_drawn_over_those_of_the_same_provider_at_the_turn():
+    found = price_history.against_turn(H100)
+    at_turn = found[found["date"] == price_history.TURN]
+    assert len(at_turn) >= 7 and (at_turn["level"] == 1).all() and found["provider"].nunique() == 9
+    last = found.sort_values("date").groupby("provider")["level"].last()
+    assert (last >= 1).all() and (last > 1).sum() == 5
+    chart = price_charts.rents_chart(found, price_history.TURN, "says").to_dict()
+    assert chart["usermeta"]["alt"] == "says" and chart["layer"][0]["mark"]["interpolate"] == "step-after"
+    assert chart["layer"][0]["encoding"]["y"]["title"] == "rent over the same provider's in 2025-10"
 
 
 # On a page
 
-def test_moves_as_a_table_and_bars(moved):
-    assert "−44.0 %" in price_charts.moved_table(moved, "Moved").source
-    moves = wc.provider_moves(OLD, NEW).sort_values("ratio")
+def test_moves_as_a_table_and_bars(moved, books):
+    assert "−11.1 %" in price_charts.moved_table(moved, "Moved").source
+    moves = wc.provider_moves(*books).sort_values("ratio")
     chart = price_charts.moves_chart(moves)
     low, high = chart.to_dict()["encoding"]["x"]["scale"]["domain"]
     assert low < moves.ratio.min() and high > moves.ratio.max()
@@ -87,10 +132,9 @@ def test_moves_as_a_table_and_bars(moved):
     assert price_charts.moves_chart(moves.head(1)).usermeta["alt"].count(" the older price") == 1
 
 
-def test_steps_as_a_table():
-    steps = wc.one_at_a_time(OLD, NEW, H100, wc.Situation(utilization=0.75))
+def test_steps_as_a_table(steps, books):
     assert "flips" in price_charts.steps_table(steps, ["price", "old", "answer", "flips"], "Steps").source
-    none = wc.one_at_a_time(OLD, OLD, H100)
+    none = wc.one_at_a_time(books[0], books[0], H100)
     assert "older, USD" not in price_charts.steps_table(none, ["price", "old", "answer", "flips"], "Steps").source
 
 

@@ -42,9 +42,10 @@ def test_falling_rents_level():
     assert renting.rented_years(0, 2, rent_decline=0.2) == close(0.36 / math.log(1.25))
     assert Case(usd_per_hour=5, discount_rate=0, years=2, rent_decline=0.2)(renting.level_usd_per_hour) == close(
         5 * 0.36 / math.log(1.25) / 2)
-    # Half a year until delivery is half a year of falling, and so is the middle of a ramp.
+    # Half a year until delivery is half a year of falling; a ramp of a year is the integral of t 0.8^t, then a year of 0.8^t.
     assert renting.rented_years(0, 2, 6, rent_decline=0.2) == close(0.8 ** 0.5 * 0.36 / math.log(1.25))
-    assert renting.rented_years(0, 2, 0, 12, rent_decline=0.2) == close(0.8 ** 0.5 * (1 - 0.8 ** 1.5) / math.log(1.25))
+    rate = math.log(1.25)
+    assert renting.rented_years(0, 2, 0, 12, rent_decline=0.2) == close((1 - 0.8 * (1 + rate)) / rate ** 2 + 0.8 * 0.2 / rate)
     # With a cost of capital of 10 % the rents count by (0.8 / 1.1)^t.
     assert renting.rented_years(0.1, 2, rent_decline=0.2) == close((1 - (0.8 / 1.1) ** 2) / math.log(1.1 / 0.8))
 

@@ -33,7 +33,7 @@ def rents_of(*offers):
     """A book of nothing but rents of one machine by term."""
     rows = [dict(item="rent", provider="A", sku=sku, gpu=GPU, gpus_per_server=8, region="US", term=term, price=8 * rate,
                  usd_per_hour=rate, reserved_years=price_book.RESERVED_YEARS.get(term, math.nan), instance="", date="2026",
-                 source="a test", confidence="seen") for sku, term, rate in offers]
+                 source="a test", confidence="seen", yours=False) for sku, term, rate in offers]
     book = pd.DataFrame(rows, index=[f"{row['sku']}, {row['term']}" for row in rows]).rename_axis("row")
     book.attrs = {"file": "a test.csv", "date": "2026-01-01"}
     return book
@@ -105,16 +105,26 @@ def test_a_reservation_is_paid_for_hours_that_are_not_used_and_not_for_years_tha
     assert options.ways(with_rent(BOOK, GPU, 8, "spot", 1.0), deal, case, ONCE)["reserved"] is None
 
 
-def test_steady_work_is_never_on_spot_and_pays_the_usual_rent(deal, case):
-    ways = options.ways(BOOK, deal, case, STEADY, usual=7)
-    assert ways["spot"] is None
-    assert ways["on_demand"] == options.average_rent(case, 7)
+def test_steady_work_is_never_on_spot_and_pays_the_usual_rent_where_it_is_tied(deal, case):
+    free, tied = (options.ways(BOOK, deal, case, work, usual=7) for work in (STEADY, STEADY._replace(tied=True)))
+    assert free["spot"] is None and free["on_demand"] == options.average_rent(case, deal.rows["rent"].usd_per_hour)
+    assert tied == dict.fromkeys(options.WAYS) | {"on_demand": options.average_rent(case, 7)}
+
+
+def test_the_usual_rent_is_a_median_of_providers_not_of_rows():
+    """One provider lists three regions at 8, 9 and 10; two others ask 2 and 4: the cheapest of each are 2, 4 and 8."""
+    book = rents_of(("eight", "on-demand", 8), ("nine", "on-demand", 9), ("ten", "on-demand", 10), ("b", "on-demand", 2),
+                    ("c", "on-demand", 4), ("d", "on-demand", 0.5), ("e", "spot", 1))
+    book["provider"] = ["A", "A", "A", "B", "C", "D", "E"]
+    book["confidence"] = book["confidence"].mask(book["provider"] == "D", "floor")
+    assert options.usual_rent(book, GPU) == 4 == options.usual_rent(book.iloc[::-1], GPU)
+    assert options.usual_rent(book, "L40S 48GB") is None
 
 
 def test_the_comparison_names_the_cheapest_way_and_the_second(deal, case):
-    found = options.compared(BOOK, deal, case, [ONCE, STEADY], usual=7)
+    found = options.compared(BOOK, deal, case, [ONCE, STEADY])
     for row in found.itertuples():
-        costs = sorted(cost for cost in (row.on_demand, row.reserved, row.spot, row.owned) if cost == cost)
+        costs = sorted(cost for cost in (row.on_demand, row.reserved, row.spot, row.owned) if pd.notna(cost))
         assert [row.best, row.second] == costs[:2]
         assert getattr(row, row.answer.replace(" ", "_")) == row.best
         assert row.total == row.best * row.hours

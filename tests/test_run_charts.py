@@ -3,7 +3,9 @@ import math
 
 from pandas import DataFrame
 
-from gpucalc.page.run_charts import cost_against_days, runs_table
+from gpucalc.page.run_charts import CARDS, carbon_table, cost_against_days, failures_table, mfu_table, runs_table
+from gpucalc.plan.run_speeds import planned_mfu
+from gpucalc.plan.run_upkeep import by_size, carbon_of
 
 POINT = ("training_days", "compute_usd")
 RUN = dict(gpu="H100 SXM 80GB", gpus=1024, provider="Nobody & Co", term="spot", training_days=12.345678, compute_usd=98_765.4321,
@@ -32,6 +34,26 @@ def test_labels_can_be_added():
     frame = DataFrame([dict(hours=3, compute_usd=None)])
     shown = runs_table(frame, ["hours", "compute_usd"], "Runs", {"hours": "stays"}).source
     assert ">stays<" in shown and ">cost<" in shown
+
+
+def test_odds_are_whole_percentages_and_consumer_cards_are_marked():
+    runs = [RUN | dict(in_time=0.876, in_budget=0.999), RUN | dict(gpu="RTX 4090 24GB", in_time=0.0, in_budget=1.0)]
+    shown = runs_table(DataFrame(runs), ["taken", "in_time", "in_budget"], "Runs").source
+    for text in (">88 %<", ">more than 99 %<", ">less than 1 %<", "1,024 × RTX 4090 24GB, consumer card<", "1,024 × H100 SXM 80GB<"):
+        assert text in shown
+
+
+def test_the_mfu_of_each_card_and_where_it_is_from():
+    shown = mfu_table("MFU").source
+    assert all(gpu in shown for gpu in CARDS) and shown.count(">all runs<") == 5 and shown.count(">its chip<") == 3
+    assert f"{100 * planned_mfu().at['H100 SXM 80GB', 'plan']:.1f} %" in shown and "of 4" in shown
+
+
+def test_failures_and_carbon_in_words():
+    shown = failures_table(by_size((64, 16384)), "Failures").source
+    assert ">16,384<" in shown and ">790 h<" in shown and ">3.09 h<" in shown
+    said = carbon_table(carbon_of(dict(plan=1000.0)), "Carbon").source
+    assert ">0.350 kg/kWh<" in said and ">350 kg<" in said
 
 
 def test_the_chart_marks_the_recommended_run():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pandas import Series, concat
+from pandas import DataFrame, Series, concat
 
 from gpucalc.plan import capacity
 from gpucalc.plan.queue import ENGINE, erlang_c, published
@@ -36,6 +36,13 @@ def on(law, card=A100, model=LLAMA_70B, efficiency=BOUND, **given):
 def plan(model=LLAMA_70B, gpu="A100 SXM 80GB", degree=8, efficiency=ACHIEVED, **changed):
     cards = capacity.linked_gpus(gpu).loc[[gpu]]
     return capacity.plans(capacity.search(Case(model, efficiency, **REQUEST, **ENGINE), cards, [degree]), **LOAD | changed).iloc[0]
+
+
+def fewest_replicas(rate, seconds, batch, answer_limit, late_share=0.05):
+    """Of requests whose prompts take no time."""
+    columns = DataFrame(dict(request_seconds=seconds, batch=batch), dtype=float).assign(
+        replica_prefill_seconds=0.0, replica_pass_seconds=0.0, time_per_output_token=0.0, output_tokens_per_second=1.0)
+    return capacity.fewest_replicas(rate, columns, capacity.Limits(answer_limit, late_share))
 
 
 def answered(row, **changed):
@@ -263,8 +270,32 @@ def test_a_full_server_has_no_finite_wait():
 
 
 def test_answers():
-    assert sv.time_to_first_token(0.3, 0.05) == pytest.approx(0.35)
+    assert sv.time_to_first_token(0.3, 0.1, 0.05) == pytest.approx(0.45)
     assert sv.answer_seconds(0.3, 4) == pytest.approx(4.3)
+
+
+def test_the_wait_for_other_prompts_by_hand():
+    # 10 a second of 0.1 s on 2 replicas: prompts fill half of each. 0.1 ln(0.5 / 0.05) / (2 x 0.5) = 0.23 s after a pass of 0.02.
+    assert sv.prompt_wait_seconds(10, 2, 0.1, 0.02) == pytest.approx(0.02 + 0.1 * math.log(10))
+    assert sv.prompt_wait_seconds(10, 2, 0.1, 0.02, 0.5) == 0.02
+    assert sv.prompt_wait_seconds(20, 2, 0.1, 0.02) == math.inf
+
+
+@given(st.floats(0.05, 0.95), st.sampled_from([0.01, 0.05, 0.2]))
+def test_the_wait_for_other_prompts_is_above_that_of_the_exact_queue(busy, late):
+    """M/D/1: the tail falls as exp(-x t / T) where busy (exp(x) - 1) = x, and is busy at most in front of it."""
+    low, high = 1e-9, 50.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if busy * math.expm1(middle) < middle else (low, middle)
+    exact = max(math.log(busy / late), 0) / low
+    assert sv.prompt_wait_seconds(busy, 1, 1, 1e-9, late) >= exact * (1 - 1e-9)
+
+
+def test_planned_replicas_by_hand():
+    # 10 a second of 4 s in batches of 20 fill 2 replicas, 2.5 at 0.8: 3; or two needed in time and one to spare.
+    assert sv.planned_replicas(1, 10, 4, 20) == 3 == sv.planned_replicas(2, 10, 4, 20)
+    assert sv.planned_replicas(3, 10, 4, 20) == 4 and sv.planned_replicas(1, 10, 4, 20, 0.4, 0) == 5
 
 
 @given(loads, st.integers(1, 20), batches)
@@ -289,7 +320,7 @@ def test_replicas_by_hand():
 @given(st.floats(0.1, 200), st.floats(0.1, 20), batches, st.floats(1.02, 5), st.sampled_from([0.01, 0.05, 0.5]))
 def test_the_fewest_replicas_meet_both_limits_and_one_less_does_not(rate, seconds, batch, slack, late):
     limit = seconds * slack
-    fewest = int(capacity.fewest_replicas(rate, np.array([seconds]), np.array([batch]), limit, late)[0])
+    fewest = int(fewest_replicas(rate, [seconds], [batch], limit, late)[0])
 
     def passes(count):
         filled = sv.offered_load(rate, seconds, count, batch)
@@ -301,7 +332,7 @@ def test_the_fewest_replicas_meet_both_limits_and_one_less_does_not(rate, second
 
 
 def test_no_replicas_help_a_request_that_is_too_slow():
-    found = capacity.fewest_replicas(0.001, np.array([4.0, 5.0, 6.0]), np.array([8, 8, 8]), 5)
+    found = fewest_replicas(0.001, [4, 5, 6], [8, 8, 8], 5)
     assert found.tolist() == [1, math.inf, math.inf]
 
 
@@ -322,14 +353,14 @@ def test_the_capacity_example_meets_both_limits():
     found = plan()
     filled, seconds = answered(found)
     assert filled < 1 and seconds <= 5
-    assert (found.gpus, found.replicas, found.batch) == (40, 5, 20) and found.formula_gpus == 32
+    assert (found.gpus, found.replicas, found.batch) == (48, 6, 20) and found.formula_gpus == 40
     assert found.batch <= found.places
     # Aggregate: five replicas together give more than 1000/60 x 200 tokens a second.
     assert 5 * found.output_tokens_per_second > 1000 / 60 * 200
     # Three replicas of any batch do not answer in time, not even by the formula.
     for batch in range(1, 257):
         seconds = on(sv.request_seconds, efficiency=ACHIEVED, prompt=500, output=200, batch=batch, tensor_parallel=8)
-        assert capacity.fewest_replicas(1000 / 60, np.array([seconds]), np.array([batch]), 5)[0] > 3
+        assert fewest_replicas(1000 / 60, [seconds], [batch], 5)[0] > 3
 
 
 def test_why_the_documents_eight_gpus_do_not():
@@ -337,7 +368,7 @@ def test_why_the_documents_eight_gpus_do_not():
     assert 2 * (70_553_706_496 - 128_256 * 8192) / (2 * 2.039e12) * 200 > 6.8
     for efficiency in (BOUND, ACHIEVED):
         found = plan(degree=2, efficiency=efficiency)
-        assert found.gpus == math.inf and found.limit == "request time"
+        assert found.gpus == math.inf and found.limit == "answer time"
         assert plan(degree=2, efficiency=efficiency, requests_per_second=0.001).gpus == math.inf
     # By its own rate of 400 tokens a second and pair, 4,000 take 10 pairs, not 4.
     assert 1000 / 60 * 200 * 1.2 / 400 == pytest.approx(10)
@@ -427,8 +458,8 @@ def test_every_batch_below_sixteen_is_tried_and_the_usual_degrees():
 
 def test_halving_finds_what_counting_up_does():
     # 0.2 requests a second of 10 s in batches of 1, all but 5 % answered in 11 s: from 3 replicas on until the wait is short.
-    times, sizes, limit = np.array([10, 10, 4, 0.5]), np.array([1, 8, 2, 64]), 11
-    found = capacity.fewest_replicas(0.2, times, sizes, limit)
+    times, sizes, limit = [10, 10, 4, 0.5], [1, 8, 2, 64], 11
+    found = fewest_replicas(0.2, times, sizes, limit)
     for time, size, fewest in zip(times, sizes, found):
         replicas = math.floor(0.2 * time / size) + 1
         while answered_in(0.2, time, replicas, size) > limit:
@@ -444,7 +475,7 @@ def answered_in(rate, time, replicas, size, late=0.05):
 
 def test_a_limit_barely_above_the_request_time_takes_many_replicas_and_no_long_search():
     # Even one that waits for nothing takes 10 of 10.000001 s: some 3e7 places to spare.
-    found = capacity.fewest_replicas(1e6, np.array([10.0]), np.array([1]), 10.000001)[0]
+    found = fewest_replicas(1e6, [10], [1], 10.000001)[0]
     assert 1e7 < found < 1e8 and answered_in(1e6, 10.0, found, 1) <= 10.000001 < answered_in(1e6, 10.0, found - 1, 1)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 
 from gpucalc.plan import capacity, queue, token_offers
-from gpucalc.rows import catalogue, price_book
+from gpucalc.rows import ages, catalogue, price_book
 from gpucalc import serving as sv, serving_cost as sc
 from gpucalc.core.evaluate import Case
 from gpucalc.page.measured import compare
@@ -186,7 +186,8 @@ def paid(book, requests=REQUESTS, peak=2, limit=LIMIT, cached=0.0):
 @every_book
 def test_plans_sum_to_their_bill_answer_in_time_and_hold_whole_replicas(path):
     found = paid(price_book.prices(path))
-    assert len(found) > 3 and found.serving_usd_per_month.is_monotonic_increasing
+    assert len(found) > 3 and found.firm.is_monotonic_decreasing
+    assert all(part.serving_usd_per_month.is_monotonic_increasing for _, part in found.groupby("firm"))
     tokens = REQUESTS * (PROMPT * found.input_usd_per_million + OUTPUT * found.output_usd_per_million) / 1e6
     assert tokens.to_numpy() == pytest.approx(found.serving_usd_per_month.to_numpy(), rel=1e-9)
     assert (found.paid_utilization <= 1).all() and (found.rented_gpus % found.gpus_per_server == 0).all()
@@ -201,9 +202,9 @@ def test_plans_sum_to_their_bill_answer_in_time_and_hold_whole_replicas(path):
 @every_book
 def test_a_dearer_server_is_never_chosen_and_a_dearer_book_never_cheaper(path):
     book = price_book.prices(path)
-    for row in paid(book).head(6).itertuples():
+    for row in paid(book).query("firm").head(6).itertuples():
         same = book[(book["item"] == "rent") & (book.gpu == row.gpu) & (book.term == "on-demand")]
-        same = same[same.gpus_per_server >= row.tensor_parallel]
+        same = same[(same.gpus_per_server >= row.tensor_parallel) & ages.firm(same)]
         bills = sc.serving_usd_per_month(same.usd_per_hour, sc.rented_gpus(row.replicas, row.tensor_parallel, same.gpus_per_server))
         assert row.serving_usd_per_month == close(bills.min())
     dearer = book.assign(usd_per_hour=book.usd_per_hour * np.where(book.gpu == "H100 SXM 80GB", 1.5, 1))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from gpucalc.rows import catalogue, price_book
 from gpucalc import training_cost
 from gpucalc import total_cost as tc
-from gpucalc.plan.bills import (PARTS, bills, dearest_storage, egress_tiers, first_price, managed_price, rents_with_services,
-                                storage, tiered_usd)
+from gpucalc.plan.bills import PARTS, bills, managed_price, rents_with_services
+from gpucalc.plan.stores import egress_tiers, ends, first_price, home, homes, storage_tiers, stored_usd, stores, tiered_usd
 from gpucalc.core.evaluate import Case
 
 AWS_TIERS = [(0, 100e9, 0), (100e9, 10e12, 0.09), (10e12, 50e12, 0.085), (50e12, 150e12, 0.07), (150e12, math.inf, 0.05)]
@@ -264,9 +264,11 @@ def test_pulls_spread_over_the_months_and_a_copy_is_pulled_in_one(book):
 def test_a_copy_without_a_price_is_estimated_from_above(book):
     kept = bills(book, rents_with_services(book, H100), "AWS", cached=1, **workload()).set_index("provider")
     unpriced = kept[kept["copy_estimated"]]
-    assert "CoreWeave" in unpriced.index and not kept["copy_estimated"][["Lambda", "GCP", "Azure"]].any()
-    assert (unpriced["copy_usd"] == round(500 * dearest_storage(book)[1], 2)).all()
-    assert unpriced["copy_usd"].min() >= kept["copy_usd"].max()
+    cheapest, dearest = (stores(book)["price"][name] for name in ends(book))
+    assert set(unpriced.index) == set(kept.index) - set(stores(book).index) and not kept["copy_estimated"]["Lambda"]
+    assert (unpriced["copy_usd"] == round(500 * dearest, 2)).all() and unpriced["copy_usd"].min() >= kept["copy_usd"].max()
+    assert (unpriced["total_usd"] - unpriced["least_usd"]).tolist() == pytest.approx(
+        [500 * (dearest - cheapest)] * len(unpriced), abs=0.011)
     priced = bills(book, rents_with_services(book, H100), "AWS", cached=1, **workload(copy_usd_per_gb_month=0.01))
     assert not priced["copy_estimated"].any()
     assert set(priced[priced["provider"] != "AWS"]["copy_usd"]) == {5.0}
@@ -295,14 +297,50 @@ def test_mark_ups_agree_with_the_managed_rates_of_the_book(book):
 
 
 @every_book
-def test_storage_is_that_of_the_first_service(book):
-    # AWS lists 0.023 for the first part and 0.021 beyond 500 TB.
-    assert storage(book)["price"]["AWS"] == 0.023
+def test_storage_is_by_tier(book):
+    # AWS: 0.023 to 50 TB, 0.022 to 500, 0.021 beyond: 600 TB for 2 months are 2 * (1,150 + 9,900 + 2,100) = 26,300 USD.
+    tiers = storage_tiers(book, "AWS")
+    assert tiers["from_bytes"].tolist() == [0, 50e12, 500e12] and tiers["usd_per_gb_month"].tolist() == [0.023, 0.022, 0.021]
+    assert stored_usd(tiers, 600e12, 2) == close(26_300) and stored_usd(tiers, 1.2e12, 1) == close(27.6)
+    assert stored_usd(storage_tiers(book, "Lambda"), 1e12, 1) == close(200)
     assert first_price(book, "storage", "AWS").usd_per_gb_month == 0.023
-    assert first_price(book, "storage", "AWS").name == storage(book)["row"]["AWS"]
+    assert first_price(book, "storage", "AWS").name == stores(book)["row"]["AWS"]
     assert first_price(book, "egress", "AWS").from_bytes == 0
-    assert "CoreWeave" not in storage(book).index
-    assert dearest_storage(book) == ("Lambda", 0.2)
+    assert ends(book)[1] == "Lambda" and stores(book)["price"]["Lambda"] == 0.2
+
+
+def test_a_tier_of_storage():
+    # 70 TB in a tier from 50 to 500 TB at 0.022: 20,000 GB * 0.022 * 3 months.
+    assert tc.storage_tier_usd(70e12, 50e12, 500e12, 0.022, 3) == close(1320)
+    assert tc.storage_tier_usd(40e12, 50e12, 500e12, 0.022, 3) == 0
+    assert tc.storage_tier_usd(900e12, 50e12, 500e12, 0.022, 1) == close(9900)
+
+
+@given(amount, st.integers(1, 36))
+def test_storage_of_one_tier_is_storage_at_its_price(stored, months):
+    assert tc.storage_tier_usd(stored, 0, math.inf, 0.02, months) == pytest.approx(tc.storage_usd(stored, 0.02, months), rel=1e-12)
+
+
+def test_the_store_is_the_cheapest_that_is_not_cold_and_egress_is_its_own():
+    book = BOOKS["2026-11-09"]
+    held = stores(book)
+    assert held.loc["Nebius", ["sku", "includes"]].tolist() == ["Object storage Standard", "object"]
+    assert held.loc["CoreWeave", "sku"] == "AI Object Storage hot" and "cold" not in set(held["includes"])
+    assert egress_tiers(book, "Nebius")["usd_per_gb"].tolist() == [0.013969839]
+    # Without object storage its block volumes are left, whose data leaves through a machine, free.
+    block = book[~((book["provider"] == "Nebius") & (book["includes"] == "object"))]
+    block.attrs = book.attrs
+    assert stores(block).loc["Nebius", "sku"] == "Block volume without replication"
+    assert egress_tiers(block, "Nebius")["usd_per_gb"].tolist() == [0]
+
+
+def test_the_data_is_at_the_reader_s_own_provider_else_at_the_best_known_one():
+    book = BOOKS["2026-11-09"]
+    assert home(book) == "AWS" and home(book, "a rack") == "a rack"
+    without = book[book["provider"] != "AWS"]
+    without.attrs = book.attrs
+    assert home(without) == homes(book)[1]
+    assert home(book.assign(yours=book["provider"] == "Cloudflare")) == "Cloudflare"
 
 
 @every_book
@@ -349,6 +387,7 @@ def test_the_license_rules_out_consumer_cards_and_no_other():
 
 
 def test_tiers_of_two_services_are_never_mixed():
-    tier = {"item": "egress", "provider": "Two", "region": "all", "term": "list", "to_bytes": math.inf, "from_bytes": 0.0}
-    book = pd.DataFrame([tier | {"sku": "first", "price": 0.02}, tier | {"sku": "second", "price": 0.5}])
-    assert tiered_usd(egress_tiers(book, "Two"), 1e12) == close(20)
+    tier = {"item": "egress", "provider": "Two", "region": "all", "term": "list", "to_bytes": math.inf, "from_bytes": 0.0,
+            "instance": "", "includes": "", "confidence": "seen", "yours": False}
+    book = pd.DataFrame([tier | {"sku": "first", "price": 0.5}, tier | {"sku": "second", "price": 0.02}])
+    assert tiered_usd(egress_tiers(book, "Two"), 1e12) == tiered_usd(egress_tiers(book[::-1], "Two"), 1e12) == close(20)

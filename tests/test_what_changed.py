@@ -5,11 +5,14 @@ import pandas
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from gpucalc.core.figures import percent
-from gpucalc.rows import catalogue
 from gpucalc import what_changed as wc
+from gpucalc.core.figures import percent
+from gpucalc.plan import conclusions as cs
+from gpucalc.plan import token_offers
+from gpucalc.rows import catalogue
+from gpucalc.rows.ages import firm, sold
 from gpucalc.rows.book_diff import matched
-from gpucalc.rows.price_book import PRICES, price_books, prices
+from gpucalc.rows.price_book import PRICES, MissingPrice, price_books, prices, project_book
 from gpucalc.rows.tables import DATA
 
 HEADER = ",".join(PRICES.columns)
@@ -41,7 +44,7 @@ NEW = (OLD.replace("p5,H100 SXM 80GB,8,not stated,on-demand,80", "p5,H100 SXM 80
 def book(tmp_path):
     def read(text, name="book.csv"):
         (tmp_path / name).write_text(text)
-        return prices(tmp_path / name)
+        return project_book(tmp_path / name)
     return read
 
 
@@ -116,8 +119,10 @@ def test_a_flip_names_the_price_that_moved_it(books):
     frame = verdicts(books)
     row = frame.loc["H100 SXM 80GB: who rents it cheapest?"]
     assert (row.answer_before, row.answer_after, row.verdict) == ("Other", "AWS", "flips")
-    assert row.moved == "AWS 10.00 to 5.00" and row.figure_after == "5.00 USD a GPU-hour"
-    row = frame.loc["AWS p5 (H100 SXM 80GB): does reserved-3y pay at 60 %?"]
+    assert row.moved == "AWS 10.00 to 5.00"
+    assert row.figure_after == "5.00 USD a GPU-hour; of all: AWS, 5.00 USD a GPU-hour"
+    assert row.figure_before == "9.00 USD a GPU-hour; of all: Gone, 1.00 USD a GPU-hour", "of all that the book prices"
+    row = frame.loc["AWS p5, us-east-1 (H100 SXM 80GB): does reserved-3y pay at 60 %?"]
     assert (row.answer_before, row.answer_after, row.verdict) == ("reserve", "on demand", "flips")
     assert (row.value_before, row.value_after) == (44 / 80, 30 / 40)
     assert row.moved == "on demand 10.00 to 5.00; reserved-3y 5.50 to 3.75"
@@ -132,9 +137,9 @@ def test_candidates_that_one_book_lacks_decide_nothing(books):
 
 
 @pytest.mark.parametrize("lost, question", [
-    (",reserved-3y,", "AWS p5 (H100 SXM 80GB): does reserved-3y pay at 60 %?"),
-    (",spot,", "AWS p5 (H100 SXM 80GB): does spot pay for 16 machines?"),
-    (",managed,", "AWS SageMaker ml.p5 (H100 SXM 80GB): is the service worth the staff of a server?"),
+    (",reserved-3y,", "AWS p5, us-east-1 (H100 SXM 80GB): does reserved-3y pay at 60 %?"),
+    (",spot,", "AWS p5, us-east-1 (H100 SXM 80GB): does spot pay for 16 machines?"),
+    (",managed,", "AWS SageMaker ml.p5, us-east-1 (H100 SXM 80GB): is the service worth the staff of a server?"),
     ("server,Maker", "H100 SXM 80GB: rent or own at 60 % utilization?"),
     ("power,", "H100 SXM 80GB: rent or own at 60 % utilization?"),
     ("rent,AWS,p5", "H100 SXM 80GB: who rents it cheapest?")])
@@ -173,7 +178,7 @@ def test_the_decision_flips_between_the_two_edges_only(books):
 def test_what_is_said_follows_the_draws(books):
     """At a utilization at the edge of the band of the break-even owning wins in a tenth of the draws, in its middle in half."""
     edge = wc.decision(books[0], H100, provider="AWS")["edge"]
-    assert edge.low < edge.plan < edge.high and edge.rows == wc.DRAWS
+    assert edge.low < edge.plan < edge.high and edge.rows == cs.DRAWS
     for share, chance, said in ((edge.low, 0.1, "rent"), (edge.plan, 0.5, "too close to call"), (edge.high, 0.9, "own")):
         found = wc.decision(books[0], H100, wc.Situation(utilization=share), provider="AWS")
         assert found["chance"] == pytest.approx(chance, abs=0.02) and found["said"] == said
@@ -219,15 +224,15 @@ def test_spot_is_charged_for_its_interruptions(books):
     part = math.sqrt(2 * write * mean) / (6 * mean)
     work = math.sqrt(2 * write * mean) * (1 + part + part**2) - write
     slowdown = mean * math.exp(restart / mean) * (math.exp((work + write) / mean) - 1) / work
-    row = verdicts(books).loc["AWS p5 (H100 SXM 80GB): does spot pay for 16 machines?"]
+    row = verdicts(books).loc["AWS p5, us-east-1 (H100 SXM 80GB): does spot pay for 16 machines?"]
     assert row.value_before == pytest.approx(32 / 80 * slowdown) and row.answer_before == "spot"
-    often = verdicts(books, machines=400).loc["AWS p5 (H100 SXM 80GB): does spot pay for 400 machines?"]
+    often = verdicts(books, machines=400).loc["AWS p5, us-east-1 (H100 SXM 80GB): does spot pay for 400 machines?"]
     assert often.answer_before == "on demand"
 
 
 def test_managed_is_worth_it_below_the_cost_of_staff(books):
     """0.10 USD an hour for the server, 8,760 hours at 60 %: 525.60 USD a year."""
-    row = verdicts(books).loc["AWS SageMaker ml.p5 (H100 SXM 80GB): is the service worth the staff of a server?"]
+    row = verdicts(books).loc["AWS SageMaker ml.p5, us-east-1 (H100 SXM 80GB): is the service worth the staff of a server?"]
     assert row.value_before == pytest.approx(0.1 * 8760 * 0.6) and row.value_after == pytest.approx(40.1 * 8760 * 0.6)
     staff = catalogue.assumptions().loc["staff_usd_per_year", "likely"]
     assert row.answer_before == ("managed" if 525.6 < staff else "plain") and row.answer_after == "plain"
@@ -290,28 +295,110 @@ def test_the_readers_book_is_compared_with_the_newest_other_one(tmp_path):
 
 @pytest.fixture(scope="module")
 def project():
-    return [prices(DATA / f"prices/{name}.csv") for name in ("2026-01-12", "2026-06-24")]
+    return wc.two_books()
 
 
-def test_the_cut_of_p5(project):
-    row = matched(*project).set_index(["sku", "term"]).loc[("p5.48xlarge", "on-demand")].query("change == 'moved'").iloc[0]
-    assert (row.before, row.after, row.region) == (98.32, 55.04, "not stated / us-east-1")
-    frame = wc.one_at_a_time(*project, H100, provider="AWS").set_index("price")
-    edge = frame["break_even_utilization"]
-    assert edge["rent"] / edge["none"] == pytest.approx(98.32 / 55.04, rel=0.02)
+def test_the_projects_books_allow_conclusions_and_a_worked_example(project):
+    frame = wc.compared(*project)
+    assert list(frame.columns) == wc.COLUMNS
+    both = frame[frame["verdict"] != "missing"]
+    assert len(both) >= 15 and {"rent or own", "value", "provider", "spot", "serving"} <= set(both["topic"])
+    assert (both[["oldest_before", "oldest_after"]] != "").all(axis=None)
+    gpu = wc.worked(*project)
+    edge = wc.one_at_a_time(*project, gpu).set_index("price")["break_even_utilization"]
+    assert edge["none"] == wc.decision(project[0], gpu)["break_even_utilization"]
+    assert edge["all"] == wc.decision(project[1], gpu)["break_even_utilization"]
 
 
-def test_what_flips_between_the_projects_books(project):
-    frame = wc.compared(*project).set_index("question")
-    flips = frame[frame["verdict"] == "flips"]
-    assert {"A100 SXM 80GB: who rents it cheapest?", "Which GPU rents the cheapest TB/s?"} <= set(flips.index)
-    assert "AWS 5.12 to 3.43" in flips.loc["A100 SXM 80GB: who rents it cheapest?"].moved
-    assert set(frame["topic"]) == {"rent or own", "value", "provider", "reservation", "spot", "serving", "managed"}
-    assert len(frame[frame["verdict"] != "missing"]) >= 15
+def test_no_page_names_a_book_and_any_may_go(tmp_path, monkeypatch):
+    """D27: without any one of the books, the rest compare; with one alone a sentence says so."""
+    own = price_books()
+    for path in (DATA.parent / "notebooks").glob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        assert [book.stem for book in own if book.stem in text] == [], path.name
+    for gone in own:
+        left = [path for path in own if path != gone]
+        monkeypatch.setattr(wc.price_book, "price_books", lambda left=left: left)
+        old, new = wc.two_books()
+        assert len(wc.compared(old, new, wc.Situation(models=()))) and wc.provider_moves(old, new) is not None
+    monkeypatch.setattr(wc.price_book, "price_books", lambda: own[:1])
+    with pytest.raises(MissingPrice, match="^data/prices holds no second price book; give the parameter before$"):
+        wc.two_books()
+
+
+def test_the_date_of_a_conclusion_is_that_of_its_oldest_row(books, book):
+    newer = book(OLD.replace(",2025,list", ",2026-02-01,list").replace("power,Grid,kWh,,,west,list,0.1,USD,USD/kWh,,,,,,2026-02-01",
+                                                                       "power,Grid,kWh,,,west,list,0.1,USD,USD/kWh,,,,,,2024-06"), "newer.csv")
+    frame = verdicts((books[0], newer))
+    assert set(frame["oldest_before"]) == {"2025"}
+    owning = frame.index.str.contains("rent or own")
+    assert set(frame.loc[owning, "oldest_after"]) == {"2024-06"} and set(frame.loc[~owning, "oldest_after"]) == {"2026-02-01"}
+
+
+def test_a_price_that_is_not_firm_decides_nothing(books, book):
+    """A floor below all others, and a server that somebody reports, are in the book and in no conclusion."""
+    floor = f"rent,Floor,f,{H100},1,all,on-demand,0.5,USD,USD/h,,,,,,2025,list,floor,\n"
+    frame = verdicts((books[0], book(OLD + floor, "floor.csv")))
+    assert (frame["verdict"] == "stays").all() and not frame["figure_after"].str.contains("Floor").any()
+    assert "Floor" not in set(wc.provider_moves(books[0], book(OLD + floor, "f.csv"))["provider"])
+    told = book(OLD.replace("purchase,250000,USD,USD,,,,,,2025,list,seen", "purchase,250000,USD,USD,,,,,,2025,list,secondary"), "told.csv")
+    assert "H100 SXM 80GB: rent or own at 60 % utilization?" not in {each.question for each in wc.conclusions(told, wc.Situation(models=()))}
+    assert cs.left_out(told).to_dict("records") == [{"gpu": H100, "why": "its price of 2025 is secondary"}]
+
+
+@pytest.mark.parametrize("date, there", [("2022-12-31", False), ("2023-01-02", True), ("2023", False), ("2024", True)])
+def test_own_or_rent_is_judged_on_servers_that_are_still_sold(book, date, there):
+    """Two years, of the book's date: 2025-01-01 here. Another server of the GPU that is still sold counts."""
+    old = OLD.replace("purchase,250000,USD,USD,,,,,,2025", f"purchase,250000,USD,USD,,,,,,{date}")
+    found = book(old.replace(",2025,", ",2025-01-01,").replace("power,Grid,kWh,,,west,list,0.1,USD,USD/kWh,,,,,,2025,", "power,Grid,kWh,,,west,list,0.1,USD,USD/kWh,,,,,,2025-01-01,"))
+    topics = {each.topic for each in wc.conclusions(found, wc.Situation(models=()))}
+    assert ("rent or own" in topics) == there
+    assert len(cs.left_out(found)) == (not there)
+    if not there:
+        assert cs.left_out(found)["why"].to_list() == [f"last priced {date}, so hardly sold new"]
+        assert wc.decision(found, H100)["deal"].rows["server"].date == date, "the only price of the GPU that is asked for"
+    both = book(old.replace(",2025,", ",2025-01-01,") + f"server,Maker,new,{H100},8,west,purchase,300000,USD,USD,,,,,,2025-01-01,list,seen,\n", "b.csv")
+    assert wc.decision(both, H100)["deal"].rows["server"].sku == ("8x" if there else "new")
+    assert len(sold(both)) == len(both) - (not there)
+
+
+def test_servers_against_an_api_by_the_ends_of_the_bill(monkeypatch, books):
+    """The verdict is the bill at the slow and at the fast end, not one factor on the bill."""
+    situation, real = wc.Situation(models=("Llama-3-8B",)), token_offers.rented_plans
+    for low, high, said in ((1, 51_000, "servers"), (53_000, 60_000, "API"), (51_000, 53_000, "too close to call")):
+        monkeypatch.setattr(token_offers, "rented_plans", lambda *given, low=low, high=high: real(*given).assign(
+            low_serving_usd_per_month=low, high_serving_usd_per_month=high))
+        (found,) = (each for each in wc.conclusions(books[0], situation) if each.topic == "serving")
+        assert found.answer == said and found.figure.endswith("against 52,000 USD")
+
+
+def test_what_differs_by_a_rounding_has_not_moved(books, book):
+    near = book(OLD.replace("8,all,on-demand,72,", "8,all,on-demand,72.05,"), "near.csv")
+    assert set(matched(books[0], near)["change"]) == {"same"} and set(wc.provider_moves(books[0], near)["ratio"]) == {1}
+    assert set(verdicts((books[0], near))["moved"]) == {""}
+
+
+def test_two_books_of_ones_own(tmp_path, monkeypatch):
+    """`only` and `rates` are of both; those of the project have nothing to complete."""
+    asked = []
+    real = wc.price_book.prices
+    monkeypatch.setattr(wc.price_book, "prices", lambda *given: asked.append(given) or real(given[0]))
+    for name in ("one.csv", "two.csv"):
+        (tmp_path / name).write_text(OLD)
+    wc.two_books(after=tmp_path / "two.csv", before=tmp_path / "one.csv", only=True, rates={"EUR": 1.1})
+    assert asked == [(tmp_path / name, True, {"EUR": 1.1}) for name in ("two.csv", "one.csv")]
+    wc.two_books(prices=tmp_path / "one.csv", only=True)
+    assert asked[2:] == [(tmp_path / "one.csv", True, None), (price_books()[-1], True, None)]
+
+
+def test_nothing_in_common_is_a_table_without_rows(book):
+    power = book(f"{HEADER}\npower,Grid,kWh,,,west,list,0.1,USD,USD/kWh,,,,,,2025,list,seen,\n")
+    assert wc.compared(power, power).empty and list(wc.compared(power, power).columns) == wc.COLUMNS
+    assert wc.worked(power, power) is None and firm(power).all()
 
 
 def test_what_moved_is_the_largest_change_first_and_a_new_price_before_all():
-    sides = [wc.Conclusion("", "", "", 0, "", prices) for prices in (
+    sides = [cs.Conclusion("", "", "", 0, "", prices) for prices in (
         {"a": (10, ""), "b": (2000, "X"), "c": (5, ""), "same": (1, "")},
         {"a": (11, ""), "b": (999.5, "Y"), "d": (1000, "Z"), "same": (1, "")})]
     # c is gone and d is new; b halves, ln 2; a rises a tenth, ln 1.1, and is the fourth.

@@ -17,7 +17,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 # What is imported by another name than it is installed.
 INSTALLED_AS = {"yaml": "PyYAML", "IPython": "ipykernel", "jinja2": "Jinja2", "vl_convert": "vl-convert-python"}
 # What only a reader who has it asks for: symbols are put into formulas by hand, and prices are asked for by a command.
-OPTIONAL = {"sympy": "test", "gpuhunt": "prices"}
+OPTIONAL = {"sympy": "test", "gpuhunt": "prices", "openpyxl": "pages"}
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,13 @@
     time.dataset.shown = "";
     const days = Math.floor((Date.now() - Date.parse(time.dateTime)) / 86400000);
     if (Number.isNaN(days)) return;
-    time.append(` (${days} ${days === 1 ? "day" : "days"} ago${days > 90 ? ": check before you rely on it" : ""})`);
-    time.classList.toggle("stale", days > 90);
+    const stale = days > 90;
+    if (!time.classList.contains("brief")) {
+      time.append(` (${days} ${days === 1 ? "day" : "days"} ago${stale ? ": check before you rely on it" : ""})`);
+    } else if (stale) {
+      time.append(` (${days} days)`);
+    }
+    time.classList.toggle("stale", stale);
   }
 
   const showAges = () => document.querySelectorAll("time.price-date:not([data-shown])").forEach(showAge);

@@ -44,4 +44,5 @@ def break_even_server_usd(server_usd, owning_npv, bought_usd, residual_usd, paid
     Below 0: its running costs alone are above the rent. Infinite if a server costs nothing but what it sells for again.
     """
     kept = (1 + spare_share) * (1 - residual_usd / bought_usd)
-    return quotient(owning_npv, kept + (support_share + repair_share) * paid_years) + server_usd
+    upkeep = support_share * (1 + spare_share) + repair_share
+    return quotient(owning_npv, kept + upkeep * paid_years) + server_usd

@@ -3,8 +3,13 @@
 Amounts are present values on the day of the order, when all is paid that is bought. What is paid or used over years counts by
 the years it is worth that day, so that the cost of an hour is all that is paid over all that is offered.
 """
-from ..core.arithmetic import HOURS_PER_YEAR, MONTHS_PER_YEAR, WATTS_PER_KILOWATT, YEAR, flow, maximum, quotient
+from ..core.arithmetic import (
+    HOURS_PER_YEAR, MONTHS_PER_YEAR, WATTS_PER_KILOWATT, YEAR, flow, log, maximum, minimum, quotient, where)
 from ..core.law import law
+
+
+# A ramp of this many years is none; a rate whose square is below this is none: both only keep a division from 0 by 0.
+_MOMENT, _FLAT = 1e-30, 1e-16
 
 
 def worth(discount_rate, years, wait_months, decline=0):
@@ -13,12 +18,16 @@ def worth(discount_rate, years, wait_months, decline=0):
     return YEAR * ratio ** (-wait_months / MONTHS_PER_YEAR / YEAR) * flow(ratio, years / YEAR)
 
 
-def full_years(years, ramp_months):
-    """Years from the middle of the ramp on: work that grows evenly from nothing counts as all of it from there.
+def worked(discount_rate, years, lead_months, ramp_months, decline=0):
+    """Years of full work (present value) that grows evenly over the ramp; a ramp longer than the years is cut off by their end.
 
-    A ramp longer than the years counts as one of their length.
+    Each piece of the work starts somewhere in the ramp and then lasts until the end, so this is the mean of such flows.
     """
-    return maximum(years - ramp_months / MONTHS_PER_YEAR / 2, years / 2)
+    ratio, ramp = (1 + discount_rate) / (1 - decline), ramp_months / MONTHS_PER_YEAR
+    grown, rate = minimum(maximum(ramp / YEAR, _MOMENT), years / YEAR), log(ratio)
+    left = flow(ratio, grown) / grown - ratio ** (-years / YEAR)
+    lasting = where(rate ** 2 > _FLAT, quotient(rate * left, rate ** 2), years / YEAR - grown / 2)
+    return YEAR * minimum(quotient(years, ramp), 1) * ratio ** (-lead_months / MONTHS_PER_YEAR / YEAR) * lasting
 
 
 @law
@@ -29,8 +38,8 @@ def paid_years(discount_rate, years, lead_months=0):
 
 @law
 def used_years(discount_rate, years, lead_months=0, ramp_months=0):
-    """Years of full work (year, present value). Work grows evenly over the ramp: it counts from the middle of it."""
-    return worth(discount_rate, full_years(years, ramp_months), lead_months + ramp_months / 2)
+    """Years of full work (year, present value). Work grows evenly over the ramp, which may be longer than the years."""
+    return worked(discount_rate, years, lead_months, ramp_months)
 
 
 @law
@@ -73,11 +82,23 @@ def residual_usd(bought_usd, discount_rate, years, residual=0, lead_months=0):
 
 
 @law
+def rack_usd_per_month(hosting_usd_per_kw_month, gpus_per_server, tdp_watts, server_power_factor=...):
+    """Rack space of a server a month where it is sold by the kilowatt (USD/month), without the power that is used.
+
+    What is paid for is the power that the rack must be able to give: by default that of the data sheet, 10.2 kW for eight H100.
+    """
+    return hosting_usd_per_kw_month * gpus_per_server * tdp_watts * server_power_factor / WATTS_PER_KILOWATT
+
+
+@law
 def running_usd_per_year(server_usd, hosting_usd_per_month, spare_share=0, support_share=0, repair_share=0,
                          staff_usd_per_year=0):
-    """What a server costs a year whether it works or not, without power (USD/year). Spares stand in the rack too."""
-    hosting = hosting_usd_per_month * MONTHS_PER_YEAR * (1 + spare_share)
-    return hosting + server_usd * (support_share + repair_share) + staff_usd_per_year
+    """What a server costs a year whether it works or not, without power (USD/year).
+
+    Spares stand in the rack and under contract too: support is sold by the box. They are not worked, so nothing breaks in them.
+    """
+    boxes = (hosting_usd_per_month * MONTHS_PER_YEAR + server_usd * support_share) * (1 + spare_share)
+    return boxes + server_usd * repair_share + staff_usd_per_year
 
 
 @law

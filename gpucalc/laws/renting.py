@@ -1,7 +1,7 @@
 """What a rented GPU-hour costs on each term: on demand, reserved, spot with its interruptions, and as rents fall over years."""
 from ..core.arithmetic import exp, quotient, sqrt, where
 from ..core.law import law
-from .owning import full_years, worth
+from .owning import worked
 
 
 @law
@@ -19,7 +19,7 @@ def commitment_utilization(committed_usd_per_hour, usd_per_hour):
 @law
 def rented_years(discount_rate, years, lead_months=0, ramp_months=0, rent_decline=0):
     """Years of full work as they count in rents that fall every year (year, present value at today's rent)."""
-    return worth(discount_rate, full_years(years, ramp_months), lead_months + ramp_months / 2, rent_decline)
+    return worked(discount_rate, years, lead_months, ramp_months, rent_decline)
 
 
 @law

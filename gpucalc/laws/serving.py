@@ -187,9 +187,21 @@ def waiting_seconds(waiting_share, offered_load, request_seconds, replicas, batc
 
 
 @law
-def time_to_first_token(waiting_seconds, replica_prefill_seconds):
-    """Time to the first token that all but `late_share` of requests stay below (s)."""
-    return waiting_seconds + replica_prefill_seconds
+def prompt_wait_seconds(requests_per_second, replicas, replica_prefill_seconds, replica_pass_seconds, late_share=...):
+    """Wait in a place that all but `late_share` of requests stay below (s): the pass that runs, then the prompts of others.
+
+    M/D/1 with its tail in heavy traffic, which is on the safe side: the chance to wait longer than t is about
+    rho exp(-2 (1 - rho) t / T). Kingman 1961 (doi 10.1017/S0305004100036094). Infinite if prompts alone fill a replica.
+    """
+    busy = requests_per_second * replica_prefill_seconds / replicas
+    longer = log(maximum(busy / late_share, 1))
+    return replica_pass_seconds + quotient(replica_prefill_seconds * longer, 2 * (1 - busy))
+
+
+@law
+def time_to_first_token(waiting_seconds, prompt_wait_seconds, replica_prefill_seconds):
+    """Time to the first token that all but `late_share` of requests stay below (s): both waits at their worst, and the prompt."""
+    return waiting_seconds + prompt_wait_seconds + replica_prefill_seconds
 
 
 @law
@@ -211,6 +223,12 @@ def spare_places(request_seconds, answer_limit, late_share=...):
 def replicas_required(requests_per_second, request_seconds, spare_places, batch):
     """Replicas with places for the load, and enough to spare for answers in time (count)."""
     return ceil((requests_per_second * request_seconds + spare_places) / batch)
+
+
+@law
+def planned_replicas(replicas_required, requests_per_second, request_seconds, batch, most_load=..., spare_replicas=...):
+    """Replicas to pay for (count): those required, with the spare ones out of service; and with all in service a capped load."""
+    return maximum(replicas_required + spare_replicas, ceil(requests_per_second * request_seconds / (batch * most_load)))
 
 
 # Requests that can wait

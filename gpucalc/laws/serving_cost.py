@@ -51,6 +51,12 @@ def api_request_usd(prompt, output, blended_usd_per_million, api_output_usd_per_
     return (prompt * blended_usd_per_million + output * api_output_usd_per_million) / MILLION
 
 
+@law
+def api_batch_request_usd(prompt, output, api_batch_input_usd_per_million, api_batch_output_usd_per_million):
+    """Price of one request to an API that answers within a day or so (USD)."""
+    return (prompt * api_batch_input_usd_per_million + output * api_batch_output_usd_per_million) / MILLION
+
+
 # A month of it
 
 @law
@@ -60,9 +66,9 @@ def requests_per_second(requests_per_month, peak_factor=1):
 
 
 @law
-def rented_gpus(replicas_required, tensor_parallel, gpus_per_server):
+def rented_gpus(planned_replicas, tensor_parallel, gpus_per_server):
     """GPUs paid for (count): whole servers, each with as many replicas as fit in it; infinite if none does."""
-    return gpus_per_server * ceil(quotient(replicas_required, floor(gpus_per_server / tensor_parallel)))
+    return gpus_per_server * ceil(quotient(planned_replicas, floor(gpus_per_server / tensor_parallel)))
 
 
 @law

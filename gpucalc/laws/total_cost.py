@@ -25,6 +25,12 @@ def storage_usd(stored_bytes, usd_per_gb_month, months):
 
 
 @law
+def storage_tier_usd(stored_bytes, from_bytes, to_bytes, usd_per_gb_month, months):
+    """What one tier of a store charges (USD) for bytes that are kept there for months."""
+    return maximum(minimum(stored_bytes, to_bytes) - from_bytes, 0) / BYTES_PER_GB * usd_per_gb_month * months
+
+
+@law
 def copy_usd(corpus_bytes, copy_usd_per_gb_month, months, cached=0):
     """The copy of the data beside the GPUs, if there is one (USD)."""
     return cached * corpus_bytes / BYTES_PER_GB * copy_usd_per_gb_month * months

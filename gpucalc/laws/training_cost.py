@@ -1,5 +1,5 @@
 """What a training run costs: FLOP, GPU-hours, days, USD; what a deadline asks for and what a budget buys."""
-from ..core.arithmetic import HOURS_PER_DAY, HOURS_PER_YEAR, SECONDS_PER_HOUR, ceil, maximum
+from ..core.arithmetic import HOURS_PER_DAY, HOURS_PER_YEAR, SECONDS_PER_HOUR, ceil, maximum, where
 from ..core.law import law
 
 
@@ -55,3 +55,9 @@ def needed_mfu(training_flops, peak_flops, gpus, deadline_days):
 def affordable_tokens(budget_usd, usd_per_hour, active_params, peak_flops, mfu):
     """Training tokens that a budget buys (count): its GPU-hours times their FLOP, over 6 per parameter."""
     return budget_usd / usd_per_hour * SECONDS_PER_HOUR * peak_flops * mfu / (6 * active_params)
+
+
+@law
+def excess_machines(machines, gpus_per_server, most_small_machines=..., gpus_per_node=...):
+    """Machines of fewer GPUs than a node that a job would have beyond those it is spread over (count); 0 of whole nodes."""
+    return where(gpus_per_server < gpus_per_node, maximum(machines - most_small_machines, 0), 0)

@@ -1,9 +1,12 @@
 """How pages show bills: amounts side by side, what the cheapest spend it on, and the fine print."""
 from pandas import DataFrame
 
+from ..core.figures import usd
+from ..plan.bill_choice import open_rivals
 from ..plan.bills import PARTS
 from ..rows import catalogue
 from .charts import bars
+from .sentences import in_words
 from .show import table
 
 TITLES = {part: part.removesuffix("_usd") for part in PARTS}
@@ -12,6 +15,31 @@ TITLES = {part: part.removesuffix("_usd") for part in PARTS}
 def many(count, noun):
     """A count with its noun: `1 run`, `20 runs`."""
     return f"{count:,g} {noun}{'' if count == 1 else 's'}"
+
+
+def open_words(found, most=2):
+    """What may beat the best of bills by a price that is missing or not firm, in a sentence with both ends; empty if nothing."""
+    rivals = open_rivals(found)
+    said = [f"{row.way} ({' to '.join(dict.fromkeys([usd(row.least_usd), usd(row.most_usd)]))}: {_unsure(row)})"
+            for row in rivals.head(most).itertuples()]
+    said += [f"{len(rivals) - most} more"] if len(rivals) > most else []
+    return f"Where a price is missing or not firm, others may cost less at list prices: {in_words(said)}." if said else ""
+
+
+def _unsure(row):
+    rent = {"floor": "the rent begins there", "secondary": "the rent is in a report of others",
+            "recalled": "the rent is recalled"}
+    named = [] if row.firm else [rent[row.confidence]]
+    return " and ".join(named + (["no firm price of a store"] if row.least_usd < row.most_usd else []))
+
+
+def out_words(reasons):
+    """Providers whose machines don't do the work, in a sentence with the reason; empty if all do."""
+    by_reason = {}
+    for name, reason in reasons.items():
+        by_reason.setdefault(reason, []).append(name)
+    said = [f"{in_words(names)} ({reason})" for reason, names in by_reason.items()]
+    return f"Left out: {'; '.join(said)}." if said else ""
 
 
 def parts_bars(found, alt, most=10):

@@ -15,12 +15,13 @@ MIME = "application/vnd.vegalite.v6+json"
 JUPYTER_MIME = "application/vnd.vegalite.v5+json"
 
 
-def slider_chart(case, lines, x, values, sliders, alt, y_title, log_x=False, log_y=False):
+def slider_chart(case, lines, x, values, sliders, alt, y_title, log_x=False, log_y=False, crossing=None):
     """Lines over `x`, each a law for the case, with a slider for each quantity in `sliders`.
 
     lines: label -> law, or (law, changes of the case).
     x: name of the quantity on the horizontal axis; values: where it is evaluated.
     sliders: quantity -> (low, high, step, start). alt: the finding, for readers who can't see the chart.
+    crossing: a law, or one with changes, that gives the value of `x` at which a dashed line stands; it moves with the sliders.
     """
     parameters = {name: slider(name, *bounds) for name, bounds in sliders.items()}
     moving = {**parameters, x: altair.datum[x]}
@@ -37,9 +38,21 @@ def slider_chart(case, lines, x, values, sliders, alt, y_title, log_x=False, log
             x=axis(altair.X, x, x, _titled(x), log_x),
             y=axis(altair.Y, field, law.__name__, y_title, log_y),
             color=altair.datum(label, title=None)))
+    if crossing:
+        layers.append(_crossing(case, crossing, parameters, (values[0], values[-1])))
     data = altair.Data(values=[{x: value} for value in values])
     chart = altair.layer(*layers, data=data).transform_calculate(**calculations).add_params(*parameters.values())
     return finish(chart, alt, {"x": x, "lines": checks})
+
+
+def _crossing(case, crossing, parameters, ends):
+    """A dashed line across a slider chart where the law says, if that is between the ends of the axis."""
+    law, changes = crossing if isinstance(crossing, tuple) else (crossing, {})
+    value = case.but(**parameters | changes)(law)
+    text = "1 / 0" if isinstance(value, Real) and value == float("inf") else expression(value)
+    place = altair.Chart(altair.Data(values=[{}])).transform_calculate(crossing=text)
+    shown = place.transform_filter(f"datum.crossing >= {ends[0]} && datum.crossing <= {ends[1]}")
+    return shown.mark_rule(strokeWidth=2, strokeDash=[6, 4]).encode(x="crossing:Q")
 
 
 def _calculations(steps, position, named):

@@ -5,18 +5,21 @@ from pandas import DataFrame
 
 from .charts import axis, finish
 from .show import table
-from ..core.figures import number, percent, quantity
+from ..core.figures import chance, dollars, number, percent, quantity, signed
 from ..core.quantities import FRACTION, QUANTITIES, RATE, SHARE
 from ..plan import decide
+from ..rows.bands import CLOSE
 
 RENTING, OWNING = "#b35806", "#2166ac"
 WORTH = "net present value, USD"
 SHORT = {"utilization": "utilization", "years": "years of use", "server_usd": "price of the server", "usd_per_hour": "rent",
+         "gpu_failure_seconds": "failures", "replacement_seconds": "repair time", "carbon_intensity": "carbon of power",
          "pue": "PUE", "usd_per_kwh": "electricity price", "hosting_usd_per_month": "hosting", "idle_power_share": "idle power",
          "ramp_months": "ramp-up", "server_power_factor": "power at work", "spare_share": "spare servers",
          "availability": "availability", "support_share": "support", "repair_share": "repairs", "staff_usd_per_year": "staff",
          "depreciation_rate": "loss of value", "discount_rate": "cost of capital", "rent_decline": "fall of rents",
-         "lead_months": "lead time"}
+         "lead_months": "lead time", "machine_interruption_seconds": "time until spot is taken",
+         "checkpoint_seconds": "time of a checkpoint", "restart_seconds": "time to restart"}
 
 
 def short_name(name):
@@ -48,6 +51,15 @@ def duration_text(seconds):
 def slowdown_text(ratio):
     """Time on interrupted machines over time of the work, which soon has more digits than anybody reads."""
     return number(ratio) if ratio < 1e4 else "over 10,000"
+
+
+def outcome(verdict):
+    """A verdict in words: what is cheaper by how much, between which amounts in eight of ten draws, and whether that is sure."""
+    ends = sorted(end if verdict.cheaper == "owning" else -end for end in (verdict.low, verdict.high))
+    gain = (f"{verdict.cheaper} is cheaper on average, by {dollars(abs(verdict.mean))} a server (8 in 10 draws between "
+            f"{signed(ends[0], dollars)} and {signed(ends[1], dollars)})")
+    wins = f"owning wins in {chance(verdict.chance)} of the draws"
+    return f"{gain}: {wins}" if verdict.sure else f"{gain}, but it is {CLOSE}: {wins}"
 
 
 def map_says(cells):

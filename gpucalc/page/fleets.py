@@ -6,9 +6,14 @@ from .show import table
 
 LABELS = {"gpu": "GPU", "tensor_parallel": "GPUs in a replica", "batch": "batch", "replicas": "replicas", "gpus": "GPUs",
           "low_gpus": "fast end", "high_gpus": "slow end", "formula_gpus": "GPUs, formula",
-          "bound": "GPUs, bound", "offered_load": "places filled", "limit": "in the way",
+          "bound": "GPUs, bound", "offered_load": "places filled", "limit": "in the way", "binds": "what costs most",
+          "time_to_first_token": "first token within",
           "time_per_output_token": "time per output token",
           "request_seconds": "whole request", "alone": "one request, alone"}
+
+# Why there is no plan, by what is in the way.
+NO_PLAN = {"memory": "memory does not hold it", "answer time": "one request alone takes too long",
+           "time to first token": "a prompt alone takes too long", "time per token": "a pass alone takes too long"}
 
 
 def fleet_table(fleets, columns, caption, late_share, **formats):

@@ -1,10 +1,13 @@
 """Where the rows of data come from: how many of each file were seen, and which rows a source gave."""
+from ..core.figures import percent
 from ..rows import price_book
+from ..rows.ages import STALE_DAYS, summary
 from ..rows.tables import TABLES, table as rows_of
 from .show import table
 
 # What stands for a row where its key says little.
-_NAMED_BY = {"recipes": "title", "formats": "title", "efficiencies": "title", "measurements": "subject", "claims": "claim"}
+_NAMED_BY = {"price_history": "gpu", "recipes": "title", "formats": "title", "efficiencies": "title",
+             "measurements": "subject", "claims": "claim"}
 
 
 def origin_files():
@@ -12,19 +15,37 @@ def origin_files():
     return {name: rows_of(name) for name, schema in TABLES.items() if "confidence" in schema.columns and name != "prices"}
 
 
-def origin_books(*paths):
-    """The project's price books and those at `paths`: frames by file name."""
-    return {book.attrs["file"]: book for book in
-            map(price_book.prices, dict.fromkeys([*map(str, price_book.price_books()), *map(str, paths)]))}
+def origin_books(path=None, only=False, rates=None):
+    """The project's price books and the one at `path`, read as `price_book.prices` does: frames by file name."""
+    books = [price_book.prices(each) for each in price_book.price_books()]
+    if path:
+        books.append(price_book.prices(path, only, rates))
+    return {book.attrs["file"]: book for book in books}
+
+
+# How sure a row is, the surest first.
+SURE = ["seen", "floor", "secondary", "recalled", "assumed"]
 
 
 def counted(frames):
-    """How many rows of each frame were seen, recalled and assumed, and the newest date."""
+    """How many rows of each frame there are, and of each confidence, and the newest date."""
     from pandas import DataFrame
-    return DataFrame([dict(file=name, total=len(frame), seen=int((frame["confidence"] == "seen").sum()),
-                           recalled=int((frame["confidence"] == "recalled").sum()),
-                           assumed=int((frame["confidence"] == "assumed").sum()), newest=max(frame["date"]))
-                      for name, frame in frames.items()])
+    return DataFrame([dict(file=name, total=len(frame)) | {sure: int((frame["confidence"] == sure).sum()) for sure in SURE}
+                      | dict(newest=max(frame["date"])) for name, frame in frames.items()])
+
+
+def book_ages(books):
+    """By price book: its rows, newest and oldest date, median age and share of rows that are old, against the book's own date."""
+    from pandas import DataFrame
+    return DataFrame([{"book": name, "rows": len(book)} | summary(book) for name, book in books.items()])
+
+
+def ages_table(books, caption="How old the prices of a book are, against the book's own date"):
+    """`book_ages` as a page shows them."""
+    return table(book_ages(books), caption,
+                 labels={"book": "price book", "newest": "newest row", "oldest": "oldest row", "median_days": "median age",
+                         "stale": f"rows over {STALE_DAYS} days"},
+                 formats={"median_days": "{:,.0f} days".format, "stale": percent})
 
 
 def by_source(frame, names):

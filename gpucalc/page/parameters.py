@@ -24,9 +24,9 @@ def page_case(namespace, optional=()):
     The parameters are the names that the notebook's own parameter cell sets, the first that sets nothing but names;
     one whose default is None, or that is `optional`, may be None. A name is a quantity of the vocabulary (also one
     with a word before it, such as serving_tensor_parallel, which is checked and left out), a kind of catalogue row,
-    the term of a rent, or of the kind of its default: text, a list, a switch. Raises ValueError unless each has an
-    allowed value and no other was given. Where the shell keeps no history (as under nbval), the quantities and rows
-    among the notebook's names count.
+    the term of a rent, rates of currencies, or of the kind of its default: text, a list, a switch. Raises ValueError
+    unless each has an allowed value and no other was given. Where the shell keeps no history (as under nbval), the
+    quantities and rows among the notebook's names count.
     """
     defaults, given = {}, {}
     for source in namespace["In"]:
@@ -44,7 +44,7 @@ def page_case(namespace, optional=()):
         if name not in namespace:
             raise ValueError(f"parameter {name}: missing")
         if not (namespace[name] is None and (default is None or name in optional)):
-            _check(name, namespace[name], default)
+            check_value(name, namespace[name], default)
     known = {name: namespace[name] for name in defaults if name in QUANTITIES or name in FINDERS}
     return Case(**{name: value for name, value in known.items() if value is not None})
 
@@ -84,7 +84,8 @@ def _names_set(source):
         return {}
 
 
-def _check(name, value, default):
+def check_value(name, value, default):
+    """Raises ValueError naming the parameter and what is allowed, unless a page that has this default takes the value."""
     most = _LONGEST.get(QUANTITIES[name].unit, _MOST) if name in QUANTITIES else _MOST
     if isinstance(value, int | float) and (abs(value) > most or 0 < abs(value) < _LEAST):
         shown = value if isinstance(value, float) else f"a whole number of about {int(math.log10(abs(value))) + 1} digits"
@@ -93,9 +94,14 @@ def _check(name, value, default):
         check(name, value, "parameter")
     elif type(default) in (int, float) and name.partition("_")[2] in QUANTITIES:
         check(name.partition("_")[2], value, f"parameter {name}")
+    elif name == "rates":
+        _check_rates(value)
     elif isinstance(default, (list, tuple, dict, bool)):
         if type(value) is not type(default):
             raise ValueError(f"parameter {name}: {value!r} is not a {type(default).__name__}, such as {default!r}")
+    elif type(default) in (int, float):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError(f"parameter {name}: {value!r} is not a number, such as {default!r}")
     elif not isinstance(value, str):
         raise ValueError(f"parameter {name}: {value!r} is not text")
     elif name in _CHOICES and value not in _CHOICES[name]:
@@ -105,3 +111,14 @@ def _check(name, value, default):
             FINDERS[name](value)
         except ValueError as error:
             raise ValueError(f"parameter {name}: {error}") from None
+
+
+def _check_rates(rates):
+    """USD for one unit of currencies, by their codes."""
+    if not isinstance(rates, dict):
+        raise ValueError(f"parameter rates: {rates!r} is not a dict, such as {{'EUR': 1.1}}")
+    for code, rate in rates.items():
+        if not (isinstance(code, str) and re.fullmatch("[A-Z]{3}", code)):
+            raise ValueError(f"parameter rates: {code!r}; allowed: a currency in three capital letters, such as EUR")
+        if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate < math.inf:
+            raise ValueError(f"parameter rates: {code} is {rate!r}; allowed: a number above 0, in USD for one {code}")

@@ -51,6 +51,24 @@ def moves_chart(moves):
     return chart.properties(height=max(120, 36 * len(moves)))
 
 
+def rents_table(found, caption):
+    """Changes of rents a year, of `price_moves.rents_by_window`."""
+    return table(found[["window", "gpu", "median", "low", "high", "pairs"]], caption,
+                 labels={"gpu": "GPU", "median": "middle, a year", "low": "a tenth below", "high": "a tenth above",
+                         "pairs": "providers"},
+                 formats=dict.fromkeys(["median", "low", "high"], change))
+
+
+def rents_chart(levels, turn, alt):
+    """Rents of one GPU at each provider over its own rent when rents turned, of `price_history.against_turn`."""
+    drawn = altair.Chart(levels).mark_line(strokeWidth=2, interpolate="step-after").encode(
+        x=altair.X("date:T", title=None, axis=altair.Axis(format="%Y-%m", tickCount=6), scale=altair.Scale(type="utc")),
+        y=altair.Y("level:Q", title=f"rent over the same provider's in {turn}", scale=altair.Scale(zero=False)),
+        color=altair.Color("provider:N", title=None))
+    mark = altair.Chart(pd.DataFrame([{"date": turn}])).mark_rule(strokeDash=[4, 4]).encode(x="date:T")
+    return finish(drawn + mark, alt)
+
+
 def use_chart(costs, utilization, alt):
     """Cost of a used hour over utilization, of `price_moves.costs_by_use`; a dashed line at the reader's own."""
     mine = altair.Chart(pd.DataFrame([{"utilization": utilization}])).mark_rule(strokeDash=[4, 4])

@@ -121,9 +121,9 @@ def cheaper(band, other):
     return "yes" if band.high < other.low else "no" if band.low > other.high else CLOSE
 
 
-def price_date(date):
-    """A price date that the page turns into an age."""
-    return Shown(f'<time class="price-date" datetime="{html.escape(date)}">{html.escape(date)}</time>')
+def price_date(date, *more):
+    """A price date that the page turns into an age; with the class `brief` only where it is old, and in a few characters."""
+    return Shown(f'<time class="{" ".join(("price-date", *more))}" datetime="{html.escape(date)}">{html.escape(date)}</time>')
 
 
 def say(line, cell):

@@ -4,6 +4,7 @@ import math
 
 from ..core.figures import number, percent, quantity
 from ..core.quantities import QUANTITIES
+from .dates import is_dated, marked, marked_date
 from .sentences import Markdown, markdown
 
 
@@ -24,14 +25,15 @@ def table(frame, caption, labels=None, formats=None):
     """A data frame as a sortable HTML table.
 
     A column named like a quantity gets its meaning as header and its unit on each value; `labels` and `formats`
-    (column -> text, column -> function) overrule. Text is escaped; a missing value shows as a dash.
+    (column -> text, column -> function) overrule. Text is escaped; a missing value shows as a dash. Where the caption says how
+    old its prices are, as `dates.dated` does, the page adds its age there, and to each old date in the column `date`.
     """
-    labels, formats = labels or {}, formats or {}
+    labels, formats, dates = labels or {}, formats or {}, {"date"} if is_dated(caption) else set()
     heads = "".join(f'<th scope="col">{html.escape(labels.get(name) or _label(name))}</th>' for name in frame.columns)
-    body = "".join("<tr>" + "".join(_cell(name, row[name], formats) for name in frame.columns) + "</tr>"
+    body = "".join("<tr>" + "".join(_cell(name, row[name], formats, dates) for name in frame.columns) + "</tr>"
                    for row in frame.to_dict("records"))
     plain = f"{caption} ({len(frame)} rows)"
-    return Html(f'<div class="table-scroll"><table class="data"><caption>{html.escape(caption)}</caption>'
+    return Html(f'<div class="table-scroll"><table class="data"><caption>{marked(caption)}</caption>'
                 f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>", plain)
 
 
@@ -39,12 +41,12 @@ def _label(name):
     return QUANTITIES[name].meaning if name in QUANTITIES else name.replace("_", " ")
 
 
-def _cell(name, value, formats):
+def _cell(name, value, formats, dates):
     if value is None or value != value:
         return "<td>–</td>"
     if isinstance(value, str):
         width = "short" if len(value) <= 20 else "long" if len(value) > 40 else "middling"
-        return f'<td class="{width}">{html.escape(value)}</td>'
+        return f'<td class="{width}">{marked_date(value) if name in dates else html.escape(value)}</td>'
     show = formats.get(name) or (lambda plain: quantity(name, plain) if name in QUANTITIES else number(plain))
     return f'<td class="number" data-value="{float(value):.12g}">{html.escape(show(value))}</td>'
 

@@ -5,9 +5,11 @@ import altair
 import pandas as pd
 
 from ..core.evaluate import Row
+from ..rows.bands import CLOSE
 from ..core.figures import dollars, number, percent, seconds, three_figures
 from ..plan.token_costs import MEASURES
-from .charts import finish
+from ..plan.token_volumes import API, turn, verdict
+from .charts import axis, finish, rule
 from .show import reach, table, volume
 
 LABELS = {
@@ -18,7 +20,7 @@ LABELS = {
     "usd_per_hour": "USD/h",
     "request_seconds": "whole request", "paid_utilization": "utilization", "input_usd_per_million": "a million in",
     "output_usd_per_million": "a million out", "serving_usd_per_month": "a month",
-    "high_serving_usd_per_month": "slow end"}
+    "high_serving_usd_per_month": "slow end", "binds": "what costs most", "confidence": "price is"}
 THREE = ["api_input_usd_per_million", "api_cached_usd_per_million", "api_output_usd_per_million", "thousand", "own",
          "input_usd_per_million", "output_usd_per_million"]
 WHOLE = ["month", "tensor_parallel", "batch", "rented_gpus", "serving_usd_per_month", "high_serving_usd_per_month"]
@@ -40,6 +42,8 @@ def cost_table(frame, columns, caption):
     if "has_cached" in frame:
         cached = frame["api_cached_usd_per_million"].where(frame["has_cached"])
         frame = frame.assign(api_cached_usd_per_million=cached)
+    if "firm" in frame and frame["firm"].all():
+        columns = [name for name in columns if name != "confidence"]
     if "high_serving_usd_per_month" in frame:
         frame = frame.assign(high_serving_usd_per_month=frame["high_serving_usd_per_month"].replace(math.inf, math.nan))
     return table(frame[[name for name in columns if name in frame]], caption, labels=LABELS, formats=FORMATS)
@@ -75,3 +79,45 @@ def dollar_chart(ratios, alt):
         y=altair.Y("ratio:Q", title="tokens per dollar over those of the H100", scale=altair.Scale(type="log")),
         color=altair.Color("gpu:N", title=None, sort=list(ratios.index)), tooltip=["gpu", "measure", "ratio"])
     return finish(dots, alt)
+
+
+def volume_chart(bills, spans, late_share, alt):
+    """The bill of a month on each way over the requests, dashed where too many of them wait for a cold start; a rule where the
+    cheapest way changes."""
+    drawn = bills[["requests_per_month", "way"]].assign(
+        serving_usd_per_month=bills["usd"], kind=["late" if cold > late_share else "in time" for cold in bills["cold"]])
+    chart = altair.Chart(drawn).mark_line(strokeWidth=2.5).encode(
+        x=axis(altair.X, "requests_per_month", "requests_per_month", "requests a month", True),
+        y=axis(altair.Y, "serving_usd_per_month", "serving_usd_per_month", "USD a month", True),
+        color=altair.Color("way:N", title=None, sort=list(dict.fromkeys(drawn["way"]))),
+        strokeDash=altair.StrokeDash("kind:N", legend=None, sort=["in time", "late"]))
+    for span in spans[1:]:
+        chart += rule(altair.X, span["start"])
+    return finish(chart, alt)
+
+
+def cheapest_words(spans):
+    """Which way is the cheapest from which volume on, in words; too close to call where it is nowhere sure."""
+    if len(spans) == 1:
+        return f"{spans[0]['way']} at every volume{'' if spans[0]['sure'] else f' ({CLOSE})'}"
+    parts = [f"{'from ' + volume(span['start']) + ' on ' if place else ''}{span['way']}{'' if span['sure'] else f' ({CLOSE})'}"
+             for place, span in enumerate(spans)]
+    return ", ".join(parts)
+
+
+def _ends(low, plan, high):
+    """A volume with its ends; never where it is at neither of them."""
+    return f"{volume(plan)} ({volume(low)} to {volume(high)})" if low < math.inf else volume(plan)
+
+
+def ways_table(bills, requests_per_month, caption):
+    """Each way in a month: what it takes, its bill, whether it costs less than the API, and from which volume on it does."""
+    month = bills[bills["requests_per_month"] == requests_per_month]
+    turns = {way: turn(bills, way) for way in month["way"]}
+    shown = month[["way", "fleet", "usd", "low", "high", "cold"]].replace(math.inf, math.nan).assign(
+        cheaper=[None if way == API else verdict(bills, requests_per_month, way) or None for way in month["way"]],
+        turn=[None if way == API else _ends(*turns[way]) for way in month["way"]])
+    money = dict.fromkeys(["usd", "low", "high"], "{:,.0f}".format)
+    return table(shown, caption, formats=money | {"cold": percent}, labels={
+        "fleet": "for example", "usd": "a month, USD", "low": "fast end", "high": "slow end", "cold": "wait for a start",
+        "cheaper": "cheaper than the API?", "turn": "cheaper from, requests a month (fast to slow end)"})

@@ -1,21 +1,31 @@
-"""The bill of one workload at every provider of a price book that rents the GPU: what each part costs, and together."""
+"""The bill of one workload at every provider of a price book whose machines do the work: what each part costs, and together.
+
+A price that is missing or not firm never decides: a bill that rests on one has two ends, `least_usd` and `most_usd`, and
+choices go by the upper one.
+"""
 import math
 from collections import namedtuple
 
+import numpy as np
 import pandas as pd
 
-from ..core.arithmetic import BYTES_PER_GB, ceil, maximum
+from .offers import runs_of
+from .stores import egress_tiers, ends, homes, storage_tiers, stored_usd, stores, tiered_usd, tiers_of_stores
+from ..core.arithmetic import ceil, maximum
 from ..core.evaluate import Case
-from ..laws.total_cost import (break_even_corpus_bytes, break_even_runs, copy_usd, egress_tier_usd, managed_usd, pulled_bytes,
-                               storage_usd, total_usd)
-from ..laws.training_cost import compute_usd
-from ..rows.price_book import cheapest_first, price_row, select
+from ..laws.renting import group_interruption_seconds, interruption_slowdown
+from ..laws.total_cost import break_even_corpus_bytes, break_even_runs, managed_usd, pulled_bytes, total_usd
+from ..laws.training_cost import compute_usd, paid_gpu_hours
+from ..rows.ages import firm
+from ..rows.price_book import MissingPrice, price_row
 from ..rows.rents import rents
 
 PARTS = ["compute_usd", "storage_usd", "copy_usd", "egress_usd", "managed_usd"]
 # What of a case `bills` takes.
 LOAD = ("gpu_hours", "runs", "corpus_bytes", "stored_bytes", "months", "minimum_gpu_hours", "usd_per_gb", "usd_per_gb_month",
         "copy_usd_per_gb_month")
+# GPU-hours of a run: the low end of their band, those to plan for, the high end.
+HOURS = ["low_hours", "gpu_hours", "high_hours"]
 # Where the data of a bill is, in words.
 WAYS = {"in place": "beside the data", "every run": "pulled on every run", "one copy": "one copy kept"}
 # The bills a choice is between: at another provider, the data pulled on every run or one copy kept; where the data is, plain
@@ -28,72 +38,75 @@ def load_of(case):
     return {name: case.inputs[name] for name in LOAD if name in case.inputs}
 
 
-def egress_tiers(book, provider, usd_per_gb=None):
-    """Egress tiers of the provider's first service in the book, by the names the laws know; or one price for every byte."""
-    if usd_per_gb is not None:
-        return pd.DataFrame({"from_bytes": [0.0], "to_bytes": [math.inf], "usd_per_gb": [usd_per_gb]})
-    tiers = book[(book["item"] == "egress") & (book["provider"] == provider)]
-    if tiers.empty:
-        raise _missing(book, "egress", provider, "usd_per_gb")
-    tiers = tiers[(tiers["sku"] == tiers["sku"].iloc[0]) & (tiers["region"] == tiers["region"].iloc[0])]
-    return tiers.rename(columns={"price": "usd_per_gb"})[["from_bytes", "to_bytes", "usd_per_gb"]]
+def machines(case, book, gpu, term, **networks):
+    """Every rent of the GPU on the term with the GPU-hours of one run of the case on it, and the number of GPUs that costs least.
+
+    As in `offers`: a run is as fast as its fastest layout on machines of that size, joined as they are; `reason` says why one
+    doesn't run. Every start is paid, and interruptions slow what runs on spot.
+    """
+    given = case.inputs
+    job = case.but(training_tokens=given["training_tokens"] * given.get("epochs", 1), epochs=None)
+    found, slowdown = runs_of(job, book, gpu=gpu, term=term, **networks), 1.0
+    if term == "spot":
+        apart = group_interruption_seconds(given["machine_interruption_seconds"], found["machines"])
+        with np.errstate(over="ignore"):
+            slowdown = Case(checkpoint_seconds=given["checkpoint_seconds"], restart_seconds=given["restart_seconds"],
+                            interruption_seconds=apart)(interruption_slowdown)
+    paid = {name: paid_gpu_hours(found[name], slowdown, found["gpus"], given.get("restart_seconds", 0)) for name in HOURS}
+    # Of equal runs the one on the fewest GPUs; where none runs, the reason on the most.
+    order = found["gpus"].where(found["reason"] == "", -found["gpus"])
+    ordered = found.assign(**paid, order=order).sort_values(["gpu_hours", "order"], kind="stable").drop(columns="order")
+    return ordered.drop_duplicates("row").set_index("row")
 
 
-def tiered_usd(tiers, egress_bytes, egress_months=1):
-    """Egress over all tiers (USD), for bytes that leave in equal parts over months; both may be columns."""
-    return sum(egress_tier_usd(egress_bytes, *tier, egress_months)
-               for tier in tiers[["from_bytes", "to_bytes", "usd_per_gb"]].itertuples(index=False, name=None))
+def given_machines(book, gpu, term, gpu_hours, at_least):
+    """Every rent of the GPU on the term with GPU-hours that are given, on machines of `at_least` so many GPUs."""
+    found = rents(book, gpu=gpu, term=term)
+    small = found["gpus_per_server"] < at_least
+    return found.assign(gpus=found["gpus_per_server"], reason=np.where(small, f"a machine of fewer than {at_least:g} GPUs", ""),
+                        **dict.fromkeys(HOURS, gpu_hours))
 
 
-def last_usd_per_gb(tiers, corpus_bytes, runs, months):
-    """Egress price of the last gigabytes that runs pull: of all beyond the first pull, or of a single one (USD/GB)."""
-    if not corpus_bytes:
-        return 0.0
-    once = tiered_usd(tiers, corpus_bytes)
-    more = tiered_usd(tiers, corpus_bytes * runs, max(1, math.ceil(months))) - once
-    return (more / (corpus_bytes * (runs - 1)) if runs > 1 else once / corpus_bytes) * BYTES_PER_GB
+def left_out(work):
+    """Providers none of whose machines do the work, with the first reason."""
+    able = set(work[work["reason"] == ""]["provider"])
+    return work[~work["provider"].isin(able)].drop_duplicates("provider").set_index("provider")["reason"].to_dict()
 
 
-def storage(book):
-    """Each provider's first storage row in the book, by provider; `row` is its key."""
-    return book[book["item"] == "storage"].drop_duplicates("provider").reset_index().set_index("provider")
+def rents_with_services(book, gpu, term="on-demand", providers=None, work=None):
+    """Each provider's cheapest rent of the GPU; on demand also with the `premium` of its managed `service`, if there is one.
 
-
-def first_price(book, item, provider):
-    """The row of the provider's first service, whose egress tiers or storage bills take, as a row for a case."""
-    return price_row(select(book, item=item, provider=provider).iloc[0])
-
-
-def dearest_storage(book):
-    """Provider and price of the dearest of them (USD/GB-month)."""
-    prices = storage(book)["price"]
-    if prices.empty:
-        raise ValueError(f"{book.attrs['file']}: no storage price; give the parameter copy_usd_per_gb_month")
-    return prices.idxmax(), prices.max()
-
-
-def cheapest_gear(book):
-    """The cheapest storage to buy, as a row for a case, or None."""
-    found = book[book["item"] == "storage-gear"]
-    return None if found.empty else price_row(cheapest_first(found).iloc[0])
-
-
-def rents_with_services(book, gpu, term="on-demand", providers=None):
-    """Each provider's cheapest rent of the GPU; on demand also with the `premium` of its managed `service`, if there is one."""
-    found = rents(book, gpu=gpu, term=term, provider=providers, per="provider")
-    plain = found.assign(service="", premium=0.0).reset_index()
+    work: what `machines` or `given_machines` found; the cheapest is then that with the cheapest run, and `pace` says how many
+    hours it takes for one of the fastest. One that is not firm counts only where the provider has no other.
+    """
+    found = rents(book, gpu=gpu, term=term, provider=providers, per="provider" if work is None else None)
+    if work is not None:
+        found = _able(found, work)
+    plain = found.assign(service="", premium=0.0, firm=firm(found)).reset_index()
     managed = []
     for row in plain.to_dict("records") if term == "on-demand" else []:
         mark_up = managed_price(book, row["provider"], row["sku"], gpu)
         if mark_up is not None:
             managed.append({**row, "service": mark_up.sku, "premium": mark_up.premium})
-    columns = ["row", "provider", "service", "sku", "region", "usd_per_hour", "premium", "source", "date", "confidence"]
+    columns = ["row", "provider", "service", "sku", "region", "gpus_per_server", "usd_per_hour", "premium", "firm", "source",
+               "date", "confidence", *([] if work is None else [*HOURS, "gpus", "pace"])]
     return pd.concat([plain, pd.DataFrame(managed)], ignore_index=True)[columns]
 
 
+def _able(found, work):
+    """Each provider's cheapest run of those rents."""
+    able = found.join(work[work["reason"] == ""][[*HOURS, "gpus"]], how="inner")
+    if able.empty:
+        reasons = "; ".join(sorted(set(work["reason"])))
+        raise MissingPrice(f"{found.attrs['file']}: no machine with {found['gpu'].iloc[0]} that does the work: {reasons}")
+    able = able.assign(unsure=~firm(able), cost=able["usd_per_hour"] * able["gpu_hours"])
+    able = able.sort_values(["unsure", "cost", "provider", "sku", "region"]).drop_duplicates("provider").sort_values("cost")
+    return able.assign(pace=able["gpu_hours"] / able["gpu_hours"].min())
+
+
 def managed_price(book, provider, sku, gpu):
-    """The provider's managed mark-up, or None: for the instance, else for another of the GPU, else the one for all."""
-    rows = book[(book["item"] == "managed") & (book["provider"] == provider)]
+    """The provider's lowest managed mark-up, or None: for the instance, else for another of the GPU, else the one for all."""
+    rows = book[(book["item"] == "managed") & (book["provider"] == provider)].sort_values(["price", "sku"])
     others = rents(book, provider=provider, gpu=gpu, required=False)["sku"]
     instance = rows["instance"]
     found = pd.concat([rows[instance == sku], rows[instance.isin(others)], rows[instance == ""]])
@@ -104,39 +117,62 @@ def bills(book, offers, data_at, gpu_hours, runs, corpus_bytes, stored_bytes, mo
           usd_per_gb=None, usd_per_gb_month=None, copy_usd_per_gb_month=None):
     """The bill at each rent of `offers`, cheapest first, every part to the cent. The load is numbers, or columns beside `offers`.
 
-    The data lives at `data_at` and is pulled from there, once in the first month or in equal parts every month. A copy is
-    priced at the provider's own storage; where the book has none, at the dearest in the book, and `copy_estimated` says so.
+    gpu_hours: of the fastest machines; others take their `pace` times that. The data lives at `data_at` and is pulled from there,
+    once in the first month or in equal parts every month. A copy is priced at the provider's own store. Where the book has
+    none, it is priced at the most expensive one, and `copy_estimated` says so.
     """
-    stores = storage(book)["price"]
-    if usd_per_gb_month is None and data_at not in stores:
-        raise _missing(book, "storage", data_at, "usd_per_gb_month")
-    home = stores[data_at] if usd_per_gb_month is None else usd_per_gb_month
-    tiers, away = egress_tiers(book, data_at, usd_per_gb), offers["provider"] != data_at
+    kept, tiers = storage_tiers(book, data_at, usd_per_gb_month), egress_tiers(book, data_at, usd_per_gb)
+    away, hours = offers["provider"] != data_at, gpu_hours * offers.get("pace", 1)
     leaves = tiered_usd(tiers, pulled_bytes(corpus_bytes, runs, cached), 1 if cached else maximum(ceil(months), 1))
-    own = offers["provider"].map(stores) if copy_usd_per_gb_month is None else pd.Series(copy_usd_per_gb_month, offers.index)
-    stand_in = dearest_storage(book)[1] if own.isna().any() else 0
-    copied = copy_usd(corpus_bytes, own.fillna(stand_in), months, cached)
-    compute = compute_usd(gpu_hours, offers["usd_per_hour"], runs, minimum_gpu_hours).round(2)
+    nothing = pd.DataFrame(0.0, offers.index, ["own", "least", "most", "estimated"])
+    copies = _copies(book, offers, corpus_bytes, months, copy_usd_per_gb_month).where(away, 0.0) if cached else nothing
+    compute = compute_usd(hours, offers["usd_per_hour"], runs, minimum_gpu_hours).round(2)
     frame = offers.assign(
-        compute_usd=compute, storage_usd=storage_usd(stored_bytes, home, months), egress_usd=leaves * away,
-        copy_usd=copied * away, managed_usd=managed_usd(compute, offers["premium"])).round(dict.fromkeys(PARTS, 2))
-    frame = frame.assign(total_usd=Case(frame[PARTS])(total_usd).round(2), copy_estimated=own.isna() & away & bool(cached))
-    return frame.sort_values("total_usd", kind="stable").reset_index(drop=True)
+        gpu_hours=hours, compute_usd=compute, storage_usd=stored_usd(kept, stored_bytes, months), egress_usd=leaves * away,
+        copy_usd=copies["own"], managed_usd=managed_usd(compute, offers["premium"])).round(dict.fromkeys(PARTS, 2))
+    total = frame[PARTS].sum(axis=1, skipna=False)
+    frame = frame.assign(
+        total_usd=total.round(2), least_usd=(total + copies["least"] - copies["own"]).round(2),
+        most_usd=(total + copies["most"] - copies["own"]).round(2), copy_estimated=copies["estimated"] > 0)
+    return frame.sort_values(["total_usd", "provider", "service"], ignore_index=True)
 
 
-def total_at(bill, gpu_hours, runs, minimum_gpu_hours=0):
-    """What a bill comes to if a run takes so many GPU-hours (USD): compute and its mark-up follow them, all else stays."""
-    compute = compute_usd(gpu_hours, bill.usd_per_hour, runs, minimum_gpu_hours)
-    return total_usd(compute, bill.storage_usd, bill.copy_usd, bill.egress_usd, managed_usd(compute, bill.premium))
+def _copies(book, offers, corpus_bytes, months, price):
+    """What a copy costs at each offer's own store, and the ends between which it lies where that price is missing or not firm."""
+    known, every = stores(book), {} if price is not None else tiers_of_stores(book)
+    costs = {name: stored_usd(tiers, corpus_bytes, months) for name, tiers in every.items()}
+    low, high = (costs[name] for name in ends(book)) if costs else (math.nan, math.nan)
+    given = None if price is None else stored_usd(storage_tiers(book, "", price), corpus_bytes, months)
+    parts = []
+    for name in offers["provider"].unique():
+        own = given if price is not None else costs.get(name, high)
+        sure = price is not None or name in costs and known["firm"][name]
+        least, most = (own, own) if sure else (np.minimum(own, low), np.maximum(own, high))
+        unpriced = float(price is None and name not in costs)
+        part = pd.DataFrame(dict(own=own, least=least, most=most, estimated=unpriced), offers.index)
+        parts.append(part[offers["provider"] == name])
+    return pd.concat(parts).loc[offers.index].round(2)
+
+
+def by_the_most(found):
+    """Bills in the order in which they are chosen: those of firm rents first, then by the most that each may come to."""
+    ordered = found.assign(unsure=~found["firm"]).sort_values(["unsure", "most_usd", "total_usd", "provider", "service"])
+    return ordered.drop(columns="unsure")
+
+
+def best(found):
+    """The bill to choose; None if there is none."""
+    return None if found.empty else by_the_most(found).iloc[0]
 
 
 def places(pulled, copied, data_at, provider=None):
     """The bills a choice is between, of those with the data pulled and copied; the cheapest other provider if none is named."""
     plain, services = pulled[pulled["service"] == ""], pulled[pulled["service"] != ""]
     away = plain[plain["provider"] != data_at]
-    away = _first(away if provider in (None, data_at) else away[away["provider"] == provider])
-    kept = None if away is None else _first(copied[(copied["provider"] == away.provider) & (copied["service"] == "")])
-    return Places(away, kept, *(_first(frame[frame["provider"] == data_at]) for frame in (plain, services)))
+    away = best(away if provider in (None, data_at) else away[away["provider"] == provider])
+    kept = None if away is None else best(copied[(copied["provider"] == away.provider) & (copied["service"] == "")
+                                                 & copied["total_usd"].notna()])
+    return Places(away, kept, *(best(frame[frame["provider"] == data_at]) for frame in (plain, services)))
 
 
 def labelled(found, data_at):
@@ -148,18 +184,14 @@ def labelled(found, data_at):
     return {name: row for name, row in zip(names, found) if row is not None}
 
 
-def _first(frame):
-    return None if frame.empty else frame.iloc[0]
-
-
 def ways(book, offers, data_at, **load):
     """Every bill there is, cheapest first: the `data` in place, pulled on every run or copied once; `way` says which of all."""
     pulled, copied = (bills(book, offers, data_at, cached=kept, **load) for kept in (0, 1))
     pulled["data"] = pulled["provider"].eq(data_at).map({True: "in place", False: "every run"})
-    frame = pd.concat([pulled, copied[copied["provider"] != data_at].assign(data="one copy")])
+    frame = pd.concat([pulled, copied[(copied["provider"] != data_at) & copied["total_usd"].notna()].assign(data="one copy")])
     offer = _named(frame)
     frame = frame.assign(offer=offer, way=offer + ", " + frame["data"].map(WAYS))
-    return frame.sort_values("total_usd", kind="stable", ignore_index=True)
+    return frame.sort_values(["total_usd", "provider", "service", "data"], ignore_index=True)
 
 
 def _named(frame):
@@ -167,50 +199,20 @@ def _named(frame):
     return frame["provider"] + frame["service"].map(lambda service: f", {service}" if service else "")
 
 
-def flips(name, factor, book, offers, data_at, **load):
-    """The nearest value of an input at which another provider is the cheapest, and the way then; None if there is none.
-
-    Sought by multiplying the value in `load` up to ten times by the factor, then between the last two; runs stay whole.
-    """
-    def at(power):
-        value = load[name] * factor ** power
-        return max(1, round(value)) if name == "runs" else value
-
-    def cheapest(powers):
-        tried = pd.DataFrame({"power": powers, name: [at(power) for power in powers]}).merge(offers, how="cross")
-        return ways(book, tried, data_at, **load | {name: tried[name]}).drop_duplicates("power").set_index("power")
-
-    far = cheapest(range(11))
-    others = far.index[far["provider"] != far["provider"][0]]
-    if others.empty:
-        return None
-    inside, outside = others.min() - 1, others.min()
-    near = cheapest([inside + step / 128 for step in range(1, 129)])
-    for _ in range(7):
-        middle = (inside + outside) / 2
-        inside, outside = (inside, middle) if near["provider"][middle] != far["provider"][0] else (middle, outside)
-    return at(outside), near["way"][outside]
-
-
-def rates_that_flip(best, second, gpu_hours):
-    """Hourly rates at which two bills cost the same: the cheaper one's, risen, and the other's, fallen (USD/h)."""
-    spare = (second.total_usd - best.total_usd) / gpu_hours
-    return best.usd_per_hour + spare / (1 + best.premium), second.usd_per_hour - spare / (1 + second.premium)
-
-
-def moving(pulled, copied, data_at, gpu_hours, home_usd_per_hour, usd_per_gb):
+def moving(pulled, copied, data_at, home, usd_per_gb):
     """The bills at each rent, pulled and, `_once`, copied; from which run a copy `pays`, and the `most` data of a pull.
 
-    Both compare with plain hours at `home_usd_per_hour` where the data is; without that rate they are blank.
+    Both compare with the `home` bill, plain hours where the data is; without one they are blank.
     """
     once = copied[["row", "service", "copy_usd", "egress_usd", "total_usd"]]
     frame = pulled.merge(once, on=["row", "service"], suffixes=("", "_once"))
     frame = frame.assign(offer=_named(frame), worked=frame["compute_usd"] + frame["managed_usd"], pays=math.nan, most=math.nan)
     distant = (frame["provider"] != data_at) & (frame["service"] == "")
-    if home_usd_per_hour is not None:
-        toll, rate = frame["egress_usd_once"] + frame["copy_usd_once"], frame["usd_per_hour"]
-        frame["pays"] = break_even_runs(toll, 0, gpu_hours, home_usd_per_hour, rate).where(distant)
-        frame["most"] = Case(usd_per_hour=rate, gpu_hours=gpu_hours, home_usd_per_hour=home_usd_per_hour,
+    if home is not None:
+        hours, rate = home.gpu_hours, frame["usd_per_hour"] * frame["gpu_hours"] / home.gpu_hours
+        toll = (frame["egress_usd_once"] + frame["copy_usd_once"]).fillna(math.inf)
+        frame["pays"] = break_even_runs(toll, 0, hours, home.usd_per_hour, rate).where(distant)
+        frame["most"] = Case(usd_per_hour=rate, gpu_hours=hours, home_usd_per_hour=home.usd_per_hour,
                              usd_per_gb=usd_per_gb)(break_even_corpus_bytes).where(distant)
     return frame
 
@@ -218,16 +220,16 @@ def moving(pulled, copied, data_at, gpu_hours, home_usd_per_hour, usd_per_gb):
 def by_home(book, offers, **load):
     """The cheapest bill for each place that sells both storage and egress, cheapest first: pulled on every run, and copied."""
     load = {name: value for name, value in load.items() if name not in ("usd_per_gb", "usd_per_gb_month")}
-    stores, rows = storage(book).index, []
-    for name in dict.fromkeys(book[book["item"] == "egress"]["provider"]):
-        if name in stores:
-            every, once = (bills(book, offers, name, cached=kept, **load).iloc[0] for kept in (0, 1))
-            tiers, corpus = egress_tiers(book, name), load["corpus_bytes"]
-            rows.append(dict(
-                data_at=name, storage_usd=every.storage_usd, once=tiered_usd(tiers, corpus), every=tiered_usd(
-                    tiers, corpus * load["runs"], max(1, math.ceil(load["months"]))),
-                at=every.provider, total=every.total_usd, copy_at=once.provider, copy_total=once.total_usd))
-    return pd.DataFrame(rows).sort_values("total", kind="stable")
+    rows = []
+    for name in homes(book):
+        every, once = (best(bills(book, offers, name, cached=kept, **load)) for kept in (0, 1))
+        tiers, corpus = egress_tiers(book, name), load["corpus_bytes"]
+        rows.append(dict(
+            data_at=name, storage_usd=every.storage_usd, once=tiered_usd(tiers, corpus), every=tiered_usd(
+                tiers, corpus * load["runs"], max(1, math.ceil(load["months"]))),
+            at=every.provider, total=every.total_usd, copy_at=once.provider, copy_total=once.total_usd))
+    columns = ["data_at", "storage_usd", "once", "every", "at", "total", "copy_at", "copy_total"]
+    return pd.DataFrame(rows, columns=columns).sort_values(["total", "data_at"])
 
 
 def against_managed(counted, usd_per_hour, premium, storage_usd):
@@ -240,9 +242,3 @@ def against_managed(counted, usd_per_hour, premium, storage_usd):
     bare = each.but(usd_per_hour=usd_per_hour, egress_usd=counted["egress_usd"], managed_usd=0)(total_usd)
     service = each.but(usd_per_hour=counted["managed_usd_per_hour"], egress_usd=0, premium=premium)(total_usd)
     return counted.assign(bare=bare, service=service, bare_wins=bare < service, margin=(service - bare).abs())
-
-
-def _missing(book, item, provider, parameter):
-    known = ", ".join(sorted(set(book[book["item"] == item]["provider"]))) or "none"
-    return ValueError(f"{book.attrs['file']}: no {item} price of {provider!r}; allowed: {known}; or give the parameter "
-                      f"{parameter}")

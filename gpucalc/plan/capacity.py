@@ -3,11 +3,13 @@
 Plans are made for the times to plan for: those of the formulas, moved by how far off published requests were.
 """
 import math
+from typing import NamedTuple
 
 from ..rows import bands, catalogue
 from ..laws import serving
 from ..laws.kv_cache import concurrency
-from ..core.arithmetic import floor, maximum, where
+from ..core.arithmetic import ceil, floor, maximum, minimum, where
+from ..core.quantities import DEFAULTS
 from ..laws.sharding import layout_rules
 
 BATCHES = (*range(1, 16), *range(16, 64, 4), *range(64, 256, 16), *range(256, 2049, 128))
@@ -18,15 +20,35 @@ TIMES = ("replica_prefill_seconds", "replica_pass_seconds", "time_per_output_tok
 ENDS = ("low", "plan", "high")
 
 
-def linked_gpus(needed, weight_format=None):
-    """GPUs with the protocols of their link, without those where these are not known; ValueError if `needed` is one of these.
+def linked_gpus(needed, weight_format=None, cache_element_bytes=None):
+    """GPUs with the protocols of their link that can serve the formats; ValueError if `needed` is one of the others.
 
     With weights in FP8 their products run in 8 bits where they have such; else the weights are converted on the way.
     """
-    cards = catalogue.gpus().join(catalogue.links()[LINK], on="link").dropna(subset="latency")
+    cards = catalogue.gpus().join(catalogue.links()[LINK], on="link")
+    reasons = left_out(cards, weight_format, cache_element_bytes)
+    cards = cards[reasons == ""]
     if needed not in cards.index:
-        raise ValueError(f"gpu {needed!r}: the latency of its link is not known; allowed: {', '.join(cards.index)}")
+        reason = reasons.get(needed) or "unknown"
+        raise ValueError(f"gpu {needed!r}: {reason}; allowed: {', '.join(cards.index)}")
     return cards.assign(narrow_products=1.0 * (cards["fp8_flops"].notna() & (weight_format == "FP8")))
+
+
+def left_out(cards, weight_format=None, cache_element_bytes=None):
+    """Why each of the cards, joined with its link, is in no plan; empty where it may be.
+
+    A format needs the compute capability that formats.csv has for it, and FP8 on a card that is not NVIDIA's its own FP8 peak. A
+    cache of one byte an element is FP8.
+    """
+    formats = {weight_format, "FP8" if cache_element_bytes == 1 else None} - {None}
+    reasons = where(cards["latency"].isna(), "the latency of its link is not known", "")
+    for name in sorted(formats):
+        least = catalogue.weight_format(name).get("least_capability", math.nan)
+        unable = cards["compute_capability"] < least
+        if name == "FP8":
+            unable |= cards["compute_capability"].isna() & cards["fp8_flops"].isna()
+        reasons = where(unable, f"no {name} path", reasons)
+    return reasons
 
 
 def allowed_degrees(architecture, degrees=(1, 2, 4, 8)):
@@ -34,27 +56,46 @@ def allowed_degrees(architecture, degrees=(1, 2, 4, 8)):
     return [degree for degree in degrees if all(rule[-1] for rule in layout_rules(architecture, tensor_parallel=degree))]
 
 
-def fewest_replicas(requests_per_second, request_seconds, batch, answer_limit, late_share=0.05):
-    """Fewest replicas, for columns: enough for the load, and for answers in time; infinite if none help.
+def in_time(requests_per_second, replicas, points, limits):
+    """Whether all but the late have their first token and their answer in time, for columns."""
+    time, size = points["request_seconds"], points["batch"]
+    load = serving.offered_load.formula(requests_per_second, time, replicas, size)
+    share = serving.waiting_share.formula(load, replicas, size)
+    wait = serving.waiting_seconds.formula(share, load, time, replicas, size, limits.late_share)
+    prompts = serving.prompt_wait_seconds.formula(
+        requests_per_second, replicas, points["replica_prefill_seconds"], points["replica_pass_seconds"], limits.late_share)
+    first = serving.time_to_first_token.formula(wait, prompts, points["replica_prefill_seconds"])
+    return (load < 1) & (wait + time <= limits.answer_limit) & (first <= limits.first_token_limit)
 
-    Each replica shortens the wait, so halving finds them: between what the load takes and what does even if every request waits.
+
+def holds(requests_per_second, replicas, points, limits):
+    """Whether so many replicas keep all of the limits, for columns."""
+    filled = serving.offered_load.formula(requests_per_second, points["request_seconds"], replicas, points["batch"])
+    left = replicas - limits.spare_replicas
+    quick = points["time_per_output_token"] <= limits.token_limit
+    return (left >= 1) & (filled <= limits.most_load) & quick & in_time(requests_per_second, maximum(left, 1), points, limits)
+
+
+def fewest_replicas(requests_per_second, points, limits):
+    """Fewest replicas, for columns: enough for the load, and for all in time; infinite if none help.
+
+    Each replica shortens the waits, so halving finds them: between what the load takes and what does even if every request waits
+    and no prompt does for another.
     """
     import numpy
-    possible = request_seconds < answer_limit
-    time, size = (numpy.asarray(column, float)[possible] for column in (request_seconds, batch))
-
-    def in_time(replicas):
-        load = serving.offered_load(requests_per_second, time, replicas, size)
-        share = serving.waiting_share(load, replicas, size)
-        wait = serving.waiting_seconds(share, load, time, replicas, size, late_share)
-        return serving.answer_seconds(wait, time) <= answer_limit
-
+    slack = minimum(limits.answer_limit - points["request_seconds"],
+                    limits.first_token_limit - points["replica_prefill_seconds"] - points["replica_pass_seconds"])
+    possible = ((slack > 0) & (points["time_per_output_token"] <= limits.token_limit)).to_numpy()
+    held = {name: points[name].to_numpy(float)[possible] for name in (*TIMES, "batch")}
+    time, size = held["request_seconds"], held["batch"]
     least = floor(requests_per_second * time / size) + 1
-    spare = serving.spare_places(time, answer_limit, late_share)
-    most = maximum(serving.replicas_required(requests_per_second, time, spare, size), least)
+    spare = serving.spare_places.formula(time, time + slack.to_numpy()[possible], limits.late_share)
+    alone = 0 if limits.first_token_limit == math.inf else held["replica_prefill_seconds"] / limits.late_share
+    most = maximum(serving.replicas_required.formula(requests_per_second, time, spare, size), least)
+    most = maximum(most, ceil(requests_per_second * alone))
     for _ in range(int((most - least).max(initial=0)).bit_length()):
         middle = floor((least + most) / 2)
-        enough = in_time(middle)
+        enough = in_time(requests_per_second, middle, held, limits)
         least, most = where(enough, least, middle + 1), where(enough, middle, most)
     replicas = numpy.full(len(possible), math.inf)
     replicas[possible] = least
@@ -89,18 +130,59 @@ def paced(points, end="plan"):
                          **{name: points[name] / factor for name in ENDS})
 
 
-def plans(points, requests_per_second, answer_limit, late_share=0.05):
-    """Of each GPU and degree the point whose fewest GPUs carry the load and answer in time, at the times to plan for.
+class Limits(NamedTuple):
+    """What a plan keeps: times (s) for all but `late_share` of requests, how full the peak may make it, replicas to spare."""
 
-    `low_gpus` and `high_gpus` are the fewest at the ends of the band, `formula_gpus` without it. Each is infinite where none
-    will do; `limit` says what is in the way of the plan: memory, or the request time.
+    answer_limit: float = math.inf
+    late_share: float = DEFAULTS["late_share"].value
+    first_token_limit: float = math.inf
+    token_limit: float = math.inf
+    most_load: float = DEFAULTS["most_load"].value
+    spare_replicas: float = DEFAULTS["spare_replicas"].value
+
+
+def limits_of(case):
+    """The `Limits` among the inputs of a case, by name."""
+    return {name: case.inputs[name] for name in Limits._fields if name in case.inputs}
+
+
+def limited(**limits):
+    """The `Limits` of these values; None is the default."""
+    return Limits(**{name: value for name, value in limits.items() if value is not None})
+
+
+def plans(points, requests_per_second, answer_limit=None, late_share=None, first_token_limit=None, token_limit=None,
+          most_load=None, spare_replicas=None):
+    """Of each GPU and degree the point whose fewest GPUs carry the load within the limits, at the times to plan for.
+
+    All are in time while the spare replicas are out of service; with them the peak fills no more than `most_load`. A limit on
+    times that is None is none, of the others it is the default. `low_gpus` and `high_gpus` are the fewest at the ends of the
+    band, `formula_gpus` without it. Each is infinite where none will do; `limit` says what is in the way of the plan: memory,
+    time to first token, time per token or answer time.
     """
-    load = requests_per_second, answer_limit, late_share
+    limits = limited(answer_limit=answer_limit, late_share=late_share, first_token_limit=first_token_limit,
+                     token_limit=token_limit, most_load=most_load, spare_replicas=spare_replicas)
     sides = {"formula": points, "low": paced(points, "low"), "high": paced(points, "high")}
-    found = _fewest(paced(points), *load).assign(
-        **{f"{side}_gpus": _fewest(moved, *load)["gpus"].to_numpy() for side, moved in sides.items()})
-    reason = where(found["places"] < 1, "memory", "request time")
-    return found.assign(limit=where(found["gpus"] < math.inf, "", reason))
+    found = _fewest(paced(points), requests_per_second, limits).assign(
+        **{f"{side}_gpus": _fewest(moved, requests_per_second, limits)["gpus"].to_numpy() for side, moved in sides.items()})
+    return found.assign(limit=where(found["gpus"] < math.inf, "", _in_the_way(found, limits)))
+
+
+def binding(found, points, requests_per_second, **limits):
+    """The limit that costs each of the plans most: that without which it would take the fewest GPUs.
+
+    It is the load where no other limit costs any, and blank where there is no plan. limits: as `plans` takes them.
+    """
+    limits, points = limited(**limits), paced(points)
+    without = {"memory": (points.assign(places=math.inf), limits),
+               "time to first token": (points, limits._replace(first_token_limit=math.inf)),
+               "time per token": (points, limits._replace(token_limit=math.inf)),
+               "answer time": (points, limits._replace(answer_limit=math.inf))}
+    least, binds = found["gpus"].to_numpy(float), where(found["gpus"] < math.inf, "load", "").to_numpy()
+    for name, (free, rest) in without.items():
+        gpus = _fewest(free, requests_per_second, rest)["gpus"].to_numpy()
+        binds, least = where((gpus < least) & (binds != ""), name, binds), where(gpus < least, gpus, least)
+    return binds
 
 
 def banded(plan, column, band):
@@ -110,8 +192,19 @@ def banded(plan, column, band):
     return band._replace(low=low, plan=chosen, high=high, value=value, bound=None, unit="")
 
 
-def _fewest(points, requests_per_second, answer_limit, late_share):
-    replicas = fewest_replicas(requests_per_second, points["request_seconds"], points["batch"], answer_limit, late_share)
+def _fewest(points, requests_per_second, limits):
+    needed = fewest_replicas(requests_per_second, points, limits)
+    replicas = serving.planned_replicas.formula(needed, requests_per_second, points["request_seconds"], points["batch"],
+                                                limits.most_load, limits.spare_replicas)
     gpus = (replicas * points["tensor_parallel"]).where(points["batch"] <= points["places"], math.inf)
     found = points.assign(replicas=replicas, gpus=gpus).sort_values(["gpus", "batch"], kind="stable")
     return found.drop_duplicates(["gpu", "tensor_parallel"]).sort_index()
+
+
+def _in_the_way(found, limits):
+    """What rules out the smallest batch of each: where its times would do, memory."""
+    first = found["replica_prefill_seconds"] + found["replica_pass_seconds"]
+    reason = where(found["request_seconds"] >= limits.answer_limit, "answer time", "memory")
+    reason = where(found["time_per_output_token"] > limits.token_limit, "time per token", reason)
+    reason = where(first >= limits.first_token_limit, "time to first token", reason)
+    return where(found["places"] < 1, "memory", reason)

@@ -1,158 +1,17 @@
-"""A decision as a band: inputs as ranges, the result as a distribution, and which input moves it most."""
+"""Rent or own: the verdict of the draws, which input moves it most, and what an owned hour is made of."""
 from typing import NamedTuple
 
+from .deals import CURRENT_YEARS as CURRENT_YEARS, STOPS as STOPS, Deal as Deal, deal as deal, owning_case as owning_case
+from .draws import ENDS as ENDS, band, drawn_band as drawn_band, draws as draws, outcomes, ranges as ranges
 from ..laws.break_even import break_even_utilization, owning_npv
 from ..core.arithmetic import MONTHS_PER_YEAR
-from ..core.evaluate import Case, Row, close
-from ..core.quantities import QUANTITIES
-from ..laws.owning import declining_residual, owned_usd_per_hour
-from ..rows.bands import CLOSE, INSIDE, Band
-from ..rows.price_book import ITEMS, RESERVED_YEARS, cheapest_first, price, price_row, select
-from ..rows.rents import cheapest_rent
-from ..laws.renting import spot_usd_per_hour
-from ..rows.tables import OF_PRICE
+from ..laws.owning import owned_usd_per_hour
+from ..rows.bands import CLOSE, INSIDE
+from ..rows.price_book import price
 
-ENDS = ["low", "likely", "high"]
-# What wins in no larger share of the draws than this is too close to call: as with every band of this book, which holds eight
-# cases in ten, a verdict may be wrong in two of ten and not more.
+# A verdict that wins in no larger share of the draws than this is not sure: as with every band of this book, which holds eight
+# cases in ten, it may be wrong in two of ten and not more.
 SURE = INSIDE
-
-
-class Deal(NamedTuple):
-    """What is decided on: `rows` of prices by item, None where the book has none, `ranges` of what varies, `fixed` values."""
-
-    rows: dict
-    ranges: object
-    fixed: dict
-
-    def case(self, *rows):
-        """The case of all likely values with their sources: the prices' own rows, what is fixed, the ranges, and `rows`."""
-        likely = Row(self.ranges["likely"].to_dict(), "data/assumptions.csv or parameter")
-        fixed = Row(self.fixed, "parameter or price book")
-        priced = [row for row in self.rows.values() if row is not None]
-        changed = {name: row for row in (likely, fixed) for name, value in row.items()
-                   if any(name in other and other[name] != value for other in priced)}
-        if "usd_per_hour" in changed:
-            slowed = f"{self.rows['rent'].name}, times its slowdown"
-            changed["usd_per_hour"] = Row({"usd_per_hour": likely.usd_per_hour}, slowed)
-        return owning_case(*priced, fixed, likely, *rows, **changed)
-
-
-def deal(book, gpu, assumptions, given, term="on-demand", provider=None, region=None, interruption_slowdown=1):
-    """Owning a server of the GPU or renting it, from a price book and the `assumptions`, as a `Deal`.
-
-    `given` holds values by name of quantity, in its unit; None and what is missing come from the book or the assumptions.
-    Of several prices the cheapest is taken, for rents that of whole servers if there are any, for power the middle one.
-    Switches and cables come on top of a server that does not include its network, unless the book has none. Work on spot is
-    charged with its slowdown. A reservation is paid used or not; its rent stays if its term covers the years of use, else it
-    is renewed as rents fall. Raises ValueError naming the parameter to give where the book lacks a price.
-    """
-    given = {name: value for name, value in given.items() if value is not None}
-    server = _priced(book, given, "server", _cheapest, gpu=gpu, term="purchase")
-    size = given.get("gpus_per_server", server.get("gpus_per_server"))
-    if size is None:
-        raise ValueError("parameter gpus_per_server: missing; a server_usd that is given needs the number of its GPUs")
-    rent = _priced(book, given, "rent", _cheapest_hour, whole=size, gpu=gpu, term=term, provider=provider, region=region)
-    rows = {"rent": rent, "server": server, "power": _priced(book, given, "power", _middle),
-            "hosting": _priced(book, given, "hosting", _cheapest)}
-    rows |= {item: _priced(book, given, item, _cheapest) if _is_priced(book, given, item) else None
-             for item in ("switch", "cable")}
-    likely = {name: value for name, value in given.items() if name in assumptions.index}
-    likely |= {ITEMS[item].quantity: rows[item][ITEMS[item].quantity] for item in ("server", "power", "hosting")}
-    limits = ranges(assumptions, **likely | {"usd_per_hour": spot_usd_per_hour(rent.usd_per_hour, interruption_slowdown)})
-    fixed = {"gpus_per_server": size} | _network(rows, given, size)
-    if term in RESERVED_YEARS:
-        fixed["committed"] = 1
-        if limits.loc["years", "likely"] <= RESERVED_YEARS[term]:
-            limits, fixed["rent_decline"] = limits.drop("rent_decline"), 0
-    return Deal(rows, limits, fixed)
-
-
-def _network(rows, given, size):
-    """What a server's part of the network costs beside it: nothing if its price includes it or nobody prices one."""
-    ports = given.get("network_ports", 0 if rows["server"].get("includes") == "network" else size)
-    if not ports or rows["switch"] is None or rows["cable"] is None:
-        return {"network_usd": 0}
-    return {"network_ports": ports, "network_tiers": given.get("network_tiers", 2),
-            "usd_per_port": rows["switch"].usd_per_port, "cable_usd": rows["cable"].cable_usd}
-
-
-def _is_priced(book, given, item):
-    return ITEMS[item].quantity in given or (book["item"] == item).any()
-
-
-def _priced(book, given, item, choice, **wanted):
-    """The row that prices the item, under the name that the laws know: the parameter given, else the choice from the book."""
-    name = ITEMS[item].quantity
-    if name in given:
-        return Row({name: given[name], "provider": "given", "sku": "parameter"}, f"parameter {name}")
-    try:
-        return choice(book, item, **wanted)
-    except ValueError as error:
-        raise ValueError(f"{error}; or give the parameter {name}") from None
-
-
-def _cheapest(book, item, **wanted):
-    return price(book, item, cheapest=True, **wanted)
-
-
-def _cheapest_hour(book, item, **wanted):
-    return cheapest_rent(book, **wanted)
-
-
-def _middle(book, item):
-    """The middle of the prices in order: a site is not chosen by its power alone, so the cheapest is not what is paid."""
-    found = cheapest_first(select(book, item=item))
-    return price_row(found.iloc[len(found) // 2])
-
-
-def ranges(assumptions, **likely):
-    """Low, likely and high of every input, by quantity: the rows of `assumptions`, around the values in `likely`.
-
-    A row `of the price` holds factors on the value in `likely` and is left out where there is none. Of any other row the
-    value in `likely` replaces the likely one, and widens the range if it lies outside. Raises ValueError for a value whose
-    name has no row, or a range that is out of order.
-    """
-    import pandas
-    unknown = [name for name in likely if name not in assumptions.index]
-    if unknown:
-        raise ValueError(f"no range for {unknown[0]}{close(unknown[0], assumptions.index)}; "
-                         f"there is one for {', '.join(assumptions.index)}")
-    rows = {}
-    for name, unit, *ends in assumptions[["unit", *ENDS]].itertuples():
-        given = likely.get(name)
-        if not ends[0] <= ends[1] <= ends[2]:
-            raise ValueError(f"range of {name}: low, likely, high are {ends}; allowed: low <= likely <= high")
-        if unit != OF_PRICE:
-            middle = ends[1] if given is None else given
-            rows[name] = [min(ends[0], middle), middle, max(ends[2], middle)]
-        elif given is not None:
-            rows[name] = [given * factor for factor in ends]
-    return pandas.DataFrame.from_dict(rows, orient="index", columns=ENDS, dtype=float)
-
-
-def draws(ranges, count, seed=0):
-    """`count` random values of every input, by name, each from a triangle over its range; the seed makes them repeatable.
-
-    A triangle is what low, likely and high say and nothing more: no value outside, the likely one most often. A normal
-    distribution would draw negative prices. Each input is drawn for itself, so what moves together (rents and what a used
-    server sells for) is not tied: the true band is wider if such a pair moves the result the same way.
-    """
-    import numpy
-    generator = numpy.random.default_rng(seed)
-    drawn = {}
-    for name, low, likely, high in ranges.itertuples(name=None):
-        share = generator.random(count)
-        rising, falling = (high - low) * (likely - low), (high - low) * (high - likely)
-        below = share * (high - low) < likely - low
-        root = numpy.sqrt(numpy.where(below, share * rising, (1 - share) * falling))
-        drawn[name] = numpy.where(below, low + root, high - root)
-    return drawn
-
-
-def owning_case(*rows, **inputs):
-    """The case of owning or renting; the residual follows from the years (year) and the share of value lost in each."""
-    return Case(*rows, **{"residual": declining_residual} | inputs)
 
 
 def owned(law, *rows, **inputs):
@@ -160,20 +19,48 @@ def owned(law, *rows, **inputs):
     return owning_case(*rows, **inputs)(law)
 
 
-def band(values, inside=INSIDE):
-    """Low, middle and high: the share `inside` of the values lies between low and high, half of them below the middle.
+class Verdict(NamedTuple):
+    """What draws say: which is `cheaper` by their `mean` (USD a server, above 0 for owning), and whether that is `sure`.
 
-    Each is one of the values, which may be infinite.
+    `chance` is that of owning to win; eight in ten draws lie between `low` and `high`.
     """
-    import numpy
-    return numpy.quantile(values, [(1 - inside) / 2, 0.5, (1 + inside) / 2], method="inverted_cdf").tolist()
+
+    cheaper: str
+    sure: bool
+    chance: float
+    mean: float
+    low: float
+    high: float
 
 
-def drawn_band(law, case, drawn):
-    """The law's `Band` over the draws: its value with all inputs likely, the middle draw to plan for, eight in ten between."""
-    values = case.but(**drawn)(law)
-    low, middle, high = band(values)
-    return Band(low, middle, high, case(law), None, len(values), 1, "draws", QUANTITIES[law.__name__].unit)
+def verdict(gains):
+    """The one rule of rent or own: what costs less on average over the draws of owning's net present value is cheaper.
+
+    It is sure if it also wins in more than `SURE` of them; a mean of a few large gains over many small losses is not.
+    """
+    chance, mean = probability(gains), float(gains.mean())
+    low, _, high = band(gains)
+    own = mean > 0
+    return Verdict("owning" if own else "renting", chance > SURE if own else chance < 1 - SURE, chance, mean, low, high)
+
+
+def even_rent(deal, case, drawn):
+    """The rent today, as a book states it, at which owning is worth nothing on average over the draws (USD per GPU-hour).
+
+    What owning is worth rises evenly with the rent, so two means give it. Below 0: owning wins without any rent.
+    """
+    gains, more = (outcomes(owning_npv, case, drawn | {"usd_per_hour": drawn["usd_per_hour"] * times}).mean() for times in (1, 2))
+    return float(deal.ranges.loc["usd_per_hour", "likely"] * (1 - gains / (more - gains)))
+
+
+def at_stand_ins(deal, case, drawn):
+    """The verdict at the cheapest and the dearest GPU of the servers that stand in, as pairs of row and verdict."""
+    size, likely, found = deal.fixed["gpus_per_server"], deal.ranges.loc["server_usd", "likely"], []
+    order = sorted(deal.doubt, key=lambda server: server.server_usd / server.gpus_per_server)
+    for server in order[:1] + order[1:][-1:]:
+        factor = server.server_usd / server.gpus_per_server * size / likely
+        found.append((server, verdict(outcomes(owning_npv, case, drawn | {"server_usd": drawn["server_usd"] * factor}))))
+    return found
 
 
 def probability(npv):
@@ -238,7 +125,7 @@ def owned_parts(*rows, **inputs):
     utilization = of["utilization"]
     hours, paid, power = of["offered_gpu_hours"] * utilization, of["paid_years"], of["power_usd_per_hour"]
     spares, idle = of["spare_share"], of["idle_power_share"]
-    upkeep = of["support_share"] + of["repair_share"]
+    upkeep = of["support_share"] * (1 + spares) + of["repair_share"]
     once = of["bought_usd"] / (1 + spares)
     return {"server": of["server_usd"] / hours,
             "network": (once - of["server_usd"]) / hours,

@@ -8,119 +8,80 @@ import numpy as np
 import pandas as pd
 
 from ..rows import catalogue
-from ..rows.bands import CLOSE, factors
+from ..rows.bands import CLOSE, INSIDE, factors
 from ..rows.rents import rents
 from ..core.evaluate import Case
 from ..core.arithmetic import SECONDS_PER_HOUR
+from .fine_print import forbidden_kinds
 from .layout_grid import CLOSE as MAY_FIT, FITS
 from .layouts import all_layouts, layout_case, layout_name, pareto_front
-from ..laws.renting import group_interruption_seconds, interruption_slowdown
-from ..core.figures import days, dollars, hourly, number
-from ..laws.training_cost import compute_usd, paid_gpu_hours, planned_gpu_hours, reserved_gpu_hours, training_days
+from .run_risks import PRICES, decided, doubts, judged
+from .run_speeds import SPEED, planned
+from ..core.figures import chance, days, dollars, hourly, number
+from ..laws.training_cost import excess_machines
 from ..laws.training_time import step_seconds
 
-SERVER = 8
+SERVER, SMALL = 8, "small machines"
 AXES = dict(context_parallel=[1, 2, 4], virtual_stages=[1, 2], micro_batch=[1], recompute=[0, 2])
 RENT = ["row", "provider", "sku", "gpu", "gpus_per_server", "region", "term", "reserved_years", "usd_per_hour", "source",
-        "date"]
+        "date", "confidence", "yours"]
 KIND = ["gpu", "gpus_per_server"]
-SPEED = ["gpu_hours", "low_hours", "high_hours", "layout_mfu"]
-LATE, DEAR = "misses the deadline", "over the budget"
-# What of a case `priced` takes.
-TERMS = ("machine_interruption_seconds", "checkpoint_seconds", "restart_seconds", "other_work")
 
 
 def runs_of(case, book, **wanted):
+    """The runs of the job of a case as they are planned: the layouts' own speed, and none faster than published runs.
+
+    The case's `mfu`, if it has one, stands in for the published ones; `wanted` is as in `searched_runs`.
+    """
+    found = searched_runs(case, book, **wanted)
+    return planned(found, case.rows["model"], case.inputs["training_tokens"], case.inputs.get("mfu"))
+
+
+def searched_runs(case, book, **wanted):
     """`runs` of the job of a case, on up to the case's number of GPUs; `wanted` are the rents and the networks."""
     given, rows = case.inputs, case.rows
+    most = {name: given[name] for name in ("most_small_machines",) if name in given}
     return runs(book, rows["model"], given["training_tokens"], given["global_batch"], given["sequence"], given["gpus"],
-                given.get("mfu"), recipe=rows["recipe"], efficiency=rows["efficiency"], **wanted)
+                recipe=rows["recipe"], efficiency=rows["efficiency"], **most, **wanted)
 
 
-def runs(book, model, training_tokens, global_batch, sequence, gpus=64, mfu=None, network="InfiniBand NDR",
-         small_network="Ethernet 25G", provider=None, gpu=None, region=None, term=None, **job):
-    """The run on every rent of `book` and every number of GPUs up to `gpus`: a row each, `reason` says why one does not run.
+def runs(book, model, training_tokens, global_batch, sequence, gpus=64, network="InfiniBand NDR", small_network="Ethernet 25G",
+         provider=None, gpu=None, region=None, term=None, most_small_machines=None, **job):
+    """The run on every rent of `book` and every number of GPUs up to `gpus`: a row each, `reason` says why one does not run,
+    `doubt` why its rent is not recommended.
 
-    A run is as fast as its fastest layout, and at most as 6ND at the share `mfu` of the peak, if one is given; `job` is as in
-    `layouts.layout_case`. Machines of 8 GPUs or more are joined by `network`, smaller ones by `small_network`.
+    A run is as fast as its fastest layout; `job` is as in `layouts.layout_case`. Machines of 8 GPUs or more are joined by
+    `network`, smaller ones by `small_network`, and at most `most_small_machines` of those.
     """
     offered = rents(book, provider=provider, gpu=gpu, region=region, term=term).reset_index()[RENT]
+    offered = offered.assign(doubt=doubts(offered, term)).drop(columns=["confidence", "yours"])
     architecture, tried, searched = Case(model=model).rows["model"], [], []
+    most = {} if most_small_machines is None else {"most_small_machines": most_small_machines}
     for gpu, size in offered[KIND].drop_duplicates().itertuples(index=False, name=None):
         counts = machine_counts(int(size), gpus)
         kind = dict(gpu=gpu, gpus_per_server=int(size))
-        reason = _not_searched(gpu, counts, gpus)
-        tried.append(pd.DataFrame({"gpus": counts or [int(size)], **kind, "reason": reason}))
-        if not reason:
+        reasons = _reasons(gpu, int(size), counts, gpus, most, job)
+        tried.append(pd.DataFrame({"gpus": counts or [int(size)], **kind, "reason": reasons}))
+        able = [count for count, reason in zip(counts, reasons) if not reason]
+        if able:
             joined = dict(gpus_per_node=int(size), network=network if size >= SERVER else small_network, **job)
-            found = all_layouts(architecture, gpu, counts, global_batch, sequence, axes=AXES | _degrees(architecture, int(size)),
+            found = all_layouts(architecture, gpu, able, global_batch, sequence, axes=AXES | _degrees(architecture, int(size)),
                                 **joined)
             errors = dict(zip(("low", "plan", "high"), factors(layout_case(architecture, gpu, sequence, **joined), step_seconds)))
             searched.append(found[found["reason"].isin(["", FITS, MAY_FIT])].assign(**kind, **errors))
-    frame = offered.merge(_speeds(pd.concat(tried), searched, training_tokens, global_batch * sequence), on=KIND)
-    return frame if mfu is None else planned(frame, model, training_tokens, mfu)
-
-
-def at_mfu(frame, model, training_tokens, mfu):
-    """The same runs by 6ND at the share `mfu` of the peak, whatever their layouts: `layout_mfu` is what to plan for."""
-    peaks = frame["gpu"].map(catalogue.gpus()["peak_flops"])
-    band = Case(model=model, peak_flops=peaks, training_tokens=training_tokens, mfu=mfu).band(planned_gpu_hours)
-    return frame.assign(gpu_hours=band.plan, low_hours=band.low, high_hours=band.high, layout_mfu=mfu * band.value / band.plan)
-
-
-def planned(frame, model, training_tokens, mfu):
-    """The same runs, none faster than 6ND at the share `mfu` of the peak; a layout that is slower counts as it is."""
-    least = at_mfu(frame, model, training_tokens, mfu)
-    slower = frame["gpu_hours"] > least["gpu_hours"]
-    return frame.assign(**{name: frame[name].where(slower, least[name]) for name in SPEED})
-
-
-def priced(frame, machine_interruption_seconds=86400, checkpoint_seconds=60, restart_seconds=600, other_work=0):
-    """The runs with days and USD: spot is slowed by interruptions, a reservation is paid for its term, every start is paid."""
-    apart = group_interruption_seconds(machine_interruption_seconds, frame["machines"])
-    with np.errstate(over="ignore"):
-        slowdown = Case(checkpoint_seconds=checkpoint_seconds, restart_seconds=restart_seconds,
-                        interruption_seconds=apart)(interruption_slowdown).where(frame["term"] == "spot", 1.0)
-    years = frame["reserved_years"]
-    term = reserved_gpu_hours(frame["gpus"], years.fillna(1), other_work).where(years.notna(), 0)
-    figures = {"interruption_slowdown": slowdown}
-    for hours, time, cost in (("gpu_hours", "training_days", "compute_usd"), ("low_hours", "low_days", "low_usd"),
-                              ("high_hours", "high_days", "high_usd")):
-        paid = paid_gpu_hours(frame[hours], slowdown, frame["gpus"], restart_seconds)
-        figures |= {time: training_days(paid, frame["gpus"]),
-                    cost: compute_usd(paid, frame["usd_per_hour"], minimum_gpu_hours=term)}
-    return frame.assign(**figures)
-
-
-def judged(frame, deadline_days, budget_usd=None):
-    """The priced runs with a `verdict`: blank, or what is against one. Late or too dear is never recommended.
-
-    A run is `sure` where the slow end of its band has nothing against it either.
-    """
-    budget = budget_usd or np.inf
-    late, dear = frame["training_days"] > deadline_days, frame["compute_usd"] > budget
-    verdict = np.select([frame["reason"] != "", late, dear], [frame["reason"], LATE, DEAR], "")
-    sure = (verdict == "") & (frame["high_days"] <= deadline_days) & (frame["high_usd"] <= budget)
-    return frame.assign(verdict=verdict, sure=sure)
-
-
-def decided(frame, case, **changes):
-    """The runs priced on the terms of a case, with `changes`, and judged by its deadline and its budget, if it has one."""
-    given = case.but(**changes).inputs
-    terms = {name: given[name] for name in TERMS if name in given}
-    return judged(priced(frame, **terms), given["deadline_days"], given.get("budget_usd"))
+    return offered.merge(_speeds(pd.concat(tried), searched, training_tokens, global_batch * sequence), on=KIND)
 
 
 def ranked(frame):
     """One row for each rent, best first: its cheapest number of GPUs with nothing against it, else the closest to that.
 
-    Of those as close the cheapest comes first.
+    Of those as close the cheapest comes first; of those that don't run, the most GPUs that were tried.
     """
-    order = frame["verdict"].map({"": 0, DEAR: 1, LATE: 2}).fillna(3)
-    least = frame["compute_usd"].where(order < 2, frame["training_days"]).where(order < 3, -frame["gpus"])
-    keys = ["order", "least", "training_days", "gpus", "compute_usd"]
-    placed = frame.assign(order=order, least=least).sort_values(keys, kind="stable")
-    return placed.drop_duplicates("row").drop(columns=["order", "least"]).reset_index(drop=True)
+    order, cost, tried = frame["grade"], frame["compute_usd"], ~frame["reason"].str.endswith(SMALL)
+    least = cost.where(order < 4, frame["training_days"]).where(order < 5, -frame["gpus"].where(tried, 0))
+    keys = ["grade", "least", "training_days", "gpus", "compute_usd", "row"]
+    placed = frame.assign(least=least).sort_values(keys, kind="stable")
+    return placed.drop_duplicates("row").drop(columns="least").reset_index(drop=True)
 
 
 def recommended(frame):
@@ -129,11 +90,31 @@ def recommended(frame):
     return None if able.empty else ranked(able).iloc[0]
 
 
+def nearest(frame):
+    """What comes closest: the recommended run, else of those whose rent may decide the likeliest to hold, else the first.
+
+    Where no band reaches the limits, the first is the one whose plan comes closest.
+    """
+    best, firm = recommended(frame), frame[(frame["reason"] == "") & (frame["doubt"] == "")]
+    if best is not None or firm.empty:
+        return ranked(frame).iloc[0] if best is None else best
+    likeliest = firm[firm["holds"] >= max(firm["holds"].max(), (1 - INSIDE) / 2)]
+    return ranked(firm if likeliest.empty else likeliest).iloc[0]
+
+
 def tied(frame, best):
     """Other GPUs than that of the `best` run that may cost less: those with a run in time that costs less at its low end than
     the best at its high end. On one GPU all runs share the error of its speed, and the rents decide."""
     rivals = ranked(frame[(frame["verdict"] == "") & (frame["gpu"] != best.gpu)])
     return rivals[rivals["low_usd"] < best.high_usd]["gpu"].unique().tolist()
+
+
+def doubtful(frame, best):
+    """The cheapest other run that only its rent's price or term keeps from being recommended, if it costs less than the best one
+    or that one has something against it; else None."""
+    able = frame[(frame["grade"] == 1) & (frame["row"] != best.row)]
+    first = None if able.empty else ranked(able).iloc[0]
+    return first if first is not None and (best.verdict or first.compute_usd < best.compute_usd) else None
 
 
 def offer(row):
@@ -147,18 +128,33 @@ def outcome(row):
     return f"{days(row.training_days)} (8 in 10 {time}) and {dollars(row.compute_usd)} ({cost})"
 
 
+def odds(row):
+    """How likely a judged run keeps its deadline, and its budget where that is less likely, in words."""
+    dear = f" and within the budget in {chance(row.in_budget)}" if row.in_budget < row.in_time else ""
+    return f"in time in {chance(row.in_time)}{dear} of such runs"
+
+
 def assurance(frame, best):
-    """What the bands leave open of the best run: whether it keeps deadline and budget, and whether another GPU costs less."""
-    sure, rivals = recommended(frame[frame["sure"]]), tied(frame, best)
-    safer = "No offer holds there" if sure is None else f"One that holds even there is {offer(sure)}: {outcome(sure)}"
-    held = "The slow end holds that too." if best.sure else f"At the slow end of its band that fails, so it is {CLOSE}. {safer}."
-    named = " or ".join(filter(None, [", ".join(rivals[:-1]), *rivals[-1:]]))
-    return held + (f" Whether a run on {named} costs less is {CLOSE}." if rivals else "")
+    """How likely the best run holds, what is tied with it, and one caveat: a cheaper rent in doubt, or a card for consumers."""
+    rivals, other = tied(frame, best), doubtful(frame, best)
+    named = " or ".join(filter(None, [", ".join(rivals[:-1]), *rivals[-1:]])) if len(rivals) < 4 else f"{len(rivals)} other GPUs"
+    caveat = f"; whether a run on {named} costs less is {CLOSE}." if rivals else "."
+    if other is not None:
+        asked = f"{'from' if other.doubt == PRICES['floor'] else 'at'} {hourly(other.usd_per_hour)}"
+        caveat += f" {other.provider} lists {other.term} {other.gpu} {asked}: {other.doubt}, check it."
+    elif catalogue.gpu(best.gpu)["kind"] in forbidden_kinds():
+        caveat += " It is a consumer card, which its driver's license keeps out of data centers."
+    return f"It is {odds(best)}{caveat}"
 
 
 def same_run(frame, row):
     """The runs of a frame on the rent and the number of GPUs of a row."""
     return frame[(frame["row"] == row.row) & (frame["gpus"] == row.gpus)]
+
+
+def behind(book, runs):
+    """The rows of a book that runs, or one run, are priced by."""
+    return book.loc[np.unique(np.atleast_1d(runs["row"]))]
 
 
 def by_deadline(frame, deadlines, budget_usd=None):
@@ -185,20 +181,28 @@ def by_interruption(frame, case, hours):
 
 def drawn(frame, deadline_days, usd):
     """The judged runs that a chart shows: the cheapest on each GPU, term and number, within ten deadlines and thirty `usd`."""
-    able = frame[frame["reason"] == ""].sort_values("compute_usd", kind="stable").drop_duplicates(["gpu", "term", "gpus"])
+    able = _able(frame).sort_values(["compute_usd", "row"], kind="stable")
+    able = able.drop_duplicates(["gpu", "term", "gpus"])
     return able[(able["training_days"] < 10 * deadline_days) & (able["compute_usd"] < 30 * usd)]
 
 
 def cheapest_flops(book):
-    """The cheapest on-demand server of 8 GPUs or more of each GPU, the cheapest FLOP of the peak first."""
+    """The cheapest on-demand server of 8 GPUs or more of each GPU that has BF16, the cheapest FLOP of the peak first."""
     found = rents(book, term="on-demand", at_least=SERVER, per="gpu", required=False)
+    found = found[found["gpu"].map(lambda gpu: not lacking(catalogue.gpu(gpu))).astype(bool)]
     each = found["usd_per_hour"] / found["gpu"].map(catalogue.gpus()["peak_flops"])
     return found.loc[each.sort_values(kind="stable").index]
 
 
 def front(frame):
-    """The judged runs that no other beats in USD or days without losing in the other."""
-    return pareto_front(frame[frame["reason"] == ""], "compute_usd", "training_days")
+    """The judged runs that no other beats in USD or days without losing in the other, of rents that may be recommended."""
+    return pareto_front(_able(frame), "compute_usd", "training_days")
+
+
+def _able(frame):
+    """The runs that run and whose rent may be recommended; of a frame without one all that run."""
+    runs = frame[frame["reason"] == ""]
+    return runs[(runs["doubt"] == "") | (runs["doubt"] != "").all()]
 
 
 def machine_counts(gpus_per_server, gpus):
@@ -207,12 +211,24 @@ def machine_counts(gpus_per_server, gpus):
     return sorted(count for count in counts if count <= gpus)
 
 
-def _not_searched(gpu, counts, gpus):
-    """Why no layout of the run on these numbers of GPUs is looked for; empty if one is."""
+def _reasons(gpu, size, counts, gpus, most, job):
+    """Why no layout of the run on each of these numbers of GPUs is looked for; empty where one is."""
     if not counts:
-        return f"more than {gpus:,} GPUs in one machine"
-    link = catalogue.gpu(gpu).link
-    return f"speed unknown: no latency of {link}" if np.isnan(catalogue.link(link).latency) else ""
+        return [f"more than {gpus:,} GPUs in one machine"]
+    card, beyond = catalogue.gpu(gpu), excess_machines(np.array(counts) // size, np.full(len(counts), size), **most)
+    whole = lacking(card, **job)
+    if np.isnan(catalogue.link(card.link).latency):
+        whole = f"speed unknown: no latency of {card.link}"
+    most = most.get("most_small_machines", excess_machines.defaults["most_small_machines"])
+    return [whole or (f"more than {most:,.0f} {SMALL}" if over else "") for over in beyond]
+
+
+def lacking(card, recipe=None, narrow_products=0, **job):
+    """The format that a training recipe computes in and a card has no tensor path for, in words; empty if it has."""
+    wanted = (catalogue.recipe(recipe) if isinstance(recipe, str) else recipe or {}).get("compute_format", "BF16")
+    if narrow_products and np.isnan(card["fp8_flops"]):
+        return "no FP8"
+    return "no BF16" if wanted == "BF16" and card["peak_format"] != "BF16" else ""
 
 
 def _degrees(architecture, gpus_per_server):

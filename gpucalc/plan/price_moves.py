@@ -3,7 +3,8 @@ import pandas as pd
 
 from ..laws.owning import owned_usd_per_hour
 from ..laws.renting import level_usd_per_hour
-from ..rows import catalogue
+from ..rows import catalogue, price_history
+from ..rows.bands import Band
 from ..rows.book_diff import matched
 
 
@@ -13,6 +14,18 @@ def moved_prices(before, after):
     moved = moves[moves["change"] == "moved"].sort_values("ratio", kind="stable")
     what = moved["term"].where(moved["item"] == "rent", moved["item"])
     return moved.assign(offer=moved["provider"] + " " + moved["sku"] + ", " + what, change=moved["ratio"] - 1)
+
+
+def rise(moves):
+    """How rents on demand moved, of `what_changed.provider_moves`: the share of the middle one, and of a tenth and nine tenths.
+
+    Of those that were asked for again, in a row of a later date; None where these are fewer than three.
+    """
+    shares = moves.loc[(moves["term"] == "on-demand") & (moves["date_after"] > moves["date_before"]), "ratio"] - 1
+    if len(shares) < 3:
+        return None
+    low, middle, high = shares.quantile([0.1, 0.5, 0.9])
+    return Band(low, middle, high, middle, None, len(shares), moves["provider"].nunique(), "moves", "")
 
 
 def widest(moved):
@@ -53,3 +66,9 @@ def costs_by_use(deals, gpu, shares):
         frames += [pd.DataFrame({"utilization": shares, "cost": case(law), "hour": hour, "book": book})
                    for hour, law in (("owned", owned_usd_per_hour), ("rented", level_usd_per_hour))]
     return pd.concat(frames, ignore_index=True)
+
+
+def rents_by_window():
+    """How rents changed a year at one provider, by GPU and window of the history: the middle, a tenth and nine tenths."""
+    return pd.concat([price_history.by_gpu(*window).assign(window=name) for name, window in price_history.windows().items()],
+                     ignore_index=True)

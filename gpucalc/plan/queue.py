@@ -20,13 +20,14 @@ def fleets(points, case):
 
     Where no number of replicas is enough the figures are blank and `limit` says what is in the way.
     """
-    load = {name: case.inputs[name] for name in ("requests_per_second", "answer_limit", "late_share")}
-    plans = capacity.plans(points, **load)
+    rate, limits = case.inputs["requests_per_second"], capacity.limits_of(case)
+    plans = capacity.plans(points, rate, **limits)
     enough = plans["gpus"] < math.inf
-    waits = Case(plans[enough], requests_per_second=load["requests_per_second"], late_share=load["late_share"]).terms(
+    waits = Case(plans[enough], requests_per_second=rate, late_share=capacity.limited(**limits).late_share).terms(
         serving.time_to_first_token, serving.answer_seconds)
     shown = {name: plans[name].astype(float).where(enough) for name in FIGURES}
-    return plans.assign(**shown, **waits, limit=where(enough, None, plans["limit"]))
+    return plans.assign(**shown, **waits, limit=where(enough, None, plans["limit"]),
+                        binds=capacity.binding(plans, points, rate, **limits))
 
 
 def best_by_gpu(fleets):

@@ -7,6 +7,7 @@ from ..laws.owning import owned_usd_per_hour
 from ..laws.renting import commitment_utilization, interruption_slowdown, level_usd_per_hour, spot_usd_per_hour
 from ..laws.total_cost import managed_usd
 from ..rows.price_book import RESERVED_YEARS
+from ..rows.ages import firm
 from ..rows.rents import cheapest_rent, rents
 
 OFFER = ["provider", "sku", "gpu", "region"]
@@ -67,7 +68,7 @@ def slowdowns(case, lasting, counts):
 class Work(NamedTuple):
     """A piece of work: servers that work together, and the share of a year's hours in which they do.
 
-    once: it is not needed again after the year; steady: it can't be taken away at short notice.
+    once: it is not needed again after the year; steady: it can't be taken away at short notice; tied: it can't leave its cloud.
     """
 
     name: str
@@ -75,17 +76,28 @@ class Work(NamedTuple):
     busy: float
     once: bool = False
     steady: bool = False
+    tied: bool = False
+
+
+def usual_rent(book, gpu):
+    """The median of what providers ask for an hour of the GPU on demand, each for its cheapest firm offer; None if there is none.
+
+    A median of all offers would be that of whoever lists most regions.
+    """
+    found = rents(book, gpu=gpu, term="on-demand", per="provider", required=False)
+    sure = found[firm(found)]
+    return None if found.empty else float((sure if len(sure) else found)["usd_per_hour"].median())
 
 
 def ways(book, deal, case, work, usual=None):
     """What a GPU-hour that counts costs each way (USD); None where the book has no price or the work rules it out.
 
     `case` has the GPU, the deal's values and the interruptions. Rents that recur are averages over the years; work that is
-    done once pays today's. Steady work can't move to the cheapest offer: its rent on demand is `usual`.
+    done once pays today's. Work that is tied to its cloud pays the `usual` rent on demand.
     """
+    if work.tied:
+        return dict.fromkeys(WAYS) | {"on_demand": average_rent(case, usual, work.once)}
     rates = {term: _rate(book, deal, case, term) for term in ("on-demand", "spot", *RESERVED_YEARS)}
-    if work.steady and rates["on-demand"] is not None:
-        rates["on-demand"] = usual
     held = [rates[term] / work.busy for term, years in RESERVED_YEARS.items()
             if rates[term] is not None and not (work.once and years > 1)]
     slow = case.but(machines=work.servers)(interruption_slowdown)
@@ -107,7 +119,7 @@ def _rate(book, deal, case, term):
 def average_rent(case, usd_per_hour, once=False):
     """A rent over the years of use (USD per GPU-hour); today's for work that is done once."""
     changed = {"rent_decline": 0} if once else {}
-    return case.but(usd_per_hour=float(usd_per_hour), committed=0, **changed)(level_usd_per_hour)
+    return case.but(rented_usd_per_hour=float(usd_per_hour), **changed)(level_usd_per_hour)
 
 
 def compared(book, deal, case, works, usual=None):

@@ -1,4 +1,4 @@
-"""Servers against an API over volumes and changes of a case, and what a dollar buys of each GPU."""
+"""Servers against an API over changes of a case, and what a dollar buys of each GPU."""
 import json
 import math
 
@@ -10,22 +10,11 @@ from ..core.evaluate import Case
 from ..laws.owning import power_usd_per_hour
 from ..laws.serving_cost import MILLION, usd_per_million_tokens
 from ..rows import catalogue
+from ..rows.ages import firm
 from ..rows.claims import claims, measurements
 
 # Tokens per dollar, by what the dollar pays for.
 MEASURES = {"per_card": "card, one user", "per_owned": "owned server, full", "per_rented": "rent, full"}
-
-
-def by_volume(months, points, book, term, case, offers):
-    """The bill of each of these months on the cheapest servers and at the cheapest API, as a table of ways."""
-    rows = []
-    for requests in months:
-        plans = token_offers.month_plans(points, book, term, case.but(requests_per_month=requests))
-        bills = {"cheapest servers": plans["serving_usd_per_month"].min(),
-                 "cheapest API": requests * offers["api_request_usd"].min()}
-        rows += [dict(requests_per_month=requests, serving_usd_per_month=usd, way=way)
-                 for way, usd in bills.items() if usd == usd]
-    return pd.DataFrame(rows, columns=["requests_per_month", "serving_usd_per_month", "way"])
 
 
 def what_if(changes, case, cards, degrees, book, term, offers):
@@ -68,12 +57,13 @@ def tokens_per_dollar(case, cards, book, term, years):
 def dollars_of(book, cards, term, years):
     """What one GPU costs: its card (USD), an hour of its part of an owned server with power, a rented hour (USD/h)."""
     likely = catalogue.assumptions()["likely"]
-    bought = book[book["item"] == "server"]
+    bought = book[(book["item"] == "server") & firm(book)]
     each = (bought["price"] / bought["gpus_per_server"]).groupby(bought["gpu"]).min()
     kwh = book.loc[book["item"] == "power", "price"].min()
     site = {name: likely[name] for name in ("pue", "server_power_factor")}
     power = Case(cards, usd_per_kwh=kwh, **site)(power_usd_per_hour) if kwh == kwh else kwh
-    rented = token_offers.servers(book, term).groupby("gpu")["usd_per_hour"].min()
+    kinds = token_offers.servers(book, term)
+    rented = kinds[kinds["firm"]].groupby("gpu")["usd_per_hour"].min()
     return pd.DataFrame({"card": book[book["item"] == "card"].groupby("gpu")["price"].min(),
                          "owned": each / (years * HOURS_PER_YEAR) + power, "rented": rented}).reindex(cards.index)
 
@@ -92,10 +82,10 @@ def ideal_and_real(case):
 
 
 def bandwidth_per_usd(book, reference):
-    """Memory bandwidth for a dollar of each card's lowest price in the book, over that of the reference."""
+    """Memory bandwidth for a dollar of each card's lowest price, over that of the reference; empty if that has no price."""
     bought = book[book["item"] == "card"].groupby("gpu")["price"].min()
     found = (catalogue.gpus()["bandwidth"] / bought).dropna()
-    return found / found[reference]
+    return found / found[reference] if reference in found else found.head(0)
 
 
 def drawn_chart():

@@ -7,15 +7,23 @@ from . import capacity
 from ..core.arithmetic import floor
 from ..core.evaluate import Row
 from ..laws.serving import spare_places
+from ..rows.ages import firm
+from ..rows.price_book import MissingPrice
 from ..rows.rents import cheapest_rent, rents
-from ..laws.serving_cost import (api_request_usd, break_even_requests_per_month, carried_requests_per_month,
-                                 input_usd_per_million, output_usd_per_million, paid_utilization, rented_gpus,
-                                 replica_seconds, requests_per_second, serving_usd_per_month)
+from ..laws.serving_cost import (api_batch_request_usd, api_request_usd, break_even_requests_per_month,
+                                 carried_requests_per_month, input_usd_per_million, output_usd_per_million,
+                                 paid_utilization, rented_gpus, replica_seconds, requests_per_second,
+                                 serving_usd_per_month)
 
 API_ITEMS = {"api-input": "api_input_usd_per_million", "api-cached-input": "api_cached_usd_per_million",
              "api-output": "api_output_usd_per_million"}
+BATCH_ITEMS = {"api-batch-input": "api_batch_input_usd_per_million", "api-batch-output": "api_batch_output_usd_per_million"}
 OFFER = ["provider", "sku", "region"]
 SERVERS = (*range(1, 9), 12, 16, 24, 32, 48, 64)
+# What a plan has a count and a bill for, as the beginning of a column: the plan itself, and the ends of its band.
+SIDES = ("", "formula_", "low_", "high_")
+# Rents that may end at any time, all at once.
+TAKEN_BACK = ("spot", "marketplace")
 
 
 def api_offers(book, model):
@@ -24,18 +32,51 @@ def api_offers(book, model):
     Cached tokens cost what the others do where an offer has no price for them (`has_cached`).
     """
     rows = book[book["item"].isin(API_ITEMS) & (book["sku"] == model)]
+    sure = firm(rows).groupby([rows[column] for column in OFFER]).all().rename("firm")
     prices = rows.set_index([*OFFER, "item"])["price"].unstack("item").reindex(columns=list(API_ITEMS))
     offers = prices.rename(columns=API_ITEMS).assign(has_cached=prices["api-cached-input"].notna())
     offers["api_cached_usd_per_million"] = prices["api-cached-input"].fillna(prices["api-input"])
     about = rows[rows["item"] == "api-output"].rename_axis("row").reset_index().set_index(OFFER)
-    return offers.join(about[["row", "date", "source", "confidence", "note"]]).reset_index()
+    return offers.join(about[["row", "date", "source", "confidence", "note"]]).join(sure).reset_index()
+
+
+def batch_request_usd(book, model, case):
+    """The lowest `firm` price of the case's request where it may wait for its batch (USD); infinite if the book has none."""
+    rows = book[book["item"].isin(BATCH_ITEMS) & (book["sku"] == model)]
+    prices = rows[firm(rows)].set_index([*OFFER, "item"])["price"].unstack("item").reindex(columns=list(BATCH_ITEMS)).dropna()
+    return float(case.but(**prices.rename(columns=BATCH_ITEMS))(api_batch_request_usd).min()) if len(prices) else math.inf
 
 
 def priced_offers(book, model, case):
-    """The `api_offers` with what the request of the case costs at each, `api_request_usd`, the cheapest first."""
+    """The `api_offers` with what the request of the case costs at each, `api_request_usd`, the cheapest first.
+
+    Those that are not `firm` come last: they decide nothing.
+    """
     offers = api_offers(book, model)
-    offers = offers.assign(api_request_usd=request_usd_of(offers, case))
-    return offers.sort_values("api_request_usd", kind="stable").reset_index(drop=True)
+    offers = offers.assign(api_request_usd=request_usd_of(offers, case)).sort_values(["api_request_usd", *OFFER], kind="stable")
+    return _firm_first(offers)
+
+
+def _firm_first(found):
+    return pd.concat([found[found["firm"]], found[~found["firm"]]]).reset_index(drop=True)
+
+
+def doubtful(found, price):
+    """Offers or plans that cost less than the first but are not `firm`, the cheapest first: a headline names them."""
+    if found.empty:
+        return found
+    return found[~found["firm"] & (found[price] < found[price].iloc[0])].sort_values(price, kind="stable")
+
+
+def rumours(*cheaper):
+    """Who asks the least in each of the tables of `doubtful` offers, and how sure that is, in words."""
+    return [f"{found['provider'].iloc[0]} ({found['confidence'].iloc[0]})" for found in cheaper if len(found)]
+
+
+def check_term(term, spare_replicas):
+    """Raise ValueError for servers that may be taken back at any time where nothing is to spare."""
+    if term in TAKEN_BACK and not spare_replicas:
+        raise ValueError(f"parameter term: {term!r} with spare_replicas 0; allowed: a term on which servers stay, or a spare")
 
 
 def request_usd_of(offers, case):
@@ -46,78 +87,108 @@ def request_usd_of(offers, case):
 def servers(book, term):
     """The cheapest server to rent of each GPU and size, by GPU-hour."""
     found = rents(book, term=term, per="server", required=False)
-    found = found.rename_axis("row").reset_index()
-    return found[["row", "gpu", "gpus_per_server", *OFFER, "usd_per_hour", "date", "source", "confidence"]]
+    found = found.assign(firm=firm(found)).rename_axis("row").reset_index()
+    return found[["row", "gpu", "gpus_per_server", *OFFER, "usd_per_hour", "date", "source", "confidence", "firm"]]
+
+
+def rentable(cards, book, term):
+    """Those of the cards that the book rents on the term or without servers."""
+    return cards[cards.index.isin([*servers(book, term)["gpu"], *servers(book, "serverless")["gpu"]])]
 
 
 def server(book, gpu, tensor_parallel, term, usd_per_hour=None):
     """The cheapest offer of a GPU in servers that hold a replica, or one at a rate that is given, as a row for a case.
 
-    Raises ValueError if there is none.
+    Raises MissingPrice if there is none.
     """
     if usd_per_hour is not None:
         return Row({"usd_per_hour": usd_per_hour, "gpus_per_server": tensor_parallel, "provider": "given",
                     "sku": "parameter", "date": "given"}, "parameter usd_per_hour", "rent")
     try:
         return cheapest_rent(book, gpu=gpu, term=term, at_least=tensor_parallel)
-    except ValueError as error:
-        raise ValueError(f"{error}; or give the parameter usd_per_hour") from None
+    except MissingPrice as error:
+        raise MissingPrice(f"{error}; or give the parameter usd_per_hour") from None
 
 
 def month_plans(points, book, term, case):
-    """The cheapest servers of each GPU and degree that carry the month of the case in time, the cheapest plan first.
+    """The cheapest servers of each GPU and degree that carry the month of the case within its limits, the cheapest plan first.
 
-    points: of `capacity.search`. case: requests_per_month, peak_factor, answer_limit, late_share, prompt, output.
+    points: of `capacity.search`. case: requests_per_month, peak_factor, prompt, output, and the limits of `capacity.plans`;
+    most_servers.
     """
-    load, limit, late, prompt, output = (case.inputs[name] for name in (
-        "requests_per_month", "answer_limit", "late_share", "prompt", "output"))
-    plans = capacity.plans(points, case(requests_per_second), limit, late)
-    return rented_plans(plans, book, term, load, prompt, output)
+    load, prompt, output = (case.inputs[name] for name in ("requests_per_month", "prompt", "output"))
+    rate, limits = case(requests_per_second), capacity.limits_of(case)
+    plans = capacity.plans(points, rate, **limits)
+    plans = plans.assign(binds=capacity.binding(plans, points, rate, **limits))
+    return rented_plans(plans, book, term, load, prompt, output, case.inputs.get("most_servers"))
 
 
-def rented_plans(plans, book, term, requests_per_month, prompt, output):
+def rented_plans(plans, book, term, requests_per_month, prompt, output, most_servers=None):
     """The cheapest servers for each GPU and degree of `capacity.plans` that carries the load, the cheapest plan first.
 
-    A replica stands in one server, and whole servers are paid. Tokens cost what they do at the utilization of the load. The bill
-    is that of the plan; `low_`, `high_` and `formula_serving_usd_per_month` are those of the same servers for the other counts.
+    Plans on prices that are not `firm` come last. A replica stands in one server, whole servers are paid, and a plan has at most
+    `most_servers` (None: the last of SERVERS). Tokens cost what they do at the utilization of the load. The bill is that of the
+    plan; `low_`, `high_` and `formula_serving_usd_per_month` are those of the same servers for the other counts.
     """
-    found = plans[plans["limit"] == ""].merge(servers(book, term), on="gpu")
-    found = found[found["gpus_per_server"] >= found["tensor_parallel"]]
-    for side in ("", "formula_", "low_", "high_"):
-        replicas, able = found[f"{side}gpus"] / found["tensor_parallel"], found[f"{side}gpus"] < math.inf
-        paid = rented_gpus(replicas.where(able, 1), found["tensor_parallel"], found["gpus_per_server"])
-        found[f"{side}rented_gpus"] = paid.where(able, math.inf)
-        found[f"{side}serving_usd_per_month"] = serving_usd_per_month(found["usd_per_hour"], paid).where(able, math.inf)
-    found = found.sort_values(["serving_usd_per_month", "high_serving_usd_per_month", "tensor_parallel"], kind="stable")
-    found = found.drop_duplicates(["gpu", "tensor_parallel"]).reset_index(drop=True)
+    found = on_servers(plans, servers(book, term), most_servers or SERVERS[-1])
+    for side in SIDES:
+        paid = found[f"{side}rented_gpus"]
+        found[f"{side}serving_usd_per_month"] = serving_usd_per_month.formula(found["usd_per_hour"], paid)
+    found = cheapest_of_each(found, "serving_usd_per_month")
     rate, alone, step, size, degree = (found[name] for name in (
         "usd_per_hour", "replica_prefill_seconds", "replica_pass_seconds", "batch", "tensor_parallel"))
-    whole = replica_seconds(alone, step, size, output)
-    busy = paid_utilization(requests_per_month, whole, found["rented_gpus"], degree)
+    busy = busy_share(found, requests_per_month, output)
     return found.assign(paid_utilization=busy,
                         input_usd_per_million=input_usd_per_million(rate, alone, prompt, degree, busy),
                         output_usd_per_million=output_usd_per_million(rate, step, size, degree, busy))
 
 
-def break_even_plans(points, book, term, api_request_usd, answer_limit, late_share=0.05, peak_factor=1):
+def on_servers(plans, kinds, most_servers):
+    """The plans on each kind of server that holds a replica, with the GPUs that are paid on each side; those within the cap."""
+    found = plans[plans["limit"] == ""].merge(kinds, on="gpu")
+    found = found[found["gpus_per_server"] >= found["tensor_parallel"]]
+    for side in SIDES:
+        replicas, able = found[f"{side}gpus"] / found["tensor_parallel"], found[f"{side}gpus"] < math.inf
+        paid = rented_gpus(replicas.where(able, 1), found["tensor_parallel"], found["gpus_per_server"])
+        able &= paid <= most_servers * found["gpus_per_server"]
+        found[f"{side}rented_gpus"] = paid.where(able, math.inf)
+    return found[found["rented_gpus"] < math.inf]
+
+
+def cheapest_of_each(found, price):
+    """The cheapest plan of each GPU and degree, firm ones before others; of equal bills that with the lower slow end."""
+    found = found.sort_values([price, f"high_{price}", "tensor_parallel", "gpu", "gpus_per_server"], kind="stable")
+    return _firm_first(_firm_first(found).drop_duplicates(["gpu", "tensor_parallel"]))
+
+
+def busy_share(found, requests_per_month, output):
+    """The utilization of the GPUs that each plan pays."""
+    whole = replica_seconds(found["replica_prefill_seconds"], found["replica_pass_seconds"], found["batch"], output)
+    return paid_utilization(requests_per_month, whole, found["rented_gpus"], found["tensor_parallel"])
+
+
+def break_even_plans(points, book, term, api_request_usd, answer_limit=None, peak_factor=1, most_servers=None, **limits):
     """For each GPU and degree the fewest requests a month from which full-time servers cost less than an API.
 
-    They still answer in time, at the times to plan for. GPUs that no number of servers up to the last of SERVERS makes cheaper
-    are left out.
+    They keep the limits of `capacity.plans` there, at the times to plan for. GPUs that no number of servers of SERVERS up to
+    `most_servers` makes cheaper are left out, and so are prices that are not `firm`.
     """
+    kept = capacity.limited(answer_limit=answer_limit, **limits)
     points = capacity.paced(points)
-    possible = points[(points["batch"] <= points["places"]) & (points["request_seconds"] < answer_limit)]
-    found = possible.merge(servers(book, term), on="gpu").merge(pd.DataFrame({"servers": SERVERS}), how="cross")
+    possible = points[(points["batch"] <= points["places"]) & (points["request_seconds"] < kept.answer_limit)]
+    sizes = [count for count in SERVERS if count <= (most_servers or SERVERS[-1])]
+    kinds = servers(book, term)
+    found = possible.merge(kinds[kinds["firm"]], on="gpu").merge(pd.DataFrame({"servers": sizes}), how="cross")
     found = found[found["gpus_per_server"] >= found["tensor_parallel"]]
     replicas = found["servers"] * floor(found["gpus_per_server"] / found["tensor_parallel"])
     paid = serving_usd_per_month(found["usd_per_hour"], found["servers"] * found["gpus_per_server"])
-    size, time = found["batch"], found["request_seconds"]
-    spare = spare_places(time, answer_limit, late_share)
+    size, time, least = found["batch"], found["request_seconds"], break_even_requests_per_month(paid, api_request_usd)
+    spare = spare_places(time, kept.answer_limit, kept.late_share)
     carried = carried_requests_per_month(replicas, size, spare, time, peak_factor)
     found = found.assign(replicas=replicas, serving_usd_per_month=paid, carried_requests_per_month=carried,
-                         break_even_requests_per_month=break_even_requests_per_month(paid, api_request_usd))
-    found = found[found["carried_requests_per_month"] >= found["break_even_requests_per_month"]]
-    found = found.sort_values(["break_even_requests_per_month", "batch"], kind="stable")
+                         break_even_requests_per_month=least)
+    found = found[(carried >= least) & capacity.holds(requests_per_second.formula(least, peak_factor), replicas, found, kept)]
+    found = found.sort_values(["break_even_requests_per_month", "batch", "gpu", "tensor_parallel"], kind="stable")
     return found.drop_duplicates(["gpu", "tensor_parallel"]).reset_index(drop=True)
 
 
@@ -128,8 +199,9 @@ def first_turn(points, book, term, api_request_usd, case):
 
 
 def turn_limits(case):
-    """What of the case says when servers pay: answer_limit, late_share, peak_factor."""
-    return {name: case.inputs[name] for name in ("answer_limit", "late_share", "peak_factor")}
+    """What of the case says when servers pay: its limits, peak_factor, most_servers."""
+    shared = {name: case.inputs[name] for name in ("peak_factor", "most_servers") if name in case.inputs}
+    return capacity.limits_of(case) | shared
 
 
 def against_servers(offers, points, book, term, case):

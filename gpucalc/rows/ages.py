@@ -1,6 +1,10 @@
 """How old and how sure the prices are that a figure rests on."""
+import datetime
 import itertools
 from typing import Any
+
+# Days after which a price has to be checked before it is relied on, and after which a server is no longer sold new.
+STALE_DAYS, SOLD_DAYS = 90, 730
 
 
 def firm(rows: Any) -> Any:
@@ -15,7 +19,7 @@ def dates(*rows: Any) -> list[str]:
     """
     held = itertools.chain.from_iterable(
         row["date"] if hasattr(row, "columns") else [row["date"]] for row in rows if row is not None and "date" in row)
-    return sorted({date for date in held if date == date and date != "given"})
+    return sorted({date for date in held if date == date and date not in (None, "", "given")})
 
 
 def oldest(*rows: Any) -> str:
@@ -30,3 +34,33 @@ def not_yours(book: Any, *rows: Any) -> list[str]:
     names = itertools.chain.from_iterable(
         row.index if hasattr(row, "columns") else [row.name] for row in rows if row is not None)
     return sorted({name for name in names if name in book.index and not book.at[name, "yours"]})
+
+
+def day(date: str) -> datetime.date:
+    """The day of a date; a year or a month counts from its first."""
+    return datetime.date.fromisoformat(date + "-01" * (2 - date.count("-")))
+
+
+def days(book: Any) -> Any:
+    """Age of each row of a book, in days before the date of the book."""
+    last = day(book.attrs["date"])
+    return book["date"].map(lambda date: max((last - day(date)).days, 0))
+
+
+def summary(book: Any) -> dict[str, Any]:
+    """The `newest` and `oldest` date in a book, the median age of its rows in days, and the share that is `stale`."""
+    found = days(book)
+    return {"newest": book["date"].max(), "oldest": book["date"].min(), "median_days": float(found.median()),
+            "stale": float((found > STALE_DAYS).mean())}
+
+
+def sold(book: Any) -> Any:
+    """The book without servers that nobody sells any more: their new price is more than two years older than the book."""
+    gone = (book["item"] == "server") & (book["term"] == "purchase") & (days(book) > SOLD_DAYS)
+    return book[~gone]
+
+
+def why_not_sold(book: Any, row: Any) -> str:
+    """Why the price of a server decides nothing, in words."""
+    old = days(book)[row.name] > SOLD_DAYS
+    return f"last priced {row['date']}, so hardly sold new" if old else f"its price of {row['date']} is {row['confidence']}"

@@ -5,6 +5,8 @@ import pandas as pd
 
 SAME = ["item", "provider", "sku", "instance", "gpu", "gpus_per_server", "term", "from_bytes"]
 NOT_STATED = "not stated"
+# Two sources round one price in two ways: what differs by no more than this share has not moved.
+ROUNDING = 1e-3
 # Where a provider's list price is quoted from when a source doesn't name the region.
 HOME = {"AWS": "us-east-1", "Azure": "US", "GCP": "us-central1", "Lambda": "all"}
 
@@ -44,8 +46,9 @@ def _pair(regions, one, other):
     old, new = regions[0].get(one), regions[1].get(other)
     known = new or old
     before, after = (row["price"] if row else math.nan for row in (old, new))
-    change = "added" if old is None else "gone" if new is None else "same" if before == after else "moved"
     ratio = after / before if before > 0 else math.nan
+    same = before == after or abs(ratio - 1) <= ROUNDING
+    change = "added" if old is None else "gone" if new is None else "same" if same else "moved"
     region = known["region"] if one == other or None in (one, other) else f"{one} / {other}"
     return {**{column: known[column] for column in (*SAME, "unit")}, "region": region, "before": before, "after": after,
             "ratio": ratio, "change": change}

@@ -49,9 +49,19 @@ def assumptions() -> "DataFrame":
     return table("assumptions").copy()
 
 
+def correlations() -> "DataFrame":
+    """Which inputs of the cost of owning move together, by the one that follows."""
+    return table("correlations").copy()
+
+
 def fine_print() -> "DataFrame":
     """What decides beside the price, by subject: migration, licenses, error correction, warranty, availability."""
     return table("fine_print").copy()
+
+
+def partitions() -> "DataFrame":
+    """All slices into which GPUs can be cut, by GPU and profile."""
+    return table("partitions").copy()
 
 
 def measurements() -> "DataFrame":

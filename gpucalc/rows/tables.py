@@ -5,6 +5,7 @@ import functools
 import io
 import json
 import math
+import os
 import re
 from typing import NamedTuple
 
@@ -47,9 +48,11 @@ def _table(schema):
     return Table(*schema.get("primaryKey", ["row"]), list(rules), blank, choices)
 
 
+# Names a file with GPUs of the reader's own, for this process.
+OWN_GPUS = "GPUCALC_GPUS"
 # The unit of a range whose numbers are factors on a price.
 OF_PRICE = "of the price"
-TABLES, _NUMBERS = _package()
+TABLES, NUMBERS = _package()
 
 
 def schema(name):
@@ -59,7 +62,7 @@ def schema(name):
 
 @functools.cache
 def table(name):
-    """A table of the project by its key, read once; callers copy it."""
+    """A table of the project by its key, else by the line in its file, read once; callers copy it."""
     import pandas
     held = _held(name)
     return pandas.DataFrame(list(held.values()), pandas.Index(held, name=schema(name).key))
@@ -73,23 +76,30 @@ def rows(name):
 
 def _held(name):
     file, key, held, first = f"{name}.csv", schema(name).key, {}, {}
-    for row, record in records(DATA / file, schema(name), functools.partial(_check_row, name)):
-        known = record.pop(key)
+    for row, record in records(DATA / file, schema(name), functools.partial(check_row, name)):
+        known = record.pop(key, row)
         if known in held:
             raise ValueError(f"{file}, row {row}: same {key} as row {first[known]}; allowed: each once")
         held[known], first[known] = record, row
+    if name == "gpus" and os.environ.get(OWN_GPUS):
+        from .own_gpus import own_gpus
+        held |= own_gpus(os.environ[OWN_GPUS], held)
     return held
 
 
-def _check_row(name, file, row, record):
+def check_row(name, file, row, record):
     """Check the cells of a row against each other and against other tables, and add what follows from them."""
     if name == "gpus":
         check_known(file, row, "link", record["link"], "links")
         check_known(file, row, "benchmark", record["benchmark"], "shares")
+    if name == "partitions":
+        check_known(file, row, "gpu", record["gpu"], "gpus")
     if name == "defaults":
         check_quantity(file, row, "value", record["quantity"], record["value"])
     if name == "assumptions":
         _check_range(file, row, *(record[column] for column in ("quantity", "low", "likely", "high", "unit")))
+    if name == "correlations":
+        _check_pair(file, row, record)
     if "inputs" in record:
         _check_inputs(file, row, record["inputs"])
     if name == "formats":
@@ -107,6 +117,15 @@ def _check_range(file, row, name, low, likely, high, unit):
         raise bad(file, row, "likely", likely, f"from low, {low:g}, to high, {high:g}")
     for column, value in (("low", low), ("high", high)):
         check_quantity(file, row, column, name, value)
+
+
+def _check_pair(file, row, record):
+    """Refuse what follows no other quantity, or more than wholly."""
+    for column in ("quantity", "other"):
+        if record[column] not in QUANTITIES or record["quantity"] == record["other"]:
+            raise bad(file, row, column, record[column], "a name of the vocabulary, and two different ones")
+    if not -1 <= record["correlation"] <= 1:
+        raise bad(file, row, "correlation", record["correlation"], "from -1 to 1")
 
 
 def _check_inputs(file, row, text):
@@ -203,14 +222,14 @@ def _check_header(file, header, columns):
 
 def _value(file, row, column, text, schema):
     """The cell as text or float; NaN for a number that is not there."""
-    number = column in _NUMBERS
+    number = column in NUMBERS
     if text == "":
         if column not in schema.blank:
             raise bad(file, row, column, text, "a number" if number else "text")
         return math.nan if number else text
     if column in schema.choices and text not in schema.choices[column]:
         raise bad(file, row, column, text, ", ".join(schema.choices[column]))
-    if column == "date" and not _is_date(text):
+    if column == "date" and not is_date(text):
         raise bad(file, row, "date", text, f"YYYY, YYYY-MM or YYYY-MM-DD, from {FIRST_YEAR} on and not in the future")
     return _number(file, row, column, text) if number else text
 
@@ -232,7 +251,7 @@ def check_quantity(file, row, column, quantity, value):
 
 
 @functools.cache
-def _is_date(text):
+def is_date(text):
     """Whether the text is a year, a month or a day that has begun, since FIRST_YEAR."""
     try:
         day = datetime.date.fromisoformat(text + "-01" * (2 - text.count("-")))

@@ -1,0 +1,114 @@
+"""How fast a training run is planned: the MFU of whole published runs, by GPU where there are enough, else of all.
+
+A GPU's MFU is the median of the publishers that ran on its chip: cards of one compute capability and one peak count together,
+whatever their memory. Its error is that of the family, and where too few runs on the chip are published, the distance between
+chips is added to it.
+"""
+import functools
+
+import numpy as np
+import pandas as pd
+
+from ..core.evaluate import Case
+from ..laws.training_cost import planned_gpu_hours
+from ..rows import bands, catalogue
+
+SPEED = ["gpu_hours", "low_hours", "high_hours", "layout_mfu"]
+FAMILY, STEPS, NARROW = "training run", "training step in 16 bits", "training step in 8 bits"
+# A chip has an MFU of its own from so many runs of so many publishers.
+OWN_RUNS, OWN_SOURCES = 3, 2
+
+
+def chip(card):
+    """What tells chips apart that run the same speed: the maker, the compute capability where there is one, and the peak."""
+    return f"{card['vendor']} {card['compute_capability']} {card['peak_flops']:g}"
+
+
+@functools.cache
+def published_mfu():
+    """The MFU that each published run and each step of dense models reached: `chip`, `family`, `publisher`, `year`, `mfu`.
+
+    Steps in 8 bits are counted against the peak of 8 bits.
+    """
+    runs = [row for row in bands.measured(FAMILY) if row["law"] == planned_gpu_hours.__name__]
+    steps = [row for row in bands.measured(bands.widest(STEPS)) if row["family"] in (STEPS, NARROW)]
+    found = [(row, row["case"].inputs["mfu"]) for row in runs] + [(row, row["case"]("layout_mfu")) for row in steps]
+    cards = [row["case"].rows["gpu"] for row, _ in found]
+    return pd.DataFrame([dict(
+        chip=chip(card), family=row["family"], publisher=row["publisher"], year=row["year"],
+        mfu=float(predicted) / row["ratio"] * (card["peak_flops"] / card["narrow_flops"] if row["family"] == NARROW else 1))
+        for card, (row, predicted) in zip(cards, found)])
+
+
+@functools.cache
+def mfu_by_chip():
+    """Published MFU by chip: runs, their sources, median, least, most and years, and steps in 16 and 8 bits with their median."""
+    groups = published_mfu().groupby("chip")
+    return pd.DataFrame([dict(chip=name) | _of_chip(group) for name, group in groups]).set_index("chip")
+
+
+@functools.cache
+def planned_mfu():
+    """The MFU to plan with for each GPU of the catalogue, `plan`, its `low` and `high` end, what it is `of` and its `chip`."""
+    runs, own, spread = published_mfu().query("family == @FAMILY"), mfu_by_chip(), bands.errors(FAMILY)
+    own = own[(own["runs"] >= OWN_RUNS) & (own["sources"] >= OWN_SOURCES)]["median"]
+    chips, pooled = catalogue.gpus().apply(chip, axis=1), _median(runs)
+    found = chips.map(own)
+    apart = np.where(found.isna(), np.abs(np.log(own / pooled)).max(), 0)
+    slow, fast = (np.exp(np.hypot(np.log(end / spread.median), apart)) for end in (spread.high, spread.low))
+    plan = found.fillna(pooled)
+    return pd.DataFrame(dict(plan=plan, low=plan / slow, high=np.minimum(plan * fast, 1),
+                             of=np.where(found.isna(), "all runs", "its chip"), chip=chips))
+
+
+def mfu_off():
+    """How far each published run was from what the other publishers' runs say, by all of them and by those of its chip.
+
+    Medians of the distance, as a share; runs on a chip that no other publisher ran on are left out of both.
+    """
+    runs, off = published_mfu().query("family == @FAMILY"), []
+    for run in runs.itertuples():
+        others = runs[runs["publisher"] != run.publisher]
+        alike = others[others["chip"] == run.chip]
+        if alike["publisher"].nunique() >= OWN_SOURCES:
+            off.append([abs(np.log(run.mfu / _median(each))) for each in (others, alike)])
+    return tuple(np.expm1(np.median(off, axis=0)))
+
+
+def at_mfu(frame, model, training_tokens, mfu=None):
+    """The same runs by 6ND at the share `mfu` of the peak, or at the published one of each GPU, whatever their layouts.
+
+    `layout_mfu` is what to plan for: a share that is given is moved by the median error of published runs.
+    """
+    peaks = frame["gpu"].map(catalogue.gpus()["peak_flops"])
+    case = Case(model=model, peak_flops=peaks, training_tokens=training_tokens)
+    if mfu is None:
+        shares = planned_mfu().loc[frame["gpu"]].set_index(frame.index)
+        low, plan, high = (case.but(mfu=shares[end])(planned_gpu_hours) for end in ("high", "plan", "low"))
+        return frame.assign(gpu_hours=plan, low_hours=low, high_hours=high, layout_mfu=shares["plan"])
+    band = case.but(mfu=mfu).band(planned_gpu_hours)
+    return frame.assign(gpu_hours=band.plan, low_hours=band.low, high_hours=band.high, layout_mfu=mfu * band.value / band.plan)
+
+
+def planned(frame, model, training_tokens, mfu=None):
+    """The same runs, none faster than `at_mfu` at its plan and at either end: a layout that is slower counts as it is.
+
+    What makes a run slower than its layout makes it slower than 6ND too, so each end is the slower of the two ends.
+    """
+    least = at_mfu(frame, model, training_tokens, mfu)
+    hours = {name: np.maximum(frame[name], least[name]) for name in SPEED[:3]}
+    slower = frame["gpu_hours"] > least["gpu_hours"]
+    return frame.assign(**hours, layout_mfu=frame["layout_mfu"].where(slower, least["layout_mfu"]))
+
+
+def _of_chip(group):
+    runs, *steps = (group[group["family"] == family] for family in (FAMILY, STEPS, NARROW))
+    of_steps = {f"{name}_{what}": value for name, each in zip(("steps", "narrow"), steps) for what, value in (
+        ("count", len(each)), ("sources", each["publisher"].nunique()), ("median", _median(each)))}
+    return dict(runs=len(runs), sources=runs["publisher"].nunique(), median=_median(runs), least=runs["mfu"].min(),
+                most=runs["mfu"].max(), first=runs["year"].min(), last=runs["year"].max()) | of_steps
+
+
+def _median(rows):
+    """The median over publishers, each with the median of its own rows."""
+    return np.exp(np.log(rows["mfu"]).groupby(rows["publisher"]).median().median())

@@ -1,0 +1,211 @@
+"""What a budget buys: hand calculations, round trips through the plans that price a load, and what may never happen."""
+import functools
+import math
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from gpucalc import Case, budget as bg, training_time as tt
+from gpucalc.plan import budget, offers, queue, token_offers
+from gpucalc.rows import bands, catalogue, price_book
+
+ALL = price_book.prices()
+BOOK = budget.sure(ALL)
+MODELS = ["Llama-3-8B", "Mixtral-8x7B", "Llama-3-70B"]
+CASE = Case(weight_format="FP8", cache_element_bytes=1, prompt=1000, output=300, cached_share=0, peak_factor=2, answer_limit=20,
+            late_share=0.05, efficiency="achieved", **queue.ENGINE)
+BUDGETS = (500, 5000, 22_000, 500_000)
+
+
+def close(value):
+    return pytest.approx(value, rel=1e-9)
+
+
+@functools.cache
+def plans_of(model):
+    case = CASE.but(model=model)
+    return budget.priced_by(budget.served_points(case, BOOK, "on-demand"), BOOK, "on-demand", case)
+
+
+# By hand
+
+def test_requests_from_an_api():
+    # 5,000 USD at 0.0002 USD a request; a model that costs nothing sells without end.
+    assert bg.affordable_requests_per_month(5000, 0.0002) == close(25e6)
+    assert bg.affordable_requests_per_month(5000, 0) == math.inf
+    assert bg.monthly_users(3e6, 300) == close(10_000)
+
+
+def test_whole_servers():
+    # 8 GPUs at 2 USD are 11,680 USD a month: two for 25,000, each with two replicas of 3 GPUs or four of 2.
+    assert bg.affordable_replicas(25_000, 2, 8, 3) == 4 and bg.affordable_replicas(25_000, 2, 8, 2) == 8
+    assert bg.affordable_replicas(11_679, 2, 8) == 0 and bg.affordable_replicas(11_680, 2, 8) == 8
+
+
+def test_where_the_first_server_begins_to_win():
+    # A server of 1,000 USD carries 6 million requests, which an API sells for 1,200 USD at 0.0002, for 600 at half of that.
+    assert bg.server_turn_usd_per_month(1000, 6e6, 0.0002) == close(1000)
+    assert bg.server_turn_usd_per_month(1000, 6e6, 0.0001) == math.inf
+
+
+def test_a_balanced_model():
+    # 160 billion tokens for 8 billion parameters are 1.28e21 products: 8e9 parameters on 160e9 tokens, which is 20 each.
+    assert bg.balanced_params(8e9, 160e9, 20) == close(8e9)
+    # Four times the money, twice the parameters.
+    assert bg.balanced_params(8e9, 640e9, 20) == close(16e9)
+
+
+def test_chinchilla_comes_back():
+    # Chinchilla: 70 billion parameters on 1.4 trillion tokens (arXiv 2203.15556).
+    assert bg.balanced_params(70e9, 1.4e12) == close(70e9)
+
+
+def test_expanding_four_bit_weights():
+    # 7e9 weights of half a byte, written as two: 17.5 GB a pass, forward and backward 35 GB, at 3.5 TB/s 10 ms; again 15 ms.
+    assert bg.dequantization_seconds(7e9, 0, 1, 3.5e12, 0.5) == close(0.010)
+    assert bg.dequantization_seconds(7e9, 0, 1, 3.5e12, 0.5, 2) == close(0.015)
+    # Weights as wide as the products take, and full training, expand nothing.
+    assert bg.dequantization_seconds(7e9, 0, 1, 3.5e12, 2) == 0 == bg.dequantization_seconds(7e9, 0, 0, 3.5e12, 0)
+    assert bg.tuning_step_seconds(2, 8, 0.01) == close(2.08)
+
+
+def test_tokens_to_tune_on():
+    # 100 USD at 2 USD an hour: 50 h; a step of 32,768 tokens each 4 s: 45,000 steps.
+    assert bg.tuning_gpu_hours(100, 2) == close(50)
+    assert bg.tuning_gpu_hours(1.5, 2, 1) == 0 and bg.tuning_gpu_hours(2, 2, 1) == 1
+    assert bg.tuned_tokens(50, 4, 32_768) == close(45_000 * 32_768)
+
+
+def test_servers_to_own():
+    # 12 months of 25,000 USD: 300,000 USD.
+    assert bg.affordable_servers(25_000, 12, 140_000) == 2 and bg.affordable_servers(25_000, 12, 300_001) == 0
+
+
+# Serving: the answer goes back through the plan
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("usd", BUDGETS)
+def test_the_load_found_costs_at_most_the_budget_and_the_next_costs_more(model, usd):
+    plans, found = plans_of(model), budget.most_requests(plans_of(model), usd)
+    if found is None:
+        assert plans(0).empty or plans(0)["serving_usd_per_month"].min() > usd
+        return
+    case = CASE.but(model=model, requests_per_month=found.plan)
+    points = budget.served_points(case, BOOK, "on-demand")
+    assert token_offers.month_plans(points, BOOK, "on-demand", case).iloc[0]["serving_usd_per_month"] <= usd
+    above = case.but(requests_per_month=found.plan * 10 ** (1 / budget.STEPS))
+    assert token_offers.month_plans(points, BOOK, "on-demand", above)["serving_usd_per_month"].min() > usd
+    assert found.low <= found.plan <= found.high
+    assert found.offer["serving_usd_per_month"] <= usd
+
+
+@settings(deadline=None, max_examples=4)
+@given(st.floats(500, 500_000), st.floats(1, 20))
+def test_a_larger_budget_never_gives_less(usd, more):
+    small, large = (budget.most_requests(plans_of("Llama-3-70B"), each) for each in (usd, usd * more))
+    assert small is None or all(large[side] >= small[side] for side in range(3))
+
+
+@settings(deadline=None, max_examples=2)
+@given(st.floats(1000, 100_000), st.floats(0.3, 1), st.sampled_from(["Lambda", "RunPod", "Hyperstack", "TensorDock"]))
+def test_a_cheaper_price_never_gives_less(usd, factor, seller):
+    cheaper, sold = BOOK.copy(), (BOOK["item"] == "rent") & (BOOK["provider"] == seller)
+    for column in ("price", "usd_per_hour"):
+        cheaper[column] = cheaper[column].where(~sold, cheaper[column] * factor)
+    case = CASE.but(model="Llama-3-70B")
+    found = [budget.most_requests(budget.priced_by(budget.served_points(case, book, "on-demand"), book, "on-demand", case), usd)
+             for book in (BOOK, cheaper)]
+    assert found[0] is None or found[1].plan >= found[0].plan
+
+
+def test_the_table_says_what_binds():
+    rows = budget.served(CASE, BOOK, "on-demand", 500, MODELS[::2]).set_index("model")
+    assert rows.at["Llama-3-70B", "plan"] == 0 and rows.at["Llama-3-70B", "binds"].startswith("the first server: ")
+    assert rows.at["Llama-3-8B", "plan"] > 0 and rows.at["Llama-3-8B", "spent"] <= 500
+    bought = rows.loc["Llama-3-70B", "api_requests"] * rows.loc["Llama-3-70B", "sold"]["api_request_usd"]
+    assert bought == close(500)
+
+
+# Prices
+
+def test_only_firm_prices_count():
+    assert set(BOOK["confidence"]) == {"seen"} and len(BOOK) < len(ALL)
+    doubtful = ALL.copy()
+    doubtful.loc[doubtful["confidence"] != "seen", ["price", "usd_per_hour"]] = 1e-3
+    case, firm = CASE.but(model=MODELS[0]), budget.sure(doubtful)
+    found = budget.most_requests(budget.priced_by(budget.served_points(case, firm, "on-demand"), firm, "on-demand", case), 5000)
+    assert found.plan == budget.most_requests(plans_of(MODELS[0]), 5000).plan
+
+
+def test_one_provider_alone():
+    alone = budget.sure(ALL, provider="Lambda")
+    assert set(alone[alone["item"] == "rent"]["provider"]) == {"Lambda"} and (alone["item"] != "rent").any()
+    found = budget.served(CASE, alone, "on-demand", 20_000, MODELS[-1:]).iloc[0]
+    assert found.provider == "Lambda"
+
+
+def test_a_book_without_what_is_asked_gives_none():
+    none = BOOK[~BOOK["item"].isin(["rent", "server", "api-input", "api-output", "api-cached-input"])]
+    row = budget.served(CASE, none, "on-demand", 5000, MODELS[:1]).iloc[0]
+    assert row.plan == 0 and row.sold is None and row.binds == "no GPU of the book holds the model"
+    assert budget.trained(none, 5000, 0.4, "mixed-adamw") is None and budget.owned(none, 5000, 12) is None
+    tried = budget.tunings("Llama-3-8B", none, "on-demand", 5000, 2048, 16, 1)
+    assert tried.empty and budget.best_tuning(tried) is None
+
+
+# Training from nothing
+
+def test_the_run_costs_the_budget():
+    run = budget.trained(BOOK, 5000, 0.4, "mixed-adamw-fp32-grads")
+    params, tokens, rent = run["params"].value, run["tokens"].value, run["rent"]
+    assert tokens / params == close(20)
+    hours = 6 * params * tokens / (catalogue.gpu(rent["gpu"]).peak_flops * 0.4) / 3600
+    assert hours * rent["usd_per_hour"] == close(5000) and hours == close(run["gpu_hours"])
+    assert run["params"].low < run["params"].plan < run["params"].high and rent["gpus_per_server"] >= offers.SERVER
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.floats(500, 500_000))
+def test_double_the_money_is_the_square_root_of_two(usd):
+    one, two = (budget.trained(BOOK, money, 0.4, "mixed-adamw-fp32-grads") for money in (usd, 2 * usd))
+    for side in ("low", "plan", "high", "value"):
+        assert getattr(two["params"], side) / getattr(one["params"], side) == pytest.approx(2 ** 0.5)
+
+
+# Tuning
+
+def test_frozen_weights_cost_four_flop_a_parameter():
+    case = Case(model="Llama-3-8B", step_tokens=2048, sequence=2048)
+    lora, full = (case.but(recipe=recipe)(tt.step_flops) for recipe in ("lora", "mixed-adamw"))
+    # Attention has no weights, so its six stay; the rest is two thirds.
+    assert 2 / 3 < lora / full < 0.72
+
+
+def test_whether_it_fits():
+    assert [budget.judged(low, high, 10) for low, high in ((8, 10), (10.5, 12), (9, 11))] == ["fits", "does not fit", bands.CLOSE]
+
+
+@functools.cache
+def tried_on(model):
+    return budget.tunings(model, BOOK, "on-demand", 5000, 2048, 16, 1)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_tuning_found_fits_and_no_other_that_fits_gives_more(model):
+    tried = tried_on(model)
+    best = budget.best_tuning(tried)
+    assert best.fits == budget.FITS and best.tokens == tried.query("fits == 'fits'")["tokens"].max()
+    assert (tried["low_tokens"] <= tried["tokens"]).all() and (tried["tokens"] <= tried["high_tokens"]).all()
+    assert best.gpu_hours == close(5000 / best.usd_per_hour) and best.need <= best.memory
+
+
+def test_a_four_bit_base_fits_where_a_wide_one_does_not_and_takes_longer():
+    each = tried_on("Llama-3-8B").query("gpu == 'RTX 4090 24GB' and micro_batch == 1 and recompute == 2").set_index("recipe")
+    assert each.at["qlora", "need"] < each.at["lora", "need"] and each.at["qlora", "tokens"] < each.at["lora", "tokens"]
+    # 70 billion parameters of half a byte take some 40 GB: no card of 24 GB holds them, one of 80 GB does.
+    big = tried_on("Llama-3-70B").query("recipe == 'qlora' and recompute == 2 and micro_batch == 1").set_index("gpu")
+    assert big.at["RTX 4090 24GB", "fits"] == budget.SMALL and big.at["H100 SXM 80GB", "fits"] == budget.FITS
+
+
+def test_less_than_the_least_billed_tunes_nothing():
+    assert budget.tunings("Llama-3-8B", BOOK, "on-demand", 0.1, 2048, 16, 1)["tokens"].max() == 0
