@@ -96,7 +96,7 @@ def run_notebook(topic, parameters, root=ROOT, given=None):
     """Executes one notebook with the given parameters into _build/notebooks/."""
     given = given or Given()
     with alone(root / "_build"):
-        editions, topic_given = prepared(topic, parameters, root, given)
+        editions, topic_given, _ = prepared(topic, parameters, root, given)
         target = root / f"_build/notebooks/{topic}.ipynb"
         target.parent.mkdir(parents=True, exist_ok=True)
         editions.run({topic: topic_given}, pictures=True, target=target)
@@ -111,7 +111,7 @@ def answer(topic, root=ROOT, given=None):
     """What the notebook answers, run as far as that takes, and with nothing run where it ran before."""
     given = given or Given()
     with alone(root / "_build"):
-        editions, topic_given = prepared(topic, {}, root, given)
+        editions, topic_given, notes = prepared(topic, {}, root, given)
         found = next((path for path in editions.candidates(topic)
                       if is_current(path, editions.frozen, topic, topic_given, pictures=False)), None)
         if not found:
@@ -119,20 +119,21 @@ def answer(topic, root=ROOT, given=None):
             found.parent.mkdir(parents=True, exist_ok=True)
             editions.run({topic: topic_given}, pictures=False, target=found, answer=True)
         lacks = lacking({topic: found}).get(topic)
-        return answers.headline(found) if lacks else answers.answer(found) or f"{topic} has no headline."
+        said = answers.headline(found) if lacks else answers.answer(found) or f"{topic} has no headline."
+        return "\n\n".join([said, *map(answers.wrapped, notes)])
 
 
 def prepared(topic, parameters, root, given):
-    """The editions of the frozen project, and what the notebook is given: its own parameters before those of the case."""
+    """The editions of the frozen project, what the notebook is given, its parameters before those of the case, and warnings."""
     held = Given(given.prices, given.only, given.rates, given.gpus, given.case | parameters)
     pages = declared(root)
     if topic not in pages:
         raise BuildError(f"TOPIC={topic}: there is no such notebook{close(topic, pages)}; allowed: {', '.join(pages)}")
     check_parameters(topic, parameters, *pages[topic])
     check_case(given, pages)
-    check_prices(root, given)
+    notes = check_prices(root, given)
     editions = Editions(Frozen(root, root / "_build/frozen", held))
-    return editions, editions.parameters(topic)
+    return editions, editions.parameters(topic), notes
 
 
 def check_parameters(topic, parameters, defaults, optional):

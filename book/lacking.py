@@ -5,6 +5,12 @@ from html import escape
 
 KEYED = re.compile(r"%%say[ \t]+(\w+)")
 HOW = "How to give one: [the front page](index.md)."
+# A value that a price error asks for, or has: its column and it.
+ASKED = re.compile(r"(\w+) (?:'([^']*)'|([\d.]+))")
+THERE = re.compile(r"(\w+) is one of (.*)")
+SIZES = {"gpus_per_server": "{} GPUs in a server", "at_least": "at least {} GPUs in a server"}
+SEVERAL = {"gpu": "GPUs", "gpus_per_server": "GPUs in a server"}
+FEW = 5
 
 
 def page_without(notebook, whose, what):
@@ -20,6 +26,26 @@ def page_without(notebook, whose, what):
     notebook.cells = [from_dict({"cell_type": "markdown", "id": "title", "metadata": {}, "source": title}),
                       from_dict(code("lacks", [here], "remove-input")), from_dict(code("elsewhere", elsewhere, "remove-cell"))]
     return notebook
+
+
+def in_words(error):
+    """What a price error misses, without the file, which the sentence around it names, and a few of what there is instead."""
+    what = re.sub(r"^[^:]*\.\w+[^:]*: ", "", error).strip().rstrip(".")
+    if not what.startswith("no price for "):
+        return what.removeprefix("no ").replace(" and no ", " and ")
+    asked, *rest = what.removeprefix("no price for ").split("; ")
+    values = [SIZES.get(column, "{}").format(text or size) for column, text, size in ASKED.findall(asked)]
+    parts = [instead(*found.groups()) if (found := THERE.fullmatch(each)) else each for each in rest]
+    return "; ".join(filter(None, [", ".join(values), *parts]))
+
+
+def instead(column, known):
+    """The first few of what a book has in the column; nothing where the whole item is missing."""
+    if column == "item":
+        return ""
+    names = [name.strip("'") for name in known.split(", ")]
+    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+    return f"its {SEVERAL.get(column, f'{column}s')}: {', '.join(names[:FEW])}{more}"
 
 
 def literal(words):

@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import Thread
 
 from book.cells import MISSING, run_cell, shell_here
-from book.lacking import page_without
+from book.lacking import in_words, page_without
 
 LIMIT = 600  # seconds for one notebook
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -27,6 +27,8 @@ KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 LANGUAGE = {"name": "python", "file_extension": ".py", "mimetype": "text/x-python", "nbconvert_exporter": "python",
             "pygments_lexer": "ipython3", "codemirror_mode": {"name": "ipython", "version": 3}}
 OLDEST = re.compile(r"the oldest of (\d{4}(?:-\d\d){0,2})\b")
+# Audit events of those who look what a folder holds.
+FOLDERS = ("os.listdir", "os.scandir", "glob.glob")
 HIDDEN = {"remove-input", "remove-cell", "hide-input", "hide-cell"}
 WARM = ["numpy", "pandas", "altair", "sympy", "IPython", "jupytext", "papermill", "nbformat"]
 
@@ -39,11 +41,11 @@ class Opened(set):
         sys.addaudithook(self.note)
 
     def note(self, event, arguments):
-        if event not in ("open", "os.listdir", "os.scandir", "glob.glob") or not isinstance(arguments[0], (str, os.PathLike)):
+        if event not in ("open", "gpucalc.read", *FOLDERS) or not isinstance(arguments[0], (str, os.PathLike)):
             return
         name = os.path.abspath(os.fspath(arguments[0]))
         if name.startswith((self.root + "data", self.root + "given")):
-            self.add(name[len(self.root):] + ("" if event == "open" else "/"))
+            self.add(name[len(self.root):] + ("/" if event in FOLDERS else ""))
 
 
 OPENED = Opened()
@@ -104,7 +106,7 @@ def execute(job):
     except PapermillExecutionError as error:
         if error.ename != MISSING or not job.get("own"):
             raise ValueError(in_cell(path, notebook, error.source, f"{error.ename}: {error.evalue}", error.traceback)) from None
-        made["lacks"] = asked_for(error.evalue)
+        made["lacks"] = in_words(error.evalue)
         done = page_without(notebook, job["own"], made["lacks"])
     for cell in done.cells:
         for output in cell.get("outputs", []):
@@ -114,11 +116,6 @@ def execute(job):
     dates = [date for value in get_ipython().user_ns.values() if isinstance(value, str) for date in OLDEST.findall(value)]
     done.metadata["made_from"] = made | {"inputs": sorted(OPENED)} | ({"oldest": min(dates)} if dates else {})
     return done
-
-
-def asked_for(error):
-    """What a price error misses, without the file, which the sentence around it names."""
-    return re.sub(r"^[^:]*\.\w+[^:]*: ", "", error).removeprefix("no price for ").strip().rstrip(".")
 
 
 def answering(notebook):
@@ -174,18 +171,19 @@ def end_with_parent():
     os._exit(1)
 
 
-def warm_up(root, several):
+def warm_up(root, jobs):
     """Imports what the notebooks use, once for all of them: from the frozen copy, whose data is watched from here on."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a process with threads is not safe to fork
     sys.path.insert(0, str(root))
     OPENED.watch(root)
-    if several:
+    if len(jobs) > 2:
         # What shows pages teaches the shell of a notebook when it is imported there.
         modules = [path.relative_to(root).with_suffix("").parts for path in sorted(Path(root, "gpucalc").rglob("*.py"))]
         for name in WARM + [".".join(parts) for parts in modules if parts[-1][0] != "_" and "page" not in parts]:
             with contextlib.suppress(Exception):  # who imports it for a notebook sees the error there
                 importlib.import_module(name)
         use_once()
+        work_out(jobs)
 
 
 def use_once():
@@ -195,6 +193,15 @@ def use_once():
 
     nbformat.v4.new_raw_cell("")
     altair.Chart(altair.Data(values=[])).mark_line().encode(x=altair.X("x:Q")).to_dict()
+
+
+def work_out(jobs):
+    """Has gpucalc work out what several notebooks ask for; each that does says itself then what it was read from."""
+    before = set(OPENED)
+    with contextlib.suppress(Exception):  # who asks for it sees the error
+        from gpucalc.plan.beforehand import work_out_for
+        work_out_for([job["parameters"] for job in jobs])
+    OPENED.intersection_update(before)
 
 
 def run_all(jobs, root, workers, stdin):
@@ -243,7 +250,7 @@ def main():
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started this, and its end is seen on stdin
     gc.disable()  # a notebook is over before it would be of use, and looking for garbage takes a fifth of its time
     asked = json.loads(sys.stdin.readline())
-    warm_up(asked["root"], len(asked["jobs"]) > 2)
+    warm_up(asked["root"], asked["jobs"])
     run_all(asked["jobs"], asked["root"], asked["workers"], [sys.stdin.fileno()] if os.name == "posix" else [])
     os._exit(0)
 

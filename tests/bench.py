@@ -31,6 +31,8 @@ EVERY_AXIS = DEEPSEEK | dict(gpus=2048, axes=dict(
     micro_batch=[1], context_parallel=[1, 2], recomputed_share=[0.5, 1], expert_tensor_parallel=[1, 2], shard_parallel=[0, 8],
     zero_bubble=[0, 1], loss_chunks=[1, 8]))
 MANY = DEEPSEEK | dict(gpus=[1024 * nodes for nodes in range(1, 10)])
+# What the work of `pace` takes on the machine that the budgets are of, with nothing else running there.
+YARDSTICK_SECONDS = 0.15
 PARTS = ("book", "notebooks", "gpucalc", "data", "_config.yml", "requirements.txt")
 
 
@@ -40,6 +42,16 @@ def seconds(command, cwd):
     if done.returncode:
         sys.exit(done.stderr)
     return time.perf_counter() - started, done.stdout
+
+
+def pace(clock=time.perf_counter):
+    """How fast this machine is now, beside the one that the budgets are of: seconds of a fixed piece of work over those there."""
+    def once():
+        started = clock()
+        sorted(str(number * 7919 % 1_000_003) for number in range(400_000))
+        return clock() - started
+
+    return statistics.median(once() for _ in range(5)) / YARDSTICK_SECONDS
 
 
 def import_seconds():
@@ -130,20 +142,31 @@ def add_sentence(root):
     page.write_text(page.read_text(encoding="utf-8") + "\nOne sentence more.\n", encoding="utf-8")
 
 
+def processor_seconds():
+    """Of all processes that were started here and have ended, with those that they started."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def report_builds(root, build):
     """The builds of a fresh clone, and of one after each kind of change."""
     def made(what, budget):
+        machine, before = pace(), processor_seconds()
         took, said = seconds(build, ROOT)
         report(what, took, budget, "s")
+        print(f"  at the pace of the machine of the budgets: {took / machine:.1f} s; processor: {processor_seconds() - before:.1f} s")
         ran = re.findall(r"^  (\w+) done", said, re.MULTILINE)
         print(f"  notebooks that ran: {', '.join(ran) or 'none'}{'; no page changed' if 'Pages: none changed' in said else ''}")
+        return ran
 
     made("make book, first build of a clone", 10)
     made("make book, nothing changed", 1)
     add_sentence(root)
     made("make book, one sentence changed", 5)
     change_price(root, "rent,AWS,p5.48xlarge,H100 SXM 80GB,8,us-east-1", 50.87)
-    made("make book, a price changed that pages use", 8)
+    without = {topic for topic in made("make book, a price changed that pages use", 10)
+               if not re.search(r"(?m)^prices: str", (root / f"notebooks/{topic}.md").read_text(encoding="utf-8"))}
+    assert not without, f"a price changed, and these ran without reading any: {without}"
     change_price(root, 'power,"EIA average, commercial customers",electricity,,,"East North Central, USA"', 0.1283)
     made("make book, a price changed that decides nothing", 1)
     shutil.rmtree(root / "_build")
@@ -194,7 +217,9 @@ def main():
     report("memory account of one model", account_milliseconds(), 1, "ms")
     report("fit of 100,000 models, GPUs and recipes", fit_seconds(100_000), 1, "s")
     report_search()
-    report("1,000,000 draws of what owning is worth", decision_seconds(1_000_000), 1, "s")
+    took, machine = decision_seconds(1_000_000), pace(time.process_time)
+    report("1,000,000 draws of what owning is worth", took, 1, "s")
+    print(f"  at the pace of the machine of the budgets: {took / machine:.2f} s")
     build = [sys.executable, "-c", "import sys; from pathlib import Path; from book import build; build.build_book(Path(sys.argv[1]))"]
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)

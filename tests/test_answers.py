@@ -9,6 +9,7 @@ from book import answers, build
 from book.build import BuildError
 from book.given import Given, check_case, read_given, refused
 from book.inputs import state
+from book.lacking import in_words
 from tests.test_build import executed, page, small_project
 
 NOTEBOOK = """---
@@ -180,13 +181,25 @@ def test_a_build_says_which_headlines_changed_and_a_page_what_it_lacks(project, 
 
     build.build_book(project, given=Given(poor))
     said = capsys.readouterr().out
-    assert "\ncost: lacks gpu '<b>H100</b>'\n" in said
+    assert "\ncost: lacks <b>H100</b>\n" in said
     shown = page(project, "cost")
     assert "<h1>What does it cost?" in shown and "Far below" not in shown and "&lt;b&gt;H100" in shown and "<b>H100" not in shown
-    assert "This page needs a price that your file poor.csv does not have: gpu" in shown and 'href="index.html"' in shown
+    assert "This page needs a price that your file poor.csv does not have: &lt;b&gt;H100" in shown and 'href="index.html"' in shown
     assert "This page needs a price" in page(project, "index") and "#far-below" not in page(project, "index")
     build.build_book(project, given=Given(poor))
-    assert capsys.readouterr().out == "Nothing changed since the last build.\ncheck: one price is odd\ncost: lacks gpu '<b>H100</b>'\n"
+    assert capsys.readouterr().out == "Nothing changed since the last build.\ncheck: one price is odd\ncost: lacks <b>H100</b>\n"
+
+
+@pytest.mark.parametrize("error, words", [
+    ("mine.csv: no price for item 'server', gpu 'H100 SXM 80GB'; item is one of 'card', 'rent'; or give the parameter server_usd",
+     "server, H100 SXM 80GB; or give the parameter server_usd"),
+    ("mine.csv: no price for item 'rent', gpu 'GB200', term 'spot'; gpu is one of 'A', 'B', 'C', 'D', 'E', 'F', 'G'",
+     "rent, GB200, spot; its GPUs: A, B, C, D, E and 2 more"),
+    ("mine.csv: no price for item 'rent', at_least 8; gpus_per_server is one of 1, 4", "rent, at least 8 GPUs in a server; "
+     "its GPUs in a server: 1, 4"),
+    ("mine.csv: no on-demand rent of L4 24GB; give the parameter usd_per_hour", "on-demand rent of L4 24GB; give the parameter usd_per_hour")])
+def test_what_a_price_error_misses_in_words(error, words):
+    assert in_words(error) == words
 
 
 def test_a_price_that_the_projects_own_book_lacks_is_an_error(project, capsys):

@@ -13,6 +13,7 @@ from gpucalc import Case, total_cost as tc, training_cost
 from gpucalc.page.bill_charts import fine_print_table, many, open_words, out_words, parts_bars
 from gpucalc.plan import bill_choice as choice, bills as plan, stores
 from gpucalc.plan.fine_print import card_terms, forbidden_kinds, substitutes
+from gpucalc.plan.offers import decided, runs_of
 from gpucalc.rows import catalogue, price_book
 
 BOOKS = {path.stem: price_book.prices(path) for path in price_book.price_books()}
@@ -204,6 +205,18 @@ def test_spot_hours_count_interruptions_and_starts():
     assert len(able) and (rough["gpu_hours"][able.index] > 1.05 * able["gpu_hours"]).all()
 
 
+@pytest.mark.parametrize("term", ["on-demand", "spot"])
+@pytest.mark.parametrize("terms", [{}, dict(mfu=0.4, machine_interruption_seconds=36_000, restart_seconds=900)])
+def test_a_bill_has_the_hours_of_the_page_of_the_run(term, terms):
+    """Every GPU-hour that is paid: at published speed, with the stops of the assumptions where none are given."""
+    case = SMALL_JOB.but(mfu=None, epochs=1, training_tokens=1e10, deadline_days=28).but(**terms)
+    run = decided(runs_of(case, NEWEST, gpu=H100, term=term), case).query("reason == ''").sort_values("training_days")
+    of_a_run = (run["training_days"] * 24 * run["gpus"]).groupby(run["row"]).min()
+    work = planned(term=term, case=case).query("reason == ''")
+    assert len(work) and work["gpu_hours"].to_dict() == pytest.approx(of_a_run.to_dict())
+    assert (work["low_hours"] < work["gpu_hours"]).all() and (work["gpu_hours"] < work["high_hours"]).all()
+
+
 def test_given_hours_take_machines_of_at_least_so_many_gpus():
     work = plan.given_machines(NEWEST, H100, "on-demand", 100, 8)
     offers = plan.rents_with_services(NEWEST, H100, work=work)
@@ -247,8 +260,7 @@ def test_a_missing_store_has_two_ends_and_never_wins_by_the_lower():
     assert (b.least_usd, b.total_usd, b.most_usd, b.copy_estimated) == (111, 111, 111, False)
     assert plan.best(found).provider == "B" and choice.second(found).provider == "A"
     assert choice.open_rivals(found)["provider"].tolist() == ["A"]
-    assert open_words(found) == ("Where a price is missing or not firm, others may cost less at list prices: "
-                                 "A (110.00 USD to 120.00 USD: no firm price of a store).")
+    assert open_words(found) == "The bill may be lower at A (110 to 120 USD at list prices): its store has no firm price."
     assert open_words(bought(two_providers(A=(0.01, "seen"), B=(0.01, "seen")))) == ""
 
 
@@ -262,8 +274,8 @@ def test_a_store_that_is_not_firm_does_not_decide(confidence):
     assert plan.best(bought(two_providers(A=(0.001, "seen"), B=(0.01, "seen")))).provider == "A"
 
 
-@pytest.mark.parametrize("confidence, said", [("floor", "the rent begins there"), ("recalled", "the rent is recalled"),
-                                              ("secondary", "the rent is in a report of others")])
+@pytest.mark.parametrize("confidence, said", [("floor", "its rent is a floor price"), ("recalled", "its rent is from memory"),
+                                              ("secondary", "its rent was read in a report of others")])
 def test_a_rent_that_is_not_firm_does_not_decide(confidence, said):
     book = two_providers(A=(0.01, "seen"), B=(0.01, "seen"))
     book.loc[(book["item"] == "rent") & (book["provider"] == "A"), "confidence"] = confidence
@@ -328,7 +340,7 @@ def test_without_any_one_item_there_is_a_bill_or_a_sentence(item):
         return
     offers = plan.rents_with_services(book, H100)
     if item in ("egress", "storage"):
-        with pytest.raises(price_book.MissingPrice, match="no provider has both storage and egress prices; give the parameters"):
+        with pytest.raises(price_book.MissingPrice, match="no provider with both storage and egress prices; give the parameters"):
             stores.home(book)
     prices = dict(usd_per_gb=0.05, usd_per_gb_month=0.02)
     found = plan.ways(book, offers, "a rack of one's own", **LOAD | prices)

@@ -1,11 +1,13 @@
 """What a budget buys: hand calculations, round trips through the plans that price a load, and what may never happen."""
 import functools
 import math
+import re
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from gpucalc import Case, budget as bg, training_time as tt
+from gpucalc.page.budget import rules_picture
 from gpucalc.plan import budget, offers, queue, token_offers
 from gpucalc.rows import bands, catalogue, price_book
 
@@ -209,3 +211,21 @@ def test_a_four_bit_base_fits_where_a_wide_one_does_not_and_takes_longer():
 
 def test_less_than_the_least_billed_tunes_nothing():
     assert budget.tunings("Llama-3-8B", BOOK, "on-demand", 0.1, 2048, 16, 1)["tokens"].max() == 0
+
+
+def test_the_picture_of_the_rules_draws_the_formulas():
+    """Four servers of 1 USD a month for 4.4 USD; half the money buys half from an API and a model 1 / sqrt(2) as large."""
+    shown = rules_picture(4.4, 88)
+    api, servers, training = ([tuple(map(float, point.split(","))) for point in line.split()]
+                              for line in re.findall(r'points="([^"]+)"', shown._repr_html_()))
+    foot, top = 116, 26
+    share = [(foot - y) / (foot - top) for _, y in api], [(foot - y) / (foot - top) for _, y in training]
+    assert share[0][44] == pytest.approx(0.5, abs=1e-3) and share[1][44] == pytest.approx(0.5 ** 0.5, abs=1e-3)
+    assert len({y for _, y in servers}) == 5 and api[-1][1] == servers[-1][1] == training[-1][1] == top
+
+
+def test_a_server_that_nobody_sells_any_more_is_not_bought():
+    """The newest book has an H100 server of 300,000 USD priced in 2023, and one of 400,000 of 2026."""
+    book = price_book.prices()
+    found = budget.owned(budget.sure(book), 500_000, 12)
+    assert found["server"].date >= "2024-11" and found["servers"] == int(500_000 * 12 // found["server"].price)

@@ -41,7 +41,7 @@ def test_what_is_not_the_readers_is_said(own):
 
 def test_a_caption_that_says_so_carries_a_date_that_ages():
     shown = table(FRAME, f"Rents <all> (prices: a.csv, the oldest of {FRAME.date[0]})")
-    caption = re.search("<caption>(.*?)</caption>", shown.source)[1]
+    caption = re.search("<caption><span>(.*?)</span></caption>", shown.source)[1]
     assert caption == f"Rents &lt;all&gt; (prices: a.csv, the oldest of {TIME.format(more='', date='2026')})"
     assert repr(shown) == "Rents <all> (prices: a.csv, the oldest of 2026) (2 rows)", "as text it is a date"
 
@@ -93,3 +93,15 @@ def test_an_old_date_is_marked_in_the_browser(browser):
     assert found == [["then (90 days ago)", False], ["then (91 days ago: check before you rely on it)", True], ["then", False],
                      ["then (91 days)", True]]
     page.close()
+
+
+def test_a_headline_and_the_rows_of_a_table_say_what_is_not_the_readers(own):
+    rent, storage = own[(own["item"] == "rent") & own["yours"]], own[own["item"] == "storage"]
+    theirs = storage[~storage["yours"]]
+    assert dates.foreign(own, rent) == dates.foreign(BOOK, BOOK) == ""
+    assert dates.foreign(own, theirs.iloc[0], rent).startswith(f"Not your prices here: storage ({theirs.provider.iloc[0]}")
+    plan = pandas.DataFrame({"row": [rent.index[0], theirs.index[0]], "provider": ["mine", "theirs"]})
+    assert dates.foreign(own, plan) == dates.foreign(own, theirs.iloc[0]), "plans and offers cite their price under row"
+    shown = table(dates.by_price(plan)[["provider"]], f"Plans ({dates.dated(own, plan)})").source
+    assert shown.count("not yours</small>") == 1 and 'theirs <small>not yours' in shown
+    assert "<small>" not in table(dates.by_price(plan)[["provider"]], "Plans").source

@@ -9,8 +9,8 @@ from pandas import DataFrame
 
 from gpucalc import break_even as be
 from gpucalc.page.decision_charts import (
-    OWNING, RENTING, bands_table, duration_text, input_text, map_chart, map_says, parts_table, prices_table, ranges_table,
-    short_name, slowdown_text, spread_chart, threshold_text, tornado_chart, turning_table)
+    OWNING, RENTING, bands_table, duration_text, input_text, map_chart, map_says, outcome, parts_table, prices_table,
+    ranges_table, short_name, slowdown_text, spread_chart, threshold_text, tornado_chart, turning_table)
 from gpucalc.plan import decide
 from gpucalc.rows import catalogue, price_book
 
@@ -180,3 +180,17 @@ def test_turns_prices_and_ranges_of_a_deal():
     assert priced[-1][1] == CARD.name and priced[1][3].endswith(", seen")
     _, *ranged = cells_of(ranges_table(deal, assumed, "Ranges"))
     assert [row[0] for row in ranged] == [short_name(name) for name in deal.ranges.index]
+
+
+@pytest.mark.parametrize("verdict, text", [
+    (decide.Verdict("renting", True, 0.03, -321e3, -495e3, -127e3),
+     "renting is cheaper on average, by 321,000 USD a server (8 draws in 10 say 127,000 to 495,000 USD). "
+     "Owning wins in 3 % of the draws"),
+    (decide.Verdict("owning", True, 0.85, 60e3, -20e3, 150e3),
+     "owning is cheaper on average, by 60,000 USD a server (8 draws in 10 say from 20,000 USD more to 150,000 USD less). "
+     "Owning wins in 85 % of the draws"),
+    (decide.Verdict("renting", False, 0.3, -163e3, -373e3, 78.4e3),
+     "renting is cheaper on average, by 163,000 USD a server (8 draws in 10 say from 78,400 USD more to 373,000 USD less), "
+     "but it is too close to call. Owning wins in 30 % of the draws")])
+def test_a_verdict_says_what_is_cheaper_how_sure_and_by_how_much(verdict, text):
+    assert outcome(verdict) == text

@@ -1,8 +1,14 @@
 """Electricity and carbon of runs and tokens by hand, and against published runs."""
+import math
+from types import SimpleNamespace
+
 import pytest
 
 from gpucalc import Case, energy
 from gpucalc.page.measured import compare
+from gpucalc.plan.token_energy import carbon_of_tokens, energy_of_tokens, power_prices
+from gpucalc.rows import price_book
+from gpucalc.rows.ages import firm
 
 
 def test_bloom_by_hand():
@@ -23,8 +29,41 @@ def test_a_million_tokens_by_hand():
     drawn = energy.kwh_per_million_tokens(1000, 8, 2000, pue=1.25)
     assert drawn == pytest.approx(10 * 500 / 3600)
     assert energy.carbon_per_million_tokens(drawn, 0.35) == pytest.approx(0.4861, rel=1e-4)
+    assert energy.kwh_per_million_tokens(1000, 8, 2000) == pytest.approx(8 * 500 / 3600)
+    assert energy.kwh_per_million_tokens(1000, 8, 2000, 1.25, 0.25) == pytest.approx(drawn)
+    # A quarter of its time at work, a replica waits three times as long; at a fifth of the power that adds 0.6 of it.
+    assert energy.kwh_per_million_tokens(1000, 8, 2000, 1.25, 0.25, 0.2) == pytest.approx(1.6 * drawn)
     case = Case(gpu="H100 SXM 80GB", server_power_factor=1.38, replica_gpus=8, tokens_per_second=2000, pue=1.35)
     assert case(energy.kwh_per_million_tokens) == pytest.approx(0.7 * 1.38 * 8 * 1.35 * 500 / 3600)
+
+
+def test_the_energy_of_served_tokens_and_its_ends():
+    # 0.1 s of two GPUs at 0.7 kW, 1.38 and 1.35, for 200 tokens: 0.5 ms a token; half idle at a quarter of the power adds 0.25.
+    seconds = SimpleNamespace(low=0.08, plan=0.1, high=0.15)
+    found = energy_of_tokens(seconds, "H100 SXM 80GB", 2, 200, 0.5)
+    assert found["plan"] == pytest.approx(1e6 * 0.1 / 200 / 3600 * 2 * 0.7 * 1.38 * 1.35 * 1.25)
+    far = math.sqrt(sum(math.log(ratio)**2 for ratio in (1.5, 1.5 / 1.38, 1.54 / 1.35, 1.4 / 1.25)))
+    assert found["high"] == pytest.approx(found["plan"] * math.exp(far)) and found["low"] < 0.8 * found["plan"]
+    assert energy_of_tokens(seconds, "H100 SXM 80GB", 2, 200, 1)["plan"] == pytest.approx(found["plan"] / 1.25)
+    assert carbon_of_tokens(2.0) == pytest.approx(dict(low=0.112, likely=0.7, high=1.426))
+    unknown = energy_of_tokens(seconds, "Trainium 32GB", 2, 200, 0.5)
+    late = energy_of_tokens(SimpleNamespace(low=1, plan=math.inf, high=math.inf), "H100 SXM 80GB", 2, 200, 0.5)
+    assert all(math.isnan(each) for each in [*unknown.values(), *late.values()])
+
+
+def test_power_has_a_price_unless_the_book_has_none():
+    book = price_book.prices()
+    rows = power_prices(book)
+    assert len(rows) and set(rows["item"]) == {"power"} and firm(rows).all()
+    rumoured = book.assign(confidence=book["confidence"].where(book["item"] != "power", "recalled"), yours=False)
+    assert len(power_prices(rumoured)) >= len(rows) and power_prices(book[book["item"] == "rent"]).empty
+
+
+def test_published_power_of_serving():
+    """A card at work takes its TDP where the batch fills it: 2 % over. At 64 sequences of a model of 70B it is 46 % over."""
+    off = compare("serving_cost").query("family == 'power while serving'")["error"]
+    assert off.to_dict() == pytest.approx({"power-llama-70b-fp8-64": 700 / 480 - 1, "power-llama-70b-fp8-128": 700 / 520 - 1,
+                                           "power-llama-8b-511": 700 / 688 - 1, "energy-llama-8b-511": 0.0174}, abs=1e-3)
 
 
 def test_published_energy_and_carbon():

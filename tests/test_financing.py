@@ -1,4 +1,6 @@
 """Lease, loan, used servers and the year in which to sell, against hand calculations and flows kept month by month."""
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,8 @@ from hypothesis import strategies as st
 from gpucalc import financing as fin
 from gpucalc import owning
 from gpucalc.core.evaluate import Case
+from gpucalc.core.figures import hourly
+from gpucalc.page.payment_picture import payments_picture
 from gpucalc.plan import decide, financing
 from gpucalc.rows import catalogue, price_book
 
@@ -144,3 +148,15 @@ def test_a_server_that_pays_again_later_is_not_sold_for_good():
     young = CASE.but(usd_per_hour=4.5, rent_decline=0.0)
     worth = financing.keeping(young, [0, 4])["running_on_usd_per_year"]
     assert worth[0] < 0 < worth[1] and financing.selling_age(young) is None
+
+
+@pytest.mark.parametrize("kept", [2, 9])
+def test_the_picture_draws_what_each_way_pays_and_what_the_sale_brings(kept):
+    """A bar for what is paid today and in each of the three years of payments, and one down for a sale; a lease sells nothing."""
+    found = financing.ways_to_pay(CASE, kept)
+    shown = payments_picture(found, 36, 0.3)
+    bars = re.findall(r'<rect [^>]*height="([\d.]+)" fill="(#\w+)"', shown._repr_html_())
+    assert len([color for _, color in bars if color == bars[0][1]]) == 1 + 4 + 3 + (len(found) - 3)
+    assert len(bars) == 8 + (len(found) - 3) + len(found) - 1 and float(bars[0][0]) == 36
+    assert all(text in repr(shown) for text in map(hourly, found["hour"])) and "nan" not in shown._repr_html_()
+    assert len(re.findall("(?<=>)(cash|loan|lease|used, for cash)(?=<)", shown._repr_html_())) == len(found)

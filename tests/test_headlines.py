@@ -32,7 +32,7 @@ FORMATTERS = {*NAMED, "quantity"}
 FIGURES = {*FORMATS, *NAMED, "quantity", "form", "int", "round"} - {"chance"}
 COUNTED = re.compile(r"\s*(×|GPUs|sequences|replicas|servers|requests|tokens|machines|(h|s|days|USD|GB)\b)")
 # Calls that name something, and those whose words hold the bands themselves.
-NAMES = {"offer", "many", "layout_name", "recomputed", "range"}
+NAMES = {"offer", "many", "layout_name", "recomputed", "range", "foreign"}
 JUDGED = {"enough", "cheaper", "outcome", "assurance"}
 VERDICT = re.compile(r"\b(enough|fits?|cheaper|cheapest|(with)?in time|holds? it)\b")
 ENDS = {"low", "plan", "high", "value", "bound"}

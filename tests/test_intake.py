@@ -47,7 +47,7 @@ def read(path, **more):
     return sorted((tuple(row) for row in book[columns].astype(object).fillna("").itertuples(index=False)), key=str)
 
 
-def rent(gpu, price, gpus=8, term="on-demand", provider="not stated", region="not stated", date=TODAY):
+def rent(gpu, price, gpus=8, term="on-demand", provider="your provider", region="not stated", date=TODAY):
     return ("rent", provider, gpu, gpus, region, term, pytest.approx(price), date)
 
 
@@ -82,7 +82,7 @@ RIGHT = {
     "price of the machine": ("gpu,gpus,price\nH100,8,23.60\nA100,8,11.20\n", TWO),
     "both prices": ("gpu,gpus,price,usd_per_hour\nH100,8,23.60,2.95\nA100,8,,1.40\n", TWO),
     "an unknown column": ("gpu,colour,usd_per_hour\nH100,red,2.95\nA100,,1.40\n", TWO),
-    "a maker beside the provider": ("vendor,gpu,usd_per_hour,provider\nNVIDIA,H100,2.95,not stated\nNVIDIA,A100,1.4,\n", TWO),
+    "a maker beside the provider": ("vendor,gpu,usd_per_hour,provider\nNVIDIA,H100,2.95,your provider\nNVIDIA,A100,1.4,\n", TWO),
     "rows that are too short": ("gpu,usd_per_hour,provider\nH100,2.95\nA100,1.40\n", TWO),
     "a row twice": ("gpu,usd_per_hour\nH100,2.95\nA100,1.40\nH100,2.95\n", TWO),
     "everything of a quote": ("Cloud;GPU;# GPUs;$/GPU/hr;Term;Date\nAcme;h100-sxm;8;2.95;On Demand;20.11.2026\n", [ACME]),
@@ -96,12 +96,12 @@ RIGHT = {
     "thousands": ('item,gpu,gpus,price,provider\nserver,H100,8,"265,000.00",M\nserver,H200,8,"1,234,567",M\n',
                   [("server", "M", H100, 8, "not stated", "purchase", 265_000, TODAY), ("server", "M", H200, 8, "not stated", "purchase", 1_234_567, TODAY)]),
     "thousands with points": ("item;gpu;gpus;price\nserver;H100;8;265.000,00\nserver;H200;8;301.500\n",
-                              [("server", "not stated", H100, 8, "not stated", "purchase", 265_000, TODAY), ("server", "not stated", H200, 8, "not stated", "purchase", 301_500, TODAY)]),
+                              [("server", "your provider", H100, 8, "not stated", "purchase", 265_000, TODAY), ("server", "your provider", H200, 8, "not stated", "purchase", 301_500, TODAY)]),
     "thousands with spaces and apostrophes": ("item;gpu;gpus;price\nserver;H100;8;265 000,5\nserver;H200;8;1'234.50\n",
-                                              [("server", "not stated", H100, 8, "not stated", "purchase", 265_000.5, TODAY), ("server", "not stated", H200, 8, "not stated", "purchase", 1234.5, TODAY)]),
+                                              [("server", "your provider", H100, 8, "not stated", "purchase", 265_000.5, TODAY), ("server", "your provider", H200, 8, "not stated", "purchase", 1234.5, TODAY)]),
     "a point that can only be a decimal one": ("gpu,usd_per_hour\nB200,3.625\n", [rent(B200, 29)]),
     "euros by a row of the file": ("item,gpu,usd_per_hour,currency,date\nrent,H100,2.00,EUR,\ncurrency,,1.10,EUR,2026-11-01\n",
-                                   [("currency", "not stated", "", "", "not stated", "list", 1.1, "2026-11-01"), rent(H100, 17.6)]),
+                                   [("currency", "your provider", "", "", "not stated", "list", 1.1, "2026-11-01"), rent(H100, 17.6)]),
     "what is no rent": ("item,price,provider\npower,0.21,Utility\nstorage,0.02 USD/GB-month,Acme\negress,0.05,Acme\n",
                         [("egress", "Acme", "", "", "not stated", "list", 0.05, TODAY), ("power", "Utility", "", "", "not stated", "list", 0.21, TODAY),
                          ("storage", "Acme", "", "", "not stated", "list", 0.02, TODAY)]),

@@ -86,13 +86,13 @@ def judgement(**columns):
 
 def test_what_is_said_of_a_run_that_is_recommended():
     plain = judgement(gpu=["H100 SXM 80GB"], compute_usd=[100.0], low_usd=70.0, high_usd=200.0)
-    assert assurance(plain, plain.iloc[0]) == "It is in time in 90 % of such runs."
+    assert assurance(plain, plain.iloc[0]) == "90 % of such runs are in time."
     poor = plain.assign(in_budget=0.85)
-    assert assurance(poor, poor.iloc[0]) == "It is in time in 90 % and within the budget in 85 % of such runs."
+    assert assurance(poor, poor.iloc[0]) == "90 % of such runs are in time, and 85 % within the budget."
     card = plain.assign(gpu="RTX 4090 24GB")
-    assert assurance(card, card.iloc[0]).endswith("It is a consumer card, which its driver's license keeps out of data centers.")
+    assert assurance(card, card.iloc[0]).endswith("This is a consumer card: the license of its driver keeps it out of data centers.")
     rival = pandas.concat([plain, plain.assign(gpu="B200 SXM 180GB", row="rival")])
-    assert assurance(rival, plain.iloc[0]).endswith("; whether a run on B200 SXM 180GB costs less is too close to call.")
+    assert assurance(rival, plain.iloc[0]).endswith(". Whether a run on B200 SXM 180GB costs less is too close to call.")
 
 
 def test_a_cheaper_rent_in_doubt_is_named_and_never_wins():
@@ -100,9 +100,9 @@ def test_a_cheaper_rent_in_doubt_is_named_and_never_wins():
                       doubt=["", "a floor price"], verdict=["", "a floor price"], grade=[0, 1], usd_per_hour=[2.0, 0.99])
     best = recommended(frame)
     assert best.row == "0" and doubtful(frame, best).row == "1" and doubtful(frame[:1], best) is None
-    assert assurance(frame, best).endswith(" Nobody lists spot H100 SXM 80GB from 0.99 USD/h: a floor price, check it.")
+    assert assurance(frame, best).endswith(" Nobody lists spot H100 SXM 80GB from 0.99 USD/h (a floor price): check it first.")
     other = frame.assign(doubt=["", "serverless"], term=["spot", "serverless"])
-    assert assurance(other, best).endswith(" Nobody lists serverless H100 SXM 80GB at 0.99 USD/h: serverless, check it.")
+    assert assurance(other, best).endswith(" Nobody lists serverless H100 SXM 80GB at 0.99 USD/h (serverless): check it first.")
     dearer = frame.assign(compute_usd=[100.0, 150.0])
     assert doubtful(dearer, best) is None
     late = dearer.assign(verdict=[MAY_LATE, "a floor price"], grade=[2, 1])

@@ -80,6 +80,14 @@ def test_rents_that_may_not_be_recommended():
     assert (doubts(book.assign(yours=True)) == "").all()
 
 
+def test_what_is_not_given_is_likely():
+    likely = catalogue.assumptions()["likely"]
+    for name in ("checkpoint_seconds", "restart_seconds", "machine_interruption_seconds"):
+        assert catalogue.assumed(name) == likely[name] and catalogue.assumed(name, 0) == 0 and catalogue.assumed(name, 7.0) == 7
+    given_ = {name: likely[name] for name in ("checkpoint_seconds", "restart_seconds")}
+    assert priced(RUN).equals(priced(RUN, **given_)) and not priced(RUN).equals(priced(RUN, checkpoint_seconds=300))
+
+
 def test_the_ranges_have_rows():
     assert {"machine_interruption_seconds", "gpu_failure_seconds", "replacement_seconds", "carbon_intensity"} <= set(
         catalogue.assumptions().index)

@@ -72,6 +72,7 @@ def test_replicas_and_gpus_that_are_paid_by_hand():
 def test_owned_servers_by_hand():
     # Eight GPUs, 0.97 of 730 hours: 2 USD an hour that is offered, and 0.1 in the quarter that works.
     assert vol.owned_serving_usd_per_month(8, 2, 0.1, 0.25, 0.97) == pytest.approx(8 * 730 * 0.97 * 2.025)
+    assert vol.owned_serving_usd_per_month(8, 2, 0.1, 0.25) == pytest.approx(8 * 730 * 2.025)
 
 
 @given(st.floats(1, 1e9), st.floats(0.1, 100), st.floats(0, 1000), st.floats(0, 1000))
@@ -110,6 +111,19 @@ def test_every_way_has_a_bill_that_grows(bills, points, offers):
     assert held.loc[(volumes.API, 1e6), "usd"] == pytest.approx(1e6 * offers["api_request_usd"].iloc[0])
     plans = token_offers.month_plans(points, BOOK, "on-demand", CASE)
     assert held.loc[(volumes.RENTED, 1e6), "usd"] == plans["serving_usd_per_month"][0]
+
+
+def test_a_batch_api_is_shown_and_wins_nothing(points, bills, offers):
+    offer = token_offers.batch_offer(BOOK, "Llama-3-70B", CASE)
+    # DeepInfra's own page: 1,000 tokens in at 0.184 and 300 out at 0.32 USD a million; Together's is a floor price.
+    assert offer.provider == "DeepInfra" and offer.api_batch_request_usd == pytest.approx(0.00028)
+    cheap = pd.Series(offer).replace(offer.api_batch_request_usd, 1e-9)
+    found = volumes.by_volume(MONTHS[2:4], points, BOOK, "on-demand", CASE, offers, cheap)
+    waits = found[found["way"] == volumes.BATCH]
+    assert waits["usd"].tolist() == pytest.approx([1e-9 * each for each in MONTHS[2:4]]) and waits["cold"].isna().all()
+    assert [span["way"] for span in volumes.spans(found, 0.05)] == [
+        span["way"] for span in volumes.spans(bills[bills["requests_per_month"].isin(MONTHS[2:4])], 0.05)]
+    assert BOOK.loc[offer.row, "item"] == "api-batch-output"
 
 
 def test_a_server_that_comes_and_goes_costs_no_more_than_the_same_all_month(points):

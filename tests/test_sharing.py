@@ -1,10 +1,12 @@
 """Shared and idle GPUs: hand calculations, published slices, and what no order of prices may change."""
 import math
+import re
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from gpucalc import Case, serving as sv, sharing as sh
+from gpucalc.page.sharing import slices_picture
 from gpucalc.plan import queue, sharing
 from gpucalc.plan.budget import sure
 from gpucalc.rows import catalogue, price_book
@@ -39,7 +41,7 @@ def test_turns():
 
 def test_parts_for_a_load():
     # 2,628,000 requests a month are one a second; at 2.5 s each, parts filled to 80 % take 3.125, so 4.
-    assert sh.paid_slices(2_628_000, 2.5, 0.8) == 4
+    assert sh.paid_slices(2_628_000, 2.5, 0.8) == 4 and sh.paid_slices(2_628_000, 2.5) == 3
     # Four at 0.40 USD for 730 hours; as whole GPUs of 7 slices at 2.80 one, as cards of their own four.
     assert sh.slices_usd_per_month(4, 0.4) == close(1168)
     assert sh.sliced_usd_per_month(4, 2.8, 7) == close(2044) and sh.sliced_usd_per_month(4, 0.5) == close(1460)
@@ -162,3 +164,14 @@ def test_a_smaller_card_holds_what_was_measured(busy, used):
         assert card.memory_bytes >= used and 0.7 * card.peak_flops >= busy * have.peak_flops
         assert 0.7 * card.bandwidth >= busy * have.bandwidth
     assert list(found["usd_per_hour"]) == sorted(found["usd_per_hour"])
+
+
+@pytest.mark.parametrize("profile", catalogue.partitions().query("gpu == 'H100 SXM 80GB'")["profile"])
+def test_the_picture_of_slices_fills_the_gpu(profile):
+    """Pieces of each bar and its rest are the whole GPU: 7 slices of 16 leave 20 of 132 multiprocessors, 15.2 %."""
+    part = sharing.slice_row("H100 SXM 80GB", profile)
+    shown = slices_picture("H100 SXM 80GB", part, catalogue.gpu("H100 SXM 80GB"))
+    widths = [float(width) for width in re.findall(r'<rect [^>]*width="([\d.]+)"', shown._repr_html_())]
+    assert len(widths) == 2 * (part.instances + 1)
+    assert sum(widths) + 4 * part.instances == pytest.approx(800, abs=2)
+    assert profile != "1g.10gb" or "15.2 % of its multiprocessors" in repr(shown)

@@ -32,7 +32,7 @@ def test_a_table_sorts_by_value_not_by_text():
 
 def test_a_caption_is_text_and_the_plain_reading_counts_the_rows():
     shown = table(FRAME, "<i>Caches</i>")
-    assert "<caption>&lt;i&gt;Caches&lt;/i&gt;</caption>" in shown._repr_html_()
+    assert "<caption><span>&lt;i&gt;Caches&lt;/i&gt;</span></caption>" in shown._repr_html_()
     assert repr(shown) == "<i>Caches</i> (2 rows)"
 
 
@@ -78,7 +78,7 @@ def test_a_text_cell_is_as_wide_as_its_text(length, width):
 def test_a_table_is_whole():
     frame = pd.DataFrame({"kv_heads": [8], "two_words": [None], "usd_per_hour": [1 / 3]})
     assert table(frame, "All").source == (
-        '<div class="table-scroll"><table class="data"><caption>All</caption><thead><tr><th scope="col">key and value heads</th>'
+        '<div class="table-scroll"><table class="data"><caption><span>All</span></caption><thead><tr><th scope="col">key and value heads</th>'
         '<th scope="col">two words</th><th scope="col">price of one rented GPU-hour</th></tr></thead><tbody><tr>'
         '<td class="number" data-value="8">8</td><td>–</td><td class="number" data-value="0.333333333333">0.333 USD/h</td>'
         '</tr></tbody></table></div>')

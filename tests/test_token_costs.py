@@ -127,11 +127,13 @@ def test_servers_that_may_be_taken_back_need_a_spare():
 
 
 def test_a_batch_price_of_an_api():
-    assert token_offers.batch_request_usd(BOOK, "Llama-3-70B", CASE) == math.inf
+    assert token_offers.batch_offer(BOOK, "Llama-3-70B", CASE) is None
     row = BOOK[BOOK["item"] == "api-output"].iloc[:1].assign(sku="Llama-3-70B", confidence="seen")
     sold = pandas.concat([BOOK, row.assign(item="api-batch-input", price=0.05), row.assign(item="api-batch-output", price=0.2)])
     # 2,000 tokens in at 0.05 and 300 out at 0.2 USD a million.
-    assert token_offers.batch_request_usd(sold, "Llama-3-70B", CASE) == pytest.approx(0.00016)
+    assert token_offers.batch_offer(sold, "Llama-3-70B", CASE).api_batch_request_usd == pytest.approx(0.00016)
+    rumoured = sold.assign(confidence=sold["confidence"].where(~sold["item"].str.startswith("api-batch"), "secondary"))
+    assert token_offers.batch_offer(rumoured, "Llama-3-70B", CASE) is None
 
 
 def test_plans_and_turns_are_numbered_from_the_first(points, plans):
@@ -369,6 +371,9 @@ def test_which_way_is_the_cheapest_in_words_and_drawn():
     # Servers cost 2 times the API at 10 million and 0.9 times at 100: as much at 10 million x 10^(ln 2 / ln(2 / 0.9)).
     assert tokens.cheapest_words(spans) == "an API, from 73.8 million on servers (too close to call)"
     assert tokens.cheapest_words(token_volumes.spans(bills, 0.05)) == "an API at every volume"
+    near = bills.assign(cold=0.0, usd=[1, 10, 100, 20, 11, 105], low=[1, 10, 100, 20, 9, 90], high=[1, 10, 100, 20, 12, 120])
+    assert tokens.cheapest_words(token_volumes.spans(near, 0.05)) == (
+        "an API at every volume (too close to call from 10 million to 100 million)")
     chart = tokens.volume_chart(bills, spans, 0.05, "The finding").to_dict()
     lines, *rules = chart["layer"]
     assert len(rules) == 1 and chart["usermeta"]["alt"] == "The finding"

@@ -432,3 +432,11 @@ def test_the_two_newest_of_several_books_are_compared(tmp_path, monkeypatch):
     assert names(copied) == ["2025.csv", "copied.csv"]
     assert names(before=paths[0]) == ["2023.csv", "2026.csv"] and names(after=paths[0]) == ["2026.csv", "2023.csv"]
     assert names(mine, before=paths[-1]) == ["2026.csv", "mine.csv"], "a place that is given is kept"
+
+
+@pytest.mark.parametrize("items", [["power"], ["hosting", "hosting-power"]])
+def test_no_example_is_worked_where_owning_can_t_be_priced(items):
+    book = prices()
+    poor = book[~book["item"].isin(items)]
+    poor.attrs = book.attrs
+    assert wc.worked(book, book) and wc.worked(book, poor) is None

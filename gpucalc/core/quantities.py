@@ -96,11 +96,11 @@ def _check_column(name, column, where):
     if column.dtype.kind not in "iufb":
         raise ValueError(_message(name, next(iter(column)), where))
     low, low_included, high, whole = DOMAINS[QUANTITIES[name].allowed]
-    good = (column >= low if low_included else column > low) & (column <= high)
+    flat = column.to_numpy() if hasattr(column, "to_numpy") else column.ravel()  # a Series takes long to compare
+    good = (flat >= low if low_included else flat > low) & (flat <= high)
     if whole:
-        good &= column % 1 == 0
+        good &= flat % 1 == 0
     if not good.all():
-        flat = column.ravel() if hasattr(column, "ravel") else column.to_numpy()
         bad = next(value for value in flat.tolist() if not _allowed(value, low, low_included, high, whole))
         raise ValueError(_message(name, bad, where))
 

@@ -23,9 +23,14 @@ def run_carbon(run_kwh, carbon_intensity):
 
 
 @law
-def kwh_per_million_tokens(watts_per_gpu, replica_gpus, tokens_per_second, pue=1):
-    """Electricity of a million tokens (kWh) from so many GPUs at a rate of tokens, with the site's overhead."""
-    return MILLION * watts_per_gpu / WATTS_PER_KILOWATT * replica_gpus * pue / (tokens_per_second * SECONDS_PER_HOUR)
+def kwh_per_million_tokens(watts_per_gpu, replica_gpus, tokens_per_second, pue=1, replica_utilization=1, idle_power_share=0):
+    """Electricity of a million tokens (kWh) from so many GPUs at a rate of tokens, with the site's overhead.
+
+    What the replica draws while it waits is carried by the tokens of the busy share of its time.
+    """
+    waiting = idle_power_share * (1 - replica_utilization) / replica_utilization
+    busy = MILLION * watts_per_gpu / WATTS_PER_KILOWATT * replica_gpus * pue / (tokens_per_second * SECONDS_PER_HOUR)
+    return busy * (1 + waiting)
 
 
 @law

@@ -1,7 +1,6 @@
 """How pages show bills: amounts side by side, what the cheapest spend it on, and the fine print."""
 from pandas import DataFrame
 
-from ..core.figures import usd
 from ..plan.bill_choice import open_rivals
 from ..plan.bills import PARTS
 from ..rows import catalogue
@@ -17,20 +16,23 @@ def many(count, noun):
     return f"{count:,g} {noun}{'' if count == 1 else 's'}"
 
 
-def open_words(found, most=2):
-    """What may beat the best of bills by a price that is missing or not firm, in a sentence with both ends; empty if nothing."""
+def open_words(found):
+    """What may beat the best of bills by a price that is missing or not firm: the first with both ends, and how many more; empty
+    if nothing."""
     rivals = open_rivals(found)
-    said = [f"{row.way} ({' to '.join(dict.fromkeys([usd(row.least_usd), usd(row.most_usd)]))}: {_unsure(row)})"
-            for row in rivals.head(most).itertuples()]
-    said += [f"{len(rivals) - most} more"] if len(rivals) > most else []
-    return f"Where a price is missing or not firm, others may cost less at list prices: {in_words(said)}." if said else ""
+    if rivals.empty:
+        return ""
+    first, more = rivals.iloc[0], len(rivals) - 1
+    ends = " to ".join(dict.fromkeys(f"{each:,.0f}" for each in (first.least_usd, first.most_usd)))
+    others = f" The same goes for {many(more, 'other provider')}." if more else ""
+    return f"The bill may be lower at {first.way} ({ends} USD at list prices): {_unsure(first)}.{others}"
 
 
 def _unsure(row):
-    rent = {"floor": "the rent begins there", "secondary": "the rent is in a report of others",
-            "recalled": "the rent is recalled"}
+    rent = {"floor": "its rent is a floor price", "secondary": "its rent was read in a report of others",
+            "recalled": "its rent is from memory"}
     named = [] if row.firm else [rent[row.confidence]]
-    return " and ".join(named + (["no firm price of a store"] if row.least_usd < row.most_usd else []))
+    return " and ".join(named + (["its store has no firm price"] if row.least_usd < row.most_usd else []))
 
 
 def out_words(reasons):

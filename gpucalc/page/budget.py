@@ -3,8 +3,17 @@ import math
 
 from pandas import DataFrame
 
+from ..core.arithmetic import HOURS_PER_MONTH
 from ..core.figures import dollars, number, times
-from .show import table, volume
+from ..laws.budget import affordable_replicas, affordable_requests_per_month, balanced_params
+from .show import Html, table, volume
+
+RECIPES = {"lora": "LoRA", "qlora": "QLoRA"}
+# What so much money buys in servers of 1 USD a month, to draw each rule.
+_RULES = {"API": lambda usd: affordable_requests_per_month(usd, 1),
+          "servers": lambda usd: affordable_replicas(usd, 1 / HOURS_PER_MONTH, 1, 1),
+          "training": lambda usd: balanced_params(1, usd, 1)}
+_WIDE, _TALL, _GAP = 118, 90, 22
 
 
 def api_cell(row):
@@ -19,7 +28,8 @@ def served_table(served, user_requests_per_month, caption):
                  binds=row.binds, api=api_cell(row), users=volume(users[row.Index]),
                  doubled="–" if row.doubled != row.doubled else "from none" if row.doubled == math.inf else times(row.doubled))
             for row in served.itertuples()]
-    return table(DataFrame(rows), caption, labels={
+    keys = [(row.sold if row.offer is None else row.offer) for row in served.itertuples()]
+    return table(DataFrame(rows, [key if key is None else key["row"] for key in keys]), caption, labels={
         "servers": "on rented GPUs (8 in 10)", "on": "plan", "binds": "what binds", "api": "through an API, at list prices",
         "users": "users, by the cheaper way", "doubled": "double the money"})
 
@@ -30,13 +40,15 @@ def _amount(row):
 
 def tuned_table(frames, best_of, caption):
     """For each model and recipe the GPU that tunes on most tokens: whether it fits, its memory, its tokens and its hours."""
-    rows = []
+    rows, keys = [], []
     for model, frame in frames.items():
         for recipe, tried in frame.groupby("recipe", sort=False) if len(frame) else ():
-            rows.append(dict(model=model, recipe=recipe) | _tuned(best_of(tried), tried))
-    return table(DataFrame(rows), caption, labels={
+            best = best_of(tried)
+            rows.append(dict(model=model, recipe=RECIPES.get(recipe, recipe)) | _tuned(best, tried))
+            keys.append(None if best is None else best["row"])
+    return table(DataFrame(rows, keys), caption, labels={
         "gpu": "GPU", "fits": "does it fit", "memory": "memory, plan", "rate": "a GPU-hour", "tokens": "tokens (8 in 10)",
-        "least": "cheapest GPU-hour that fits"})
+        "least": "cheapest GPU-hour that fits"}, formats={"rate": dollars})
 
 
 def _tuned(best, tried):
@@ -44,7 +56,27 @@ def _tuned(best, tried):
     if best is None:
         return dict(gpu="–", fits="on no single GPU of the book")
     least = tried[tried["fits"] == best.fits].sort_values("usd_per_hour", kind="stable").iloc[0]
-    return dict(gpu=f"{best.gpu}, {best.provider}", fits=best.fits, rate=dollars(best.usd_per_hour),
+    return dict(gpu=f"{best.gpu}, {best.provider}", fits=best.fits, rate=best.usd_per_hour,
                 memory=f"{number(best.need, 'byte')} of {number(best.memory, 'byte')}",
                 tokens=f"{volume(best.tokens)} ({volume(best.low_tokens)} to {volume(best.high_tokens)})",
                 least=f"{least.gpu}, {dollars(least.usd_per_hour)}")
+
+
+def rules_picture(most=4.4, steps=88):
+    """What growing money buys by each of the three rules, as three small curves."""
+    said = ("What a growing budget buys: requests to an API grow evenly, servers come in steps, and each dollar adds less to the "
+            "size of a trained model.")
+    curves = "".join(_curve(name, rule, [most * step / steps for step in range(1, steps + 1)], 10 + place * (_WIDE + _GAP))
+                     for place, (name, rule) in enumerate(_RULES.items()))
+    return Html(f'<svg viewBox="0 0 420 146" width="460" class="picture" font-size="14" role="img" aria-label="{said}">'
+                f'{curves}<text x="10" y="140" fill="currentColor">across: money; up: what it buys</text></svg>', said)
+
+
+def _curve(name, rule, money, left):
+    """One rule over the money, each curve as high as its own most."""
+    bought, foot = [float(rule(usd)) for usd in money], _TALL + 26
+    points = " ".join(f"{left + _WIDE * usd / money[-1]:.1f},{foot - _TALL * amount / bought[-1]:.1f}"
+                      for usd, amount in zip(money, bought))
+    return (f'<text x="{left}" y="14" fill="currentColor">{name}</text>'
+            f'<path d="M{left},20 V{foot} H{left + _WIDE}" fill="none" stroke="currentColor"/>'
+            f'<polyline points="{left},{foot} {points}" fill="none" stroke="#f58518" stroke-width="3"/>')

@@ -33,7 +33,7 @@ def slider_chart(case, lines, x, values, sliders, alt, y_title, log_x=False, log
         calculations |= _calculations(line.steps[:-1], position, named) | {field: _shortened(expression(line.value), named)}
         fixed = {used.name: float(used.value) for used in line.inputs if isinstance(used.value, Real)}
         fixed |= {name: {"law": other} if other in LAWS else fixed[other] for name, other in line.bound.items()}
-        checks.append({"field": field, "law": law.__name__, "given": fixed})
+        checks.append({"field": field, "law": law.__name__, "given": fixed, "level": x in changes})
         layers.append(altair.Chart().mark_line(strokeWidth=2.5).encode(
             x=axis(altair.X, x, x, _titled(x), log_x),
             y=axis(altair.Y, field, law.__name__, y_title, log_y),
@@ -161,7 +161,13 @@ def axis(channel, field, name, title, log=False):
 def _titled(name):
     """A quantity's meaning, with its unit unless the ticks carry it."""
     unit = QUANTITIES[name].unit
-    return QUANTITIES[name].meaning + (f", {unit_symbol(unit)}" if unit and not takes_prefix(unit) else "")
+    return QUANTITIES[name].meaning if takes_prefix(unit) else _in_unit(name)
+
+
+def _in_unit(name):
+    """A quantity's meaning, with its unit unless the meaning ends with it: `requests a month`."""
+    meaning, unit = QUANTITIES[name].meaning, unit_symbol(QUANTITIES[name].unit)
+    return f"{meaning}, {unit}" if unit and not meaning.endswith(f" {unit}") else meaning
 
 
 def takes_prefix(unit):
@@ -177,10 +183,8 @@ def expression(value):
 
 def slider(name, low, high, step, start):
     """An Altair parameter for a quantity, bound to a slider that is labelled with its meaning, unit and name."""
-    quantity = QUANTITIES[name]
-    unit = unit_symbol(quantity.unit)
-    label = f"{quantity.meaning}{', ' + unit if unit else ''} ({name}) "
-    return altair.param(name=name, value=start, bind=altair.binding_range(min=low, max=high, step=step, name=label))
+    return altair.param(name=name, value=start, bind=altair.binding_range(
+        min=low, max=high, step=step, name=f"{_in_unit(name)} ({name}) "))
 
 
 def _render(spec, **_):

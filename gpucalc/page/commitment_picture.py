@@ -2,7 +2,7 @@
 from ..core.figures import percent
 from .show import Html
 
-_LEFT, _RIGHT, _TOP, _FOOT = 60, 620, 14, 190
+_LEFT, _RIGHT, _TOP, _FOOT = 34, 410, 14, 190
 
 
 def load_curve(trough_gpus, peak_gpus, level, share):
@@ -19,13 +19,13 @@ def load_curve(trough_gpus, peak_gpus, level, share):
     if level <= trough_gpus:
         areas[1:] = [(f"{_LEFT},{y} {_LEFT},{_TOP} {_RIGHT},{end} {_RIGHT},{y}", "#f58518", 0.6)]
     shapes = "".join(f'<polygon points="{points}" fill="{color}" fill-opacity="{shade}"/>' for points, color, shade in areas)
-    words = [(_LEFT + 12, _FOOT - 12, "reserved: paid in every hour"), (_LEFT + 90, _TOP + 12, "by the hour, on demand or spot"),
+    words = [(_LEFT + 12, _FOOT - 12, "reserved: paid in every hour"), (_LEFT + 90, _TOP + 8, "by the hour, on demand or spot"),
              (_LEFT, _FOOT + 20, "busiest hour"), (_RIGHT - 90, _FOOT + 20, "quietest hour")]
-    words += [(_RIGHT - 90, y - 6, "reserved, idle")] if level > trough_gpus else []
+    words += [(_RIGHT - 92, y - 6, "reserved, idle")] if level > trough_gpus else []
     marks = [(peak_gpus, _TOP), (level, y), (0, _FOOT)]
     labels = "".join(f'<text x="{x}" y="{place}" fill="currentColor">{text}</text>' for x, place, text in words)
     labels += "".join(f'<text x="{_LEFT - 8}" y="{place + 4}" text-anchor="end" fill="currentColor">{gpus:,.0f}</text>'
                       for gpus, place in marks)
     curve = f'<line x1="{_LEFT}" y1="{_TOP}" x2="{_RIGHT}" y2="{end}" stroke="currentColor" stroke-width="2"/>'
-    return Html(f'<svg viewBox="0 0 640 220" width="100%" style="max-width: 640px" font-size="13" role="img" aria-label="{said}">'
+    return Html(f'<svg viewBox="0 0 420 220" width="460" class="picture" font-size="14" role="img" aria-label="{said}">'
                 f"{shapes}{curve}{labels}</svg>", said)

@@ -5,7 +5,7 @@ from pandas import DataFrame
 
 from .charts import axis, finish
 from .show import table
-from ..core.figures import chance, dollars, number, percent, quantity, signed
+from ..core.figures import chance, dollars, number, percent, quantity
 from ..core.quantities import FRACTION, QUANTITIES, RATE, SHARE
 from ..plan import decide
 from ..rows.bands import CLOSE
@@ -20,6 +20,9 @@ SHORT = {"utilization": "utilization", "years": "years of use", "server_usd": "p
          "depreciation_rate": "loss of value", "discount_rate": "cost of capital", "rent_decline": "fall of rents",
          "lead_months": "lead time", "machine_interruption_seconds": "time until spot is taken",
          "checkpoint_seconds": "time of a checkpoint", "restart_seconds": "time to restart"}
+# What a price is that may not decide, by its confidence.
+DOUBTS = {"floor": "a “from” price, not one you can count on", "secondary": "a price that somebody else reported",
+          "recalled": "a price from memory"}
 
 
 def short_name(name):
@@ -54,12 +57,18 @@ def slowdown_text(ratio):
 
 
 def outcome(verdict):
-    """A verdict in words: what is cheaper by how much, between which amounts in eight of ten draws, and whether that is sure."""
+    """A verdict in words: what is cheaper by how much, what eight draws in ten say of that, and how often owning wins."""
     ends = sorted(end if verdict.cheaper == "owning" else -end for end in (verdict.low, verdict.high))
-    gain = (f"{verdict.cheaper} is cheaper on average, by {dollars(abs(verdict.mean))} a server (8 in 10 draws between "
-            f"{signed(ends[0], dollars)} and {signed(ends[1], dollars)})")
-    wins = f"owning wins in {chance(verdict.chance)} of the draws"
-    return f"{gain}: {wins}" if verdict.sure else f"{gain}, but it is {CLOSE}: {wins}"
+    gain = f"{verdict.cheaper} is cheaper on average, by {dollars(abs(verdict.mean))} a server"
+    doubt = "" if verdict.sure else f", but it is {CLOSE}"
+    return f"{gain} (8 draws in 10 say {_from_to(*ends)}){doubt}. Owning wins in {chance(verdict.chance)} of the draws"
+
+
+def _from_to(least, most):
+    """Two savings in words: `127,000 to 495,000 USD`, or `from 78,400 USD more to 373,000 USD less` where one is a loss."""
+    if least > 0:
+        return f"{dollars(least).removesuffix(' USD')} to {dollars(most)}"
+    return "from " + " to ".join(f"{dollars(abs(saved))} {'less' if saved > 0 else 'more'}" for saved in (least, most))
 
 
 def map_says(cells):

@@ -3,6 +3,7 @@ from ..core.figures import percent
 from ..rows import price_book
 from ..rows.ages import STALE_DAYS, summary
 from ..rows.tables import TABLES, table as rows_of
+from .sentences import Markdown, markdown
 from .show import table
 
 # What stands for a row where its key says little.
@@ -43,8 +44,8 @@ def book_ages(books):
 def ages_table(books, caption="How old the prices of a book are, against the book's own date"):
     """`book_ages` as a page shows them."""
     return table(book_ages(books), caption,
-                 labels={"book": "price book", "newest": "newest row", "oldest": "oldest row", "median_days": "median age",
-                         "stale": f"rows over {STALE_DAYS} days"},
+                 labels={"book": "price book", "rows": "rows", "newest": "newest row", "oldest": "oldest row",
+                         "median_days": "median age", "stale": f"rows over {STALE_DAYS} days"},
                  formats={"median_days": "{:,.0f} days".format, "stale": percent})
 
 
@@ -65,8 +66,16 @@ def source_table(name, entries):
 
 
 def price_table(books):
-    """The sources of the prices, by price book."""
-    from pandas import concat
-    listed = concat([by_source(book, book["provider"] + " " + book["item"]).assign(book=name) for name, book in books.items()])
-    return table(listed[["book", "date", "confidence", "entries", "source"]], "Sources of the price books",
-                 labels={"book": "price book", "entries": "prices"})
+    """The sources of the prices in the newest of the books."""
+    name, book = list(books.items())[-1]
+    return table(by_source(book, book["provider"] + " " + book["item"]), f"Sources of {name}", labels={"entries": "prices"})
+
+
+def own_notes(books):
+    """What was taken for granted in a file of the reader's own, and which of its prices look odd; None where there is neither."""
+    parts = []
+    for file, book in books.items():
+        said = {"Taken for granted in": book.attrs.get("said"), "Far from the book's prices in": book.attrs.get("warnings")}
+        for title, lines in said.items():
+            parts += ["\n".join([f"{title} {markdown(file)}:", "", *(f"- {markdown(line)}" for line in lines)])] if lines else []
+    return Markdown("\n\n".join(parts)) if parts else None

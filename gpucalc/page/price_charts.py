@@ -7,6 +7,8 @@ from .charts import finish
 from .show import reach, table
 
 CENTS = "{:,.2f}".format
+# With the theme's colors, which are fewer than the providers of a chart.
+DASHES = [[1, 0], [8, 3], [2, 2]]
 
 
 def moved_table(moved, caption):
@@ -54,7 +56,8 @@ def moves_chart(moves):
 def rents_table(found, caption):
     """Changes of rents a year, of `price_moves.rents_by_window`."""
     return table(found[["window", "gpu", "median", "low", "high", "pairs"]], caption,
-                 labels={"gpu": "GPU", "median": "middle, a year", "low": "a tenth below", "high": "a tenth above",
+                 labels={"window": "from and to", "gpu": "GPU", "median": "middle, a year", "low": "a tenth below",
+                         "high": "a tenth above",
                          "pairs": "providers"},
                  formats=dict.fromkeys(["median", "low", "high"], change))
 
@@ -64,7 +67,8 @@ def rents_chart(levels, turn, alt):
     drawn = altair.Chart(levels).mark_line(strokeWidth=2, interpolate="step-after").encode(
         x=altair.X("date:T", title=None, axis=altair.Axis(format="%Y-%m", tickCount=6), scale=altair.Scale(type="utc")),
         y=altair.Y("level:Q", title=f"rent over the same provider's in {turn}", scale=altair.Scale(zero=False)),
-        color=altair.Color("provider:N", title=None))
+        color=altair.Color("provider:N", title=None),
+        strokeDash=altair.StrokeDash("provider:N", title=None, scale=altair.Scale(range=DASHES)))
     mark = altair.Chart(pd.DataFrame([{"date": turn}])).mark_rule(strokeDash=[4, 4]).encode(x="date:T")
     return finish(drawn + mark, alt)
 

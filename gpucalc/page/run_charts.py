@@ -11,6 +11,7 @@ from ..plan.fine_print import forbidden_kinds
 from ..plan.run_speeds import mfu_by_chip, planned_mfu
 from ..rows import catalogue
 from .charts import axis, finish
+from .dates import by_price
 from .show import table
 
 LABELS = {"taken": "GPUs", "seller": "from", "sku": "instance", "machines": "instances", "layout": "fastest layout",
@@ -33,6 +34,7 @@ def runs_table(frame, columns, caption, labels=None):
 
     A run that is not possible has no days and no cost.
     """
+    frame = by_price(frame)
     if "taken" in columns:
         marks = (frame["gpu"].map(catalogue.gpus()["kind"]).isin(forbidden_kinds())).map({True: ", consumer card", False: ""})
         frame = frame.assign(taken=[f"{count:,} × {gpu}{mark}" for count, gpu, mark in zip(frame["gpus"], frame["gpu"], marks)],

@@ -4,8 +4,11 @@ import math
 
 from ..core.figures import number, percent, quantity
 from ..core.quantities import QUANTITIES
-from .dates import is_dated, marked, marked_date
+from .dates import foreign_rows, is_dated, marked, marked_date
 from .sentences import Markdown, markdown
+
+
+_NOT_YOURS = " <small>not yours</small></td>"
 
 
 class Html:
@@ -26,15 +29,21 @@ def table(frame, caption, labels=None, formats=None):
 
     A column named like a quantity gets its meaning as header and its unit on each value; `labels` and `formats`
     (column -> text, column -> function) overrule. Text is escaped; a missing value shows as a dash. Where the caption says how
-    old its prices are, as `dates.dated` does, the page adds its age there, and to each old date in the column `date`.
+    old its prices are, as `dates.dated` does, the page adds its age there, and to each old date in the column `date`; where
+    it says that some are not the reader's, those rows say so: the index or a column `row` has the keys of their prices.
     """
     labels, formats, dates = labels or {}, formats or {}, {"date"} if is_dated(caption) else set()
     heads = "".join(f'<th scope="col">{html.escape(labels.get(name) or _label(name))}</th>' for name in frame.columns)
-    body = "".join("<tr>" + "".join(_cell(name, row[name], formats, dates) for name in frame.columns) + "</tr>"
-                   for row in frame.to_dict("records"))
+    rows = zip(frame.to_dict("records"), foreign_rows(frame, caption))
+    body = "".join(_row(row, formats, dates, foreign) for row, foreign in rows)
     plain = f"{caption} ({len(frame)} rows)"
-    return Html(f'<div class="table-scroll"><table class="data"><caption>{marked(caption)}</caption>'
+    return Html(f'<div class="table-scroll"><table class="data"><caption><span>{marked(caption)}</span></caption>'
                 f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>", plain)
+
+
+def _row(row, formats, dates, foreign):
+    first, *others = [_cell(name, value, formats, dates) for name, value in row.items()]
+    return f"<tr>{first.removesuffix('</td>') + _NOT_YOURS if foreign else first}{''.join(others)}</tr>"
 
 
 def _label(name):

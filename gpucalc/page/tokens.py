@@ -10,11 +10,12 @@ from ..core.figures import dollars, number, percent, seconds, three_figures
 from ..plan.token_costs import MEASURES
 from ..plan.token_volumes import API, turn, verdict
 from .charts import axis, finish, rule
+from .dates import by_price
 from .show import reach, table, volume
 
 LABELS = {
     "api_input_usd_per_million": "a million in", "api_cached_usd_per_million": "cached",
-    "api_output_usd_per_million": "a million out", "thousand": "1,000 requests", "month": "a month", "fleet": "with",
+    "api_output_usd_per_million": "a million out", "thousand": "1,000 requests", "month": "a month", "fleet": "with servers",
     "own": "own over API", "needed": "pays above", "gpu": "GPU", "tensor_parallel": "in a replica", "batch": "batch",
     "break_even_requests_per_month": "servers pay from, requests a month", "rented_gpus": "GPUs paid",
     "usd_per_hour": "USD/h",
@@ -46,7 +47,7 @@ def cost_table(frame, columns, caption):
         columns = [name for name in columns if name != "confidence"]
     if "high_serving_usd_per_month" in frame:
         frame = frame.assign(high_serving_usd_per_month=frame["high_serving_usd_per_month"].replace(math.inf, math.nan))
-    return table(frame[[name for name in columns if name in frame]], caption, labels=LABELS, formats=FORMATS)
+    return table(by_price(frame)[[name for name in columns if name in frame]], caption, labels=LABELS, formats=FORMATS)
 
 
 def plan_table(plans, requests_per_month, caption):
@@ -82,10 +83,10 @@ def dollar_chart(ratios, alt):
 
 
 def volume_chart(bills, spans, late_share, alt):
-    """The bill of a month on each way over the requests, dashed where too many of them wait for a cold start; a rule where the
-    cheapest way changes."""
+    """The bill of a month on each way over the requests, dashed where too many of them wait for a cold start or all for a batch;
+    a rule where the cheapest way changes."""
     drawn = bills[["requests_per_month", "way"]].assign(
-        serving_usd_per_month=bills["usd"], kind=["late" if cold > late_share else "in time" for cold in bills["cold"]])
+        serving_usd_per_month=bills["usd"], kind=["in time" if cold <= late_share else "late" for cold in bills["cold"]])
     chart = altair.Chart(drawn).mark_line(strokeWidth=2.5).encode(
         x=axis(altair.X, "requests_per_month", "requests_per_month", "requests a month", True),
         y=axis(altair.Y, "serving_usd_per_month", "serving_usd_per_month", "USD a month", True),
@@ -97,12 +98,21 @@ def volume_chart(bills, spans, late_share, alt):
 
 
 def cheapest_words(spans):
-    """Which way is the cheapest from which volume on, in words; too close to call where it is nowhere sure."""
+    """Which way is the cheapest from which volume on, in words, and where that is too close to call."""
     if len(spans) == 1:
-        return f"{spans[0]['way']} at every volume{'' if spans[0]['sure'] else f' ({CLOSE})'}"
-    parts = [f"{'from ' + volume(span['start']) + ' on ' if place else ''}{span['way']}{'' if span['sure'] else f' ({CLOSE})'}"
+        return f"{spans[0]['way']} at every volume{_doubt(spans[0])}"
+    parts = [f"{'from ' + volume(span['start']) + ' on ' if place else ''}{span['way']}{_doubt(span)}"
              for place, span in enumerate(spans)]
     return ", ".join(parts)
+
+
+def _doubt(span):
+    """Where it is too close to call whether the way of a span is the cheapest, in brackets; empty where it is sure."""
+    if not span["open"]:
+        return ""
+    low, high = map(volume, (min(span["open"]), max(span["open"])))
+    where = f" at {low}" if low == high else f" from {low} to {high}"
+    return f" ({CLOSE}{where if span['sure'] else ''})"
 
 
 def _ends(low, plan, high):
@@ -112,7 +122,7 @@ def _ends(low, plan, high):
 
 def ways_table(bills, requests_per_month, caption):
     """Each way in a month: what it takes, its bill, whether it costs less than the API, and from which volume on it does."""
-    month = bills[bills["requests_per_month"] == requests_per_month]
+    month = by_price(bills[bills["requests_per_month"] == requests_per_month])
     turns = {way: turn(bills, way) for way in month["way"]}
     shown = month[["way", "fleet", "usd", "low", "high", "cold"]].replace(math.inf, math.nan).assign(
         cheaper=[None if way == API else verdict(bills, requests_per_month, way) or None for way in month["way"]],

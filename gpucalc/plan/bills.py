@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 
 from .offers import runs_of
+from .run_risks import GIVEN, priced
 from .stores import egress_tiers, ends, homes, storage_tiers, stored_usd, stores, tiered_usd, tiers_of_stores
-from ..core.arithmetic import ceil, maximum
+from ..core.arithmetic import HOURS_PER_DAY, ceil, maximum
 from ..core.evaluate import Case
-from ..laws.renting import group_interruption_seconds, interruption_slowdown
 from ..laws.total_cost import break_even_corpus_bytes, break_even_runs, managed_usd, pulled_bytes, total_usd
-from ..laws.training_cost import compute_usd, paid_gpu_hours
+from ..laws.training_cost import compute_usd
 from ..rows.ages import firm
-from ..rows.price_book import MissingPrice, price_row
+from ..rows.price_book import TIES, MissingPrice, price_row
 from ..rows.rents import rents
 
 PARTS = ["compute_usd", "storage_usd", "copy_usd", "egress_usd", "managed_usd"]
@@ -25,7 +25,8 @@ PARTS = ["compute_usd", "storage_usd", "copy_usd", "egress_usd", "managed_usd"]
 LOAD = ("gpu_hours", "runs", "corpus_bytes", "stored_bytes", "months", "minimum_gpu_hours", "usd_per_gb", "usd_per_gb_month",
         "copy_usd_per_gb_month")
 # GPU-hours of a run: the low end of their band, those to plan for, the high end.
-HOURS = ["low_hours", "gpu_hours", "high_hours"]
+DAYS = {"low_hours": "low_days", "gpu_hours": "training_days", "high_hours": "high_days"}
+HOURS = list(DAYS)
 # Where the data of a bill is, in words.
 WAYS = {"in place": "beside the data", "every run": "pulled on every run", "one copy": "one copy kept"}
 # The bills a choice is between: at another provider, the data pulled on every run or one copy kept; where the data is, plain
@@ -42,17 +43,12 @@ def machines(case, book, gpu, term, **networks):
     """Every rent of the GPU on the term with the GPU-hours of one run of the case on it, and the number of GPUs that costs least.
 
     As in `offers`: a run is as fast as its fastest layout on machines of that size, joined as they are; `reason` says why one
-    doesn't run. Every start is paid, and interruptions slow what runs on spot.
+    doesn't run. The hours are paid ones, with the stops and starts of `run_risks.priced`.
     """
     given = case.inputs
     job = case.but(training_tokens=given["training_tokens"] * given.get("epochs", 1), epochs=None)
-    found, slowdown = runs_of(job, book, gpu=gpu, term=term, **networks), 1.0
-    if term == "spot":
-        apart = group_interruption_seconds(given["machine_interruption_seconds"], found["machines"])
-        with np.errstate(over="ignore"):
-            slowdown = Case(checkpoint_seconds=given["checkpoint_seconds"], restart_seconds=given["restart_seconds"],
-                            interruption_seconds=apart)(interruption_slowdown)
-    paid = {name: paid_gpu_hours(found[name], slowdown, found["gpus"], given.get("restart_seconds", 0)) for name in HOURS}
+    found = priced(runs_of(job, book, gpu=gpu, term=term, **networks), **{name: given[name] for name in GIVEN if name in given})
+    paid = {name: found[time] * HOURS_PER_DAY * found["gpus"] for name, time in DAYS.items()}
     # Of equal runs the one on the fewest GPUs; where none runs, the reason on the most.
     order = found["gpus"].where(found["reason"] == "", -found["gpus"])
     ordered = found.assign(**paid, order=order).sort_values(["gpu_hours", "order"], kind="stable").drop(columns="order")
@@ -100,13 +96,13 @@ def _able(found, work):
         reasons = "; ".join(sorted(set(work["reason"])))
         raise MissingPrice(f"{found.attrs['file']}: no machine with {found['gpu'].iloc[0]} that does the work: {reasons}")
     able = able.assign(unsure=~firm(able), cost=able["usd_per_hour"] * able["gpu_hours"])
-    able = able.sort_values(["unsure", "cost", "provider", "sku", "region"]).drop_duplicates("provider").sort_values("cost")
+    able = able.sort_values(["unsure", "cost", *TIES]).drop_duplicates("provider").sort_values(["cost", "provider"])
     return able.assign(pace=able["gpu_hours"] / able["gpu_hours"].min())
 
 
 def managed_price(book, provider, sku, gpu):
     """The provider's lowest managed mark-up, or None: for the instance, else for another of the GPU, else the one for all."""
-    rows = book[(book["item"] == "managed") & (book["provider"] == provider)].sort_values(["price", "sku"])
+    rows = book[(book["item"] == "managed") & (book["provider"] == provider)].sort_values(["price", *TIES])
     others = rents(book, provider=provider, gpu=gpu, required=False)["sku"]
     instance = rows["instance"]
     found = pd.concat([rows[instance == sku], rows[instance.isin(others)], rows[instance == ""]])

@@ -17,11 +17,13 @@ from ..core.evaluate import Case
 from ..laws.budget import (affordable_replicas, affordable_requests_per_month, affordable_servers, balanced_params,
                            dequantization_seconds, tuned_tokens, tuning_gpu_hours)
 from ..laws.serving import mean_context
+from ..laws.serving_cost import requests_per_second
 from ..laws.training_cost import affordable_tokens
 from ..laws.training_memory import state_bytes, training_bytes
 from ..laws.training_time import step_seconds
 from ..rows import bands, catalogue
-from ..rows.ages import firm
+from ..rows.ages import firm, sold
+from ..rows.price_book import TIES
 from ..rows.rents import rents
 
 # Loads tried in each decade, and the decades from one request a month on.
@@ -66,11 +68,12 @@ def served_points(case: Case, book: pd.DataFrame, term: str) -> pd.DataFrame:
 
 def priced_by(points: pd.DataFrame, book: pd.DataFrame, term: str, case: Case) -> Callable[[int], pd.DataFrame]:
     """The plans of a month by the step of its load, the cheapest first, each worked out once."""
-    cheapest = rents(book, term=term, per="server", required=False)
+    kinds, limits = token_offers.servers(book, term), capacity.limits_of(case)
 
     @functools.cache
     def plans(step):
-        return token_offers.month_plans(points, cheapest, term, case.but(requests_per_month=load_of(step)))
+        found = capacity.plans(points, case.but(requests_per_month=load_of(step))(requests_per_second), **limits)
+        return token_offers.paid_plans(found, kinds, case.inputs.get("most_servers"))
     return plans
 
 
@@ -242,12 +245,16 @@ def amount(row: Any, law: str = "") -> Amount:
 
 
 def owned(book: pd.DataFrame, usd_per_month: float, budget_months: float) -> dict[str, Any] | None:
-    """The new server for data centers with the cheapest FLOP, how many the months buy, and the months until the first."""
+    """The new server for data centers with the cheapest FLOP, how many the months buy, and the months until the first.
+
+    Servers that nobody sells any more don't count.
+    """
+    book = sold(book)
     rows = book[(book["item"] == "server") & (book["term"] == "purchase") & (book["gpus_per_server"] >= offers.SERVER)]
     rows = rows[rows["gpu"].map(catalogue.gpus()["kind"]) == "datacenter"]
     if rows.empty:
         return None
     speed = rows["gpus_per_server"] * rows["gpu"].map(catalogue.gpus()["peak_flops"])
-    best = rows.loc[(rows["price"] / speed).sort_values(kind="stable").index[0]]
+    best = rows.assign(per_flops=rows["price"] / speed).sort_values(["per_flops", *TIES], kind="stable").iloc[0]
     price = float(best["price"])
     return dict(server=best, servers=int(affordable_servers(usd_per_month, budget_months, price)), months=price / usd_per_month)

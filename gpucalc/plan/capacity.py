@@ -85,11 +85,11 @@ def fewest_replicas(requests_per_second, points, limits):
     import numpy
     slack = minimum(limits.answer_limit - points["request_seconds"],
                     limits.first_token_limit - points["replica_prefill_seconds"] - points["replica_pass_seconds"])
-    possible = ((slack > 0) & (points["time_per_output_token"] <= limits.token_limit)).to_numpy()
-    held = {name: points[name].to_numpy(float)[possible] for name in (*TIMES, "batch")}
+    possible = numpy.asarray((slack > 0) & (points["time_per_output_token"] <= limits.token_limit))
+    held = {name: numpy.asarray(points[name], float)[possible] for name in (*TIMES, "batch")}
     time, size = held["request_seconds"], held["batch"]
     least = floor(requests_per_second * time / size) + 1
-    spare = serving.spare_places.formula(time, time + slack.to_numpy()[possible], limits.late_share)
+    spare = serving.spare_places.formula(time, time + numpy.asarray(slack)[possible], limits.late_share)
     alone = 0 if limits.first_token_limit == math.inf else held["replica_prefill_seconds"] / limits.late_share
     most = maximum(serving.replicas_required.formula(requests_per_second, time, spare, size), least)
     most = maximum(most, ceil(requests_per_second * alone))
@@ -125,9 +125,10 @@ def search(case, cards, degrees):
 
 def paced(points, end="plan"):
     """The points with their times at an end of the band of a request: one factor for all of its parts."""
-    factor, (*times, rate) = points[end], TIMES
-    return points.assign(**{name: points[name] * factor for name in times}, **{rate: points[rate] / factor},
-                         **{name: points[name] / factor for name in ENDS})
+    held = {name: points[name].to_numpy() for name in (*TIMES, *ENDS)}
+    factor, (*times, rate) = held[end], TIMES
+    return points.assign(**{name: held[name] * factor for name in times},
+                         **{name: held[name] / factor for name in (rate, *ENDS)})
 
 
 class Limits(NamedTuple):
@@ -164,7 +165,7 @@ def plans(points, requests_per_second, answer_limit=None, late_share=None, first
                      token_limit=token_limit, most_load=most_load, spare_replicas=spare_replicas)
     sides = {"formula": points, "low": paced(points, "low"), "high": paced(points, "high")}
     found = _fewest(paced(points), requests_per_second, limits).assign(
-        **{f"{side}_gpus": _fewest(moved, requests_per_second, limits)["gpus"].to_numpy() for side, moved in sides.items()})
+        **{f"{side}_gpus": _fewest_places(moved, requests_per_second, limits)[-1] for side, moved in sides.items()})
     return found.assign(limit=where(found["gpus"] < math.inf, "", _in_the_way(found, limits)))
 
 
@@ -180,7 +181,7 @@ def binding(found, points, requests_per_second, **limits):
                "answer time": (points, limits._replace(answer_limit=math.inf))}
     least, binds = found["gpus"].to_numpy(float), where(found["gpus"] < math.inf, "load", "").to_numpy()
     for name, (free, rest) in without.items():
-        gpus = _fewest(free, requests_per_second, rest)["gpus"].to_numpy()
+        gpus = _fewest_places(free, requests_per_second, rest)[-1]
         binds, least = where((gpus < least) & (binds != ""), name, binds), where(gpus < least, gpus, least)
     return binds
 
@@ -193,12 +194,23 @@ def banded(plan, column, band):
 
 
 def _fewest(points, requests_per_second, limits):
-    needed = fewest_replicas(requests_per_second, points, limits)
-    replicas = serving.planned_replicas.formula(needed, requests_per_second, points["request_seconds"], points["batch"],
+    place, replicas, gpus = _fewest_places(points, requests_per_second, limits)
+    return points.iloc[place].assign(replicas=replicas, gpus=gpus)
+
+
+def _fewest_places(points, requests_per_second, limits):
+    """Of each GPU and degree the row with the fewest GPUs, by its place, with its replicas and GPUs."""
+    import numpy
+    import pandas
+    held = {name: points[name].to_numpy(float) for name in (*TIMES, "batch", "places", "tensor_parallel")}
+    needed = fewest_replicas(requests_per_second, held, limits)
+    replicas = serving.planned_replicas.formula(needed, requests_per_second, held["request_seconds"], held["batch"],
                                                 limits.most_load, limits.spare_replicas)
-    gpus = (replicas * points["tensor_parallel"]).where(points["batch"] <= points["places"], math.inf)
-    found = points.assign(replicas=replicas, gpus=gpus).sort_values(["gpus", "batch"], kind="stable")
-    return found.drop_duplicates(["gpu", "tensor_parallel"]).sort_index()
+    gpus = numpy.where(held["batch"] <= held["places"], replicas * held["tensor_parallel"], math.inf)
+    order = numpy.lexsort((held["batch"], gpus))
+    kinds = pandas.factorize(points["gpu"])[0] * (held["tensor_parallel"].max(initial=0) + 1) + held["tensor_parallel"]
+    place = numpy.sort(order[numpy.unique(kinds[order], return_index=True)[1]])
+    return place, replicas[place], gpus[place]
 
 
 def _in_the_way(found, limits):

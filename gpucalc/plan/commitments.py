@@ -1,13 +1,16 @@
 """How much of a load to reserve at the prices of a book: the cheapest reserved, on-demand and spot rent of a GPU, mixed."""
+import math
 from typing import NamedTuple
 
 import pandas as pd
 
+from .deals import STOPS
 from ..core.evaluate import Row
 from ..laws.commitments import block_break_even_days, portfolio_usd_per_hour, reserve_ratio, reserved_gpus
-from ..laws.renting import spot_usd_per_hour
+from ..laws.renting import group_interruption_seconds, spot_usd_per_hour
+from ..rows import catalogue
 from ..rows.ages import firm
-from ..rows.price_book import MissingPrice, price_row
+from ..rows.price_book import TIES, MissingPrice, price_row
 from ..rows.rents import rents
 
 RESERVED = ["reserved", "reserved-1y", "reserved-3y"]
@@ -33,7 +36,7 @@ def rates(book, gpu, provider=None):
 def _cheapest(found, terms):
     able = found[found["term"].isin(terms)]
     able = able.assign(order=able["confidence"].map(ORDER).where(~firm(able), 0))
-    able = able.sort_values(["order", "usd_per_hour", "provider", "sku", "region"])
+    able = able.sort_values(["order", "usd_per_hour", *TIES])
     return None if able.empty else price_row(able.drop(columns="order").iloc[0])
 
 
@@ -53,8 +56,9 @@ def mix(case, found, gpu, file):
     on_demand = given.get("usd_per_hour") or found.on_demand.usd_per_hour
     spot = given.get("spot_usd_per_hour")
     if spot is None and found.spot is not None:
-        lasting = given["machine_interruption_seconds"]
-        slowed = case.but(usd_per_hour=found.spot.usd_per_hour, interruption_seconds=lasting)(spot_usd_per_hour)
+        stops = {name: catalogue.assumed(name, given.get(name)) for name in STOPS}
+        slowed = case.but(usd_per_hour=found.spot.usd_per_hour, **stops, machines=1,
+                          interruption_seconds=group_interruption_seconds)(spot_usd_per_hour)
         spot = Row(dict(found.spot) | {"spot_usd_per_hour": slowed}, f"{found.spot.name}, with its interruptions")
     return case.but(**put, spot_usd_per_hour=on_demand if spot is None else spot)
 
@@ -103,15 +107,18 @@ def by_gpu(book, case):
 
 
 def blocks(book, block_days, gpu=None):
-    """Capacity blocks: the seller's own price on demand, the cheapest of all, and the days of work from which a block pays."""
-    found = rents(book, gpu=gpu, term="capacity-block", required=False).sort_values(["gpu", "usd_per_hour", "sku"])
+    """Capacity blocks: the seller's own price on demand, the cheapest of all, and the days of work from which a block pays.
+
+    NaN where the book has no such price.
+    """
+    found = rents(book, gpu=gpu, term="capacity-block", required=False).sort_values(["gpu", "usd_per_hour", *TIES])
     rows = []
     for row in found.itertuples():
         own, other = rates(book, row.gpu, row.provider).on_demand, rates(book, row.gpu).on_demand
-        days = [None if each is None else block_break_even_days(block_days, row.usd_per_hour, each.usd_per_hour)
+        days = [math.nan if each is None else block_break_even_days(block_days, row.usd_per_hour, each.usd_per_hour)
                 for each in (own, other)]
         rows.append(dict(row=row.Index, gpu=row.gpu, provider=row.provider, block_usd_per_hour=row.usd_per_hour,
-                         usd_per_hour=None if own is None else own.usd_per_hour, days=days[0],
-                         cheapest=None if other is None else other.usd_per_hour, cheapest_days=days[1]))
+                         usd_per_hour=math.nan if own is None else own.usd_per_hour, days=days[0],
+                         cheapest=math.nan if other is None else other.usd_per_hour, cheapest_days=days[1]))
     columns = ["row", "gpu", "provider", "block_usd_per_hour", "usd_per_hour", "days", "cheapest", "cheapest_days"]
     return pd.DataFrame(rows, columns=columns)

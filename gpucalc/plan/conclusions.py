@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from . import capacity, queue, token_offers
-from .decide import deal, drawn_band, draws, probability, winner
+from .decide import STOPS, deal, drawn_band, draws, probability, winner
 from ..core.arithmetic import HOURS_PER_YEAR
 from ..core.evaluate import Case
 from ..core.figures import number, percent, usd
@@ -21,18 +21,21 @@ from ..rows.book_diff import HOME, NOT_STATED
 from ..rows.rents import rents
 
 PRICED = {"rent": "rent", "server": "server", "power": "power", "hosting": "hosting", "switch": "switch port", "cable": "cable"}
-DRAWS = 2000
+DRAWS = 20_000
 
 
 class Situation(NamedTuple):
-    """What conclusions are drawn for; `given` holds values that overrule assumptions or prices of both books."""
+    """What conclusions are drawn for; `given` holds values that overrule assumptions or prices of both books.
+
+    Stops of spot that are None are the likely ones of data/assumptions.csv.
+    """
 
     utilization: float = 0.6
     given: dict | None = None
     machines: int = 16
-    machine_interruption_seconds: float = 86400
-    checkpoint_seconds: float = 60
-    restart_seconds: float = 600
+    machine_interruption_seconds: float | None = None
+    checkpoint_seconds: float | None = None
+    restart_seconds: float | None = None
     models: tuple = ("Llama-3-8B", "Llama-3-70B", "DeepSeek-V3")
     requests_per_month: float = 20e6
     prompt: int = 2000
@@ -98,7 +101,7 @@ def firm_rents(book: pd.DataFrame, term: str, per: str) -> pd.DataFrame:
 def new_servers(book: pd.DataFrame) -> pd.DataFrame:
     """New servers whose price may decide: firm, and of servers that are still sold."""
     found = sold(book)
-    return found[(found["item"] == "server") & (found["term"] == "purchase") & firm(found)]
+    return found[(found["item"] == "server") & (found["term"] == "purchase") & firm(found)].sort_values(["gpu", *price_book.TIES])
 
 
 def decision(book: pd.DataFrame, gpu: str, situation: Situation = USUAL, term: str = "on-demand",
@@ -134,7 +137,8 @@ def left_out(book: pd.DataFrame) -> pd.DataFrame:
     """GPUs whose servers have a price in the book that decides nothing: `gpu`, and `why` the newest of them doesn't."""
     servers = book[(book["item"] == "server") & (book["term"] == "purchase")]
     usable = set(new_servers(book)["gpu"])
-    newest = servers[~servers["gpu"].isin(usable)].sort_values("date", kind="stable").drop_duplicates("gpu", keep="last")
+    others = servers[~servers["gpu"].isin(usable)].sort_values(["date", "gpu", *price_book.TIES])
+    newest = others.drop_duplicates("gpu", keep="last")
     return pd.DataFrame([{"gpu": row["gpu"], "why": why_not_sold(book, row)} for _, row in newest.iterrows()],
                         columns=["gpu", "why"])
 
@@ -200,9 +204,8 @@ def _reserving(book, situation):
 
 
 def _spot(book, situation):
-    mean = group_interruption_seconds(situation.machine_interruption_seconds, situation.machines)
-    slowdown = Case(interruption_seconds=mean, checkpoint_seconds=situation.checkpoint_seconds,
-                    restart_seconds=situation.restart_seconds)(interruption_slowdown)
+    stops = {name: catalogue.assumed(name, getattr(situation, name)) for name in STOPS}
+    slowdown = Case(**stops, machines=situation.machines, interruption_seconds=group_interruption_seconds)(interruption_slowdown)
     for offer, gpu, _, prices in _beside_on_demand(book, "spot"):
         cost, plain = spot_usd_per_hour(prices["spot"].usd, slowdown), prices["on demand"].usd
         yield Conclusion("spot", f"{offer} ({gpu}): does spot pay for {situation.machines} machines?",

@@ -9,7 +9,7 @@ from ..laws.break_even import owning_npv
 from ..laws.owning import declining_residual, rack_usd_per_month
 from ..rows import catalogue
 from ..rows.ages import firm
-from ..rows.price_book import ITEMS, RESERVED_YEARS, MissingPrice, cheapest_first, price_row, select
+from ..rows.price_book import ITEMS, RESERVED_YEARS, TIES, MissingPrice, cheapest_first, price_row, select
 from ..rows.rents import cheapest_rent
 
 # A server whose price is older is not what anybody pays today.
@@ -122,7 +122,7 @@ def _servers(book, given, gpu):
     except ValueError as error:
         raise MissingPrice(f"{error}; or give the parameter server_usd") from None
     each = found["price"] / found["gpus_per_server"]
-    order = found.assign(each=each, used=found["term"].eq("used")).sort_values(["used", "each"], kind="stable").index
+    order = found.assign(each=each, used=found["term"].eq("used")).sort_values(["used", "each", *TIES], kind="stable").index
     rows = [price_row(row) for _, row in found.loc[order].iterrows()]
     current = [row for row in rows if _is_current(book, row)]
     return current[:1] or rows

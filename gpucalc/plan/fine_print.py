@@ -4,7 +4,7 @@ import math
 import pandas as pd
 
 from ..rows import catalogue
-from ..rows.price_book import cheapest_first
+from ..rows.price_book import TIES, cheapest_first
 
 WAYS = {"rent": "rent, USD/h", "server": "buy a server, USD", "card": "buy a card, USD"}
 
@@ -23,7 +23,7 @@ def substitutes(book, term):
     offered = book[book["item"].isin(WAYS) & book["term"].isin([term, "purchase"])]
     offered = offered.join(catalogue.gpus()[["kind", "peak_flops", "memory_bytes"]], on="gpu")
     each = offered["price"] / offered["gpus_per_server"].fillna(1) / (offered["peak_flops"] / 1e15)
-    offered = offered.assign(per_flops=each).sort_values("per_flops", kind="stable")
+    offered = offered.assign(per_flops=each).sort_values(["per_flops", *TIES], kind="stable")
     banned = offered["kind"].isin(forbidden_kinds())
     allowed = offered[~banned & (offered["kind"] != "tpu")]
     ruled_out = offered[banned].drop_duplicates(["item", "gpu"]).sort_values(["item", "per_flops"], kind="stable")

@@ -1,5 +1,4 @@
 """Which layout of a search to take: bands of its time and memory, and the simplest of those that are as fast."""
-import functools
 import itertools
 import json
 
@@ -9,6 +8,7 @@ from ..core.evaluate import Case
 from ..laws.training_memory import training_bytes
 from ..laws.training_time import step_seconds
 from ..rows import bands
+from ..rows.kept import kept
 from .layout_grid import ENDS, LAYOUT, NEUTRAL
 
 FAMILY = "training step"
@@ -35,7 +35,7 @@ def banded(layouts, factors):
                              for name, factor in zip(ENDS[law], each)})
 
 
-@functools.cache
+@kept
 def comparison_error() -> tuple[float, int, int]:
     """How far off the formulas are in comparing two layouts of a job, and the pairs and publishers that is from.
 

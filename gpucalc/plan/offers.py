@@ -9,6 +9,7 @@ import pandas as pd
 
 from ..rows import catalogue
 from ..rows.bands import CLOSE, INSIDE, factors
+from ..rows.book_diff import NOT_STATED
 from ..rows.rents import rents
 from ..core.evaluate import Case
 from ..core.arithmetic import SECONDS_PER_HOUR
@@ -119,7 +120,8 @@ def doubtful(frame, best):
 
 def offer(row):
     """A run's machines, seller, term and rate in words."""
-    return f"{row.gpus:,} × {row.gpu} at {row.provider} ({row.term}, {hourly(row.usd_per_hour)} a GPU)"
+    seller = "your provider" if row.provider == NOT_STATED else row.provider
+    return f"{row.gpus:,} × {row.gpu} at {seller} ({row.term}, {hourly(row.usd_per_hour)} a GPU)"
 
 
 def outcome(row):
@@ -130,21 +132,23 @@ def outcome(row):
 
 def odds(row):
     """How likely a judged run keeps its deadline, and its budget where that is less likely, in words."""
-    dear = f" and within the budget in {chance(row.in_budget)}" if row.in_budget < row.in_time else ""
-    return f"in time in {chance(row.in_time)}{dear} of such runs"
+    dear = f", and {chance(row.in_budget)} within the budget" if row.in_budget < row.in_time else ""
+    said = f"{chance(row.in_time)} of such runs are in time{dear}"
+    return said[0].upper() + said[1:]
 
 
 def assurance(frame, best):
     """How likely the best run holds, what is tied with it, and one caveat: a cheaper rent in doubt, or a card for consumers."""
     rivals, other = tied(frame, best), doubtful(frame, best)
-    named = " or ".join(filter(None, [", ".join(rivals[:-1]), *rivals[-1:]])) if len(rivals) < 4 else f"{len(rivals)} other GPUs"
-    caveat = f"; whether a run on {named} costs less is {CLOSE}." if rivals else "."
+    several = f"one of {len(rivals)} other GPUs"
+    named = " or ".join(filter(None, [", ".join(rivals[:-1]), *rivals[-1:]])) if len(rivals) < 4 else several
+    caveat = f". Whether a run on {named} costs less is {CLOSE}." if rivals else "."
     if other is not None:
         asked = f"{'from' if other.doubt == PRICES['floor'] else 'at'} {hourly(other.usd_per_hour)}"
-        caveat += f" {other.provider} lists {other.term} {other.gpu} {asked}: {other.doubt}, check it."
+        caveat += f" {other.provider} lists {other.term} {other.gpu} {asked} ({other.doubt}): check it first."
     elif catalogue.gpu(best.gpu)["kind"] in forbidden_kinds():
-        caveat += " It is a consumer card, which its driver's license keeps out of data centers."
-    return f"It is {odds(best)}{caveat}"
+        caveat += " This is a consumer card: the license of its driver keeps it out of data centers."
+    return f"{odds(best)}{caveat}"
 
 
 def same_run(frame, row):

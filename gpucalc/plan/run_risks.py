@@ -52,21 +52,23 @@ def share_below(limit, low, plan, high):
     return np.where(np.isfinite(plan), (1 + _ERF(np.nan_to_num(steps, nan=0) / math.sqrt(2))) / 2, 0)
 
 
-def priced(frame, machine_interruption_seconds=None, gpu_failure_seconds=None, checkpoint_seconds=60, restart_seconds=600,
+def priced(frame, machine_interruption_seconds=None, gpu_failure_seconds=None, checkpoint_seconds=None, restart_seconds=None,
            other_work=0):
     """The runs with days and USD: failures slow all, the provider slows spot, a reservation is paid for its term.
 
-    `machine_interruption_seconds` and `gpu_failure_seconds` are ranges of data/assumptions.csv where they are not given.
+    What is not given is of data/assumptions.csv: times between stops are ranges, the two others likely values.
     """
+    saving = catalogue.assumed("checkpoint_seconds", checkpoint_seconds)
+    restarting = catalogue.assumed("restart_seconds", restart_seconds)
     slow = _slowdowns(frame, _ends("machine_interruption_seconds", machine_interruption_seconds),
-                      _ends("gpu_failure_seconds", gpu_failure_seconds), checkpoint_seconds, restart_seconds)
+                      _ends("gpu_failure_seconds", gpu_failure_seconds), saving, restarting)
     work, years = frame["gpu_hours"] * slow["likely"], frame["reserved_years"]
     term = reserved_gpu_hours(frame["gpus"], years.fillna(1), other_work).where(years.notna(), 0)
     figures = {"interruption_slowdown": slow["likely"]}
     for end, hours, time, cost in (("likely", "gpu_hours", "training_days", "compute_usd"),
                                    ("high", "low_hours", "low_days", "low_usd"), ("low", "high_hours", "high_days", "high_usd")):
         paid = paid_gpu_hours(work * joint(frame[hours] / frame["gpu_hours"], slow[end] / slow["likely"]), 1, frame["gpus"],
-                              restart_seconds)
+                              restarting)
         figures |= {time: training_days(paid, frame["gpus"]),
                     cost: compute_usd(paid, frame["usd_per_hour"], minimum_gpu_hours=term)}
     return frame.assign(**figures)

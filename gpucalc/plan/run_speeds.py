@@ -4,14 +4,13 @@ A GPU's MFU is the median of the publishers that ran on its chip: cards of one c
 whatever their memory. Its error is that of the family, and where too few runs on the chip are published, the distance between
 chips is added to it.
 """
-import functools
-
 import numpy as np
 import pandas as pd
 
 from ..core.evaluate import Case
 from ..laws.training_cost import planned_gpu_hours
 from ..rows import bands, catalogue
+from ..rows.kept import kept
 
 SPEED = ["gpu_hours", "low_hours", "high_hours", "layout_mfu"]
 FAMILY, STEPS, NARROW = "training run", "training step in 16 bits", "training step in 8 bits"
@@ -24,7 +23,7 @@ def chip(card):
     return f"{card['vendor']} {card['compute_capability']} {card['peak_flops']:g}"
 
 
-@functools.cache
+@kept
 def published_mfu():
     """The MFU that each published run and each step of dense models reached: `chip`, `family`, `publisher`, `year`, `mfu`.
 
@@ -40,14 +39,14 @@ def published_mfu():
         for card, (row, predicted) in zip(cards, found)])
 
 
-@functools.cache
+@kept
 def mfu_by_chip():
     """Published MFU by chip: runs, their sources, median, least, most and years, and steps in 16 and 8 bits with their median."""
     groups = published_mfu().groupby("chip")
     return pd.DataFrame([dict(chip=name) | _of_chip(group) for name, group in groups]).set_index("chip")
 
 
-@functools.cache
+@kept
 def planned_mfu():
     """The MFU to plan with for each GPU of the catalogue, `plan`, its `low` and `high` end, what it is `of` and its `chip`."""
     runs, own, spread = published_mfu().query("family == @FAMILY"), mfu_by_chip(), bands.errors(FAMILY)

@@ -14,16 +14,18 @@ from .run_risks import joint
 ENDS = ("low", "likely", "high")
 
 
-def by_size(gpus, gpus_per_server=8, checkpoint_seconds=60, restart_seconds=600, gpu_failure_seconds=None):
+def by_size(gpus, gpus_per_server=8, checkpoint_seconds=None, restart_seconds=None, gpu_failure_seconds=None):
     """What failures take of jobs on so many GPUs, a row each: the time between two, the goodput and its ends with a spare at
     hand, and waiting for a repair; spares, and the bill over that of the work, `spared` with them and `waiting` without."""
     assumed, sizes = catalogue.assumptions(), pd.Series(gpus, name="gpus")
     repair = assumed.loc["replacement_seconds", "likely"]
+    saving = catalogue.assumed("checkpoint_seconds", checkpoint_seconds)
+    restarting = catalogue.assumed("restart_seconds", restart_seconds)
     apart = {end: job_failure_seconds(gpu_failure_seconds or assumed.loc["gpu_failure_seconds", end], sizes) for end in ENDS}
 
     def share(end, wait=0):
-        job = Case(checkpoint_seconds=checkpoint_seconds, interruption_seconds=apart[end],
-                   restart_seconds=recovery_seconds(restart_seconds, wait))
+        job = Case(checkpoint_seconds=saving, interruption_seconds=apart[end],
+                   restart_seconds=recovery_seconds(restarting, wait))
         with np.errstate(over="ignore"):
             return goodput(job(interruption_slowdown))
 
@@ -43,7 +45,12 @@ def energy_of(row):
     hours = pd.Series([row.low_days, row.training_days, row.high_days], ENDS) * HOURS_PER_DAY * row.gpus
     power, over = assumed.loc["server_power_factor"], assumed.loc["pue"]
     plan = np.nan if np.isnan(tdp) else run_kwh(hours["likely"], watts_per_gpu(tdp, power["likely"]), over["likely"])
-    low, high = (plan * float(joint(*(pd.Series([each[end] / each["likely"]]) for each in (hours, power, over))).iloc[0])
+    return with_ends(plan, hours, power, over)
+
+
+def with_ends(plan, *factors):
+    """A figure with the ends that independent factors of it make together, each known as low, likely and high."""
+    low, high = (plan * float(joint(*(pd.Series([each[end] / each["likely"]]) for each in factors)).iloc[0])
                  for end in ("low", "high"))
     return dict(low=low, plan=plan, high=high)
 

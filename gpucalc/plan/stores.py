@@ -104,7 +104,7 @@ def home(book, data_at=None):
         return data_at
     found = homes(book)
     if not found:
-        raise MissingPrice(f"{book.attrs['file']}: no provider has both storage and egress prices; give the parameters data_at, "
+        raise MissingPrice(f"{book.attrs['file']}: no provider with both storage and egress prices; give the parameters data_at, "
                            "usd_per_gb and usd_per_gb_month")
     return found[0]
 

@@ -4,7 +4,7 @@ import math
 import pandas as pd
 
 from . import capacity
-from ..core.arithmetic import floor
+from ..core.arithmetic import floor, where
 from ..core.evaluate import Row
 from ..laws.serving import spare_places
 from ..rows.ages import firm
@@ -40,11 +40,17 @@ def api_offers(book, model):
     return offers.join(about[["row", "date", "source", "confidence", "note"]]).join(sure).reset_index()
 
 
-def batch_request_usd(book, model, case):
-    """The lowest `firm` price of the case's request where it may wait for its batch (USD); infinite if the book has none."""
+def batch_offer(book, model, case):
+    """The cheapest `firm` API for the case's request where it may wait for its batch: `provider`, `row` of its output price, and
+    `api_batch_request_usd`; None if the book has none."""
     rows = book[book["item"].isin(BATCH_ITEMS) & (book["sku"] == model)]
-    prices = rows[firm(rows)].set_index([*OFFER, "item"])["price"].unstack("item").reindex(columns=list(BATCH_ITEMS)).dropna()
-    return float(case.but(**prices.rename(columns=BATCH_ITEMS))(api_batch_request_usd).min()) if len(prices) else math.inf
+    sure = rows[firm(rows)].rename_axis("row").reset_index()
+    prices = sure.set_index([*OFFER, "item"])["price"].unstack("item").reindex(columns=list(BATCH_ITEMS)).dropna()
+    if prices.empty:
+        return None
+    priced = prices.assign(api_batch_request_usd=case.but(**prices.rename(columns=BATCH_ITEMS))(api_batch_request_usd))
+    about = sure[sure["item"] == "api-batch-output"].set_index(OFFER)["row"]
+    return priced.join(about).reset_index().sort_values(["api_batch_request_usd", *OFFER]).iloc[0]
 
 
 def priced_offers(book, model, case):
@@ -130,11 +136,7 @@ def rented_plans(plans, book, term, requests_per_month, prompt, output, most_ser
     `most_servers` (None: the last of SERVERS). Tokens cost what they do at the utilization of the load. The bill is that of the
     plan; `low_`, `high_` and `formula_serving_usd_per_month` are those of the same servers for the other counts.
     """
-    found = on_servers(plans, servers(book, term), most_servers or SERVERS[-1])
-    for side in SIDES:
-        paid = found[f"{side}rented_gpus"]
-        found[f"{side}serving_usd_per_month"] = serving_usd_per_month.formula(found["usd_per_hour"], paid)
-    found = cheapest_of_each(found, "serving_usd_per_month")
+    found = paid_plans(plans, servers(book, term), most_servers)
     rate, alone, step, size, degree = (found[name] for name in (
         "usd_per_hour", "replica_prefill_seconds", "replica_pass_seconds", "batch", "tensor_parallel"))
     busy = busy_share(found, requests_per_month, output)
@@ -143,15 +145,25 @@ def rented_plans(plans, book, term, requests_per_month, prompt, output, most_ser
                         output_usd_per_million=output_usd_per_million(rate, step, size, degree, busy))
 
 
+def paid_plans(plans, kinds, most_servers=None):
+    """The bills of `rented_plans` on these kinds of server, without what tokens cost."""
+    found = on_servers(plans, kinds, most_servers or SERVERS[-1])
+    for side in SIDES:
+        paid = found[f"{side}rented_gpus"].to_numpy()
+        found[f"{side}serving_usd_per_month"] = serving_usd_per_month.formula(found["usd_per_hour"].to_numpy(), paid)
+    return cheapest_of_each(found, "serving_usd_per_month")
+
+
 def on_servers(plans, kinds, most_servers):
     """The plans on each kind of server that holds a replica, with the GPUs that are paid on each side; those within the cap."""
     found = plans[plans["limit"] == ""].merge(kinds, on="gpu")
     found = found[found["gpus_per_server"] >= found["tensor_parallel"]]
+    degree, size = (found[name].to_numpy() for name in ("tensor_parallel", "gpus_per_server"))
     for side in SIDES:
-        replicas, able = found[f"{side}gpus"] / found["tensor_parallel"], found[f"{side}gpus"] < math.inf
-        paid = rented_gpus(replicas.where(able, 1), found["tensor_parallel"], found["gpus_per_server"])
-        able &= paid <= most_servers * found["gpus_per_server"]
-        found[f"{side}rented_gpus"] = paid.where(able, math.inf)
+        gpus = found[f"{side}gpus"].to_numpy()
+        able = gpus < math.inf
+        paid = rented_gpus(where(able, gpus / degree, 1), degree, size)
+        found[f"{side}rented_gpus"] = where(able & (paid <= most_servers * size), paid, math.inf)
     return found[found["rented_gpus"] < math.inf]
 
 

@@ -14,8 +14,9 @@ from ..rows import catalogue
 from ..rows.ages import firm
 from ..rows.bands import CLOSE
 
-API, SERVERLESS, SCALED = "an API", "serverless GPUs", "servers rented with the load"
+API, BATCH, SERVERLESS, SCALED = "an API", "an API, in batches", "serverless GPUs", "servers rented with the load"
 RENTED, OWNED = "servers rented all month", "servers of one's own"
+# Those that answer at once.
 WAYS = (API, SERVERLESS, SCALED, RENTED, OWNED)
 COLUMNS = ["requests_per_month", "way", "usd", "low", "high", "cold", "fleet", "row"]
 ENDS = {"usd": "plan", "low": "low", "high": "high"}
@@ -25,12 +26,13 @@ KIND = ["gpu", "tensor_parallel", "provider", "row"]
 DRAWS, OLDEST = 2000, 2
 
 
-def by_volume(months, points, book, term, case, offers):
+def by_volume(months, points, book, term, case, offers, batch=None):
     """The bill of each of these months on the cheapest of each way, by `requests_per_month` and `way`; none where no price is.
 
     `usd` is to plan for, `low` and `high` are the ends of its band; `cold` is the share of requests that wait for a start, and
-    `row` the price that it rests on. points: of `capacity.search`. case: as `token_offers.month_plans` takes it. Only prices
-    that are `firm` count.
+    `row` the price that it rests on. points: of `capacity.search`. case: as `token_offers.month_plans` takes it. batch: of
+    `token_offers.batch_offer`; its requests wait for no start but for their batch, so its `cold` is blank. Only prices that are
+    `firm` count.
     """
     kinds = {SERVERLESS: _firm(token_offers.servers(book, "serverless")), SCALED: _firm(token_offers.servers(book, term))}
     starts = _starts(case)
@@ -39,7 +41,7 @@ def by_volume(months, points, book, term, case, offers):
     rows = []
     for requests in months:
         month = case.but(requests_per_month=requests)
-        rows += _api(month, offers)
+        rows += _api(month, offers) + _batch(month, batch)
         rows += [row for way, grid in grids.items() for row in _up(way, grid, starts[way], month)]
         plans = capacity.plans(points, month(requests_per_second), **capacity.limits_of(case))
         rows += _all_month(RENTED, plans, kinds[SCALED].assign(low_rate=kinds[SCALED]["usd_per_hour"],
@@ -56,10 +58,18 @@ def _api(month, offers):
     sure = offers[offers["firm"]]
     if sure.empty:
         return []
-    best = sure.iloc[0]
-    usd = month.inputs["requests_per_month"] * best["api_request_usd"]
-    return [dict(requests_per_month=month.inputs["requests_per_month"], way=API, usd=usd, low=usd, high=usd, cold=0,
-                 fleet=best["provider"], row=best["row"])]
+    return [_bought(API, month, sure.iloc[0], "api_request_usd", 0)]
+
+
+def _batch(month, offer):
+    return [] if offer is None else [_bought(BATCH, month, offer, "api_batch_request_usd", math.nan)]
+
+
+def _bought(way, month, offer, price, cold):
+    requests = month.inputs["requests_per_month"]
+    usd = requests * offer[price]
+    return dict(requests_per_month=requests, way=way, usd=usd, low=usd, high=usd, cold=cold, fleet=offer["provider"],
+                row=offer["row"])
 
 
 # Paid while they are up
@@ -159,7 +169,8 @@ def _owned_hour(book, gpu, term):
 # Which is the cheapest
 
 def spans(bills, late_share):
-    """From which volume to which each way is the cheapest, in order: `way`, `start`, `stop`, and the volumes where it is `sure`.
+    """From which volume to which each way is the cheapest, in order: `way`, `start`, `stop`, and the volumes where it is `sure`
+    and where that is `open`.
 
     It is sure where its slow end costs less than the fast end of any other. A way on which more than `late_share` of requests
     wait for a cold start is not in time there.
@@ -170,9 +181,10 @@ def spans(bills, late_share):
         others = month[month["way"] != best["way"]]
         sure = best["high"] < others["low"].min() if len(others) else True
         if not found or found[-1]["way"] != best["way"]:
-            found.append(dict(way=best["way"], start=requests, stop=requests, sure=[], row=best["row"], fleet=best["fleet"]))
+            found.append(dict(way=best["way"], start=requests, stop=requests, sure=[], open=[], row=best["row"],
+                              fleet=best["fleet"]))
         found[-1]["stop"] = requests
-        found[-1]["sure"] += [requests] if sure else []
+        found[-1]["sure" if sure else "open"].append(requests)
     for one, other in itertools.pairwise(found):
         other["start"] = one["stop"] = crossing(bills, other["way"], one["way"], one["stop"], other["start"])
     return found

@@ -41,7 +41,7 @@ def provider_moves(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
     The `date` of each is that of its row. What differs by a rounding has not moved.
     """
     keys = ["provider", "gpu", "term"]
-    old, new = (pd.concat([firm_rents(book, term, "provider") for term in dict.fromkeys(book["term"])])[
+    old, new = (pd.concat([firm_rents(book, term, "provider") for term in sorted(set(book["term"]))])[
         [*keys, "usd_per_hour", "sku", "date"]] for book in (before, after))
     moves = old.merge(new, on=keys, suffixes=("_before", "_after"))
     moves = moves.rename(columns={"usd_per_hour_before": "before", "usd_per_hour_after": "after"})
@@ -105,8 +105,10 @@ def _price(side, name):
 def worked(before: pd.DataFrame, after: pd.DataFrame) -> str | None:
     """The GPU to work an example through: of those that both books decide to own or rent, that whose rent moved most.
 
-    None where there is none.
+    None where there is none, or where a book has no price of power or of rack space.
     """
+    if not all("power" in items and items & {"hosting", "hosting-power"} for items in (set(before["item"]), set(after["item"]))):
+        return None
     both = [gpu for gpu in dict.fromkeys(new_servers(after)["gpu"]) if gpu in set(new_servers(before)["gpu"])]
     rates = [firm_rents(book, "on-demand", "gpu").set_index("gpu")["usd_per_hour"] for book in (before, after)]
     rented = [gpu for gpu in both if all(gpu in each for each in rates)]

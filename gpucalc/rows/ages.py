@@ -31,9 +31,15 @@ def not_yours(book: Any, *rows: Any) -> list[str]:
     """Keys of the rows, as `dates` takes them, that the newest book gives because the reader's own file has none; sorted."""
     if not book.attrs["own"]:
         return []
-    names = itertools.chain.from_iterable(
-        row.index if hasattr(row, "columns") else [row.name] for row in rows if row is not None)
+    names = itertools.chain.from_iterable(keys(row) for row in rows if row is not None)
     return sorted({name for name in names if name in book.index and not book.at[name, "yours"]})
+
+
+def keys(row: Any) -> list[Any]:
+    """The keys of a row or of a frame of them: what stands under `row`, as in plans and offers, else what they are called by."""
+    if "row" in row:
+        return list(row["row"]) if hasattr(row, "columns") else [row["row"]]
+    return list(row.index) if hasattr(row, "columns") else [row.name]
 
 
 def day(date: str) -> datetime.date:

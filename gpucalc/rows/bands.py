@@ -11,7 +11,6 @@ bytes or costs; rates are turned. The band is where eight in ten of a new source
 
 Nothing is fitted to the row that is asked for: a case that is a published row goes without the publisher of that row.
 """
-import functools
 import json
 import re
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from . import catalogue
+from .kept import kept
 from .tables import rows
 from ..core.arithmetic import maximum, minimum
 from ..core.evaluate import FINDERS, Case, is_law
@@ -145,7 +145,7 @@ def era_name(era: int | None) -> str:
     return f"since {first}" if last < 0 else f"to {last}" if not first else f"{first} to {last}"
 
 
-@functools.cache
+@kept
 def _powers():
     """Power of the ratio, 1 of times and -1 of rates, and family, by law."""
     return {law: (power, family) for family, row in rows("families").items()
@@ -204,7 +204,7 @@ def _own_source(case, law):
     return _sources().get(_key(law.__name__, held | case.inputs), "")
 
 
-@functools.cache
+@kept
 def _sources():
     """The publisher of each measured row by its law and inputs."""
     return {_key(row["law"], json.loads(row["inputs"])): publisher(row["source"])
@@ -220,7 +220,7 @@ def _era(year):
     return sum(year >= first for first in ERAS)
 
 
-@functools.cache
+@kept
 def measured(root: str) -> list[dict]:
     """The measured rows of a family that is part of none, those of no family if blank, as dicts."""
     found = []
@@ -251,7 +251,7 @@ def publishers(held: list[dict]) -> int:
     return len({row["publisher"] for row in held})
 
 
-@functools.cache
+@kept
 def errors_of(family: str, era: int | None, without: str = "") -> Errors | None:
     """The family's errors of an era without a source, None where too few rows are left."""
     there = rows_of(family, era)

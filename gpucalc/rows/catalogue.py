@@ -49,6 +49,11 @@ def assumptions() -> "DataFrame":
     return table("assumptions").copy()
 
 
+def assumed(name: str, given: float | None = None) -> float:
+    """The likely value of a row of data/assumptions.csv, unless another one is given."""
+    return rows("assumptions")[name]["likely"] if given is None else given
+
+
 def correlations() -> "DataFrame":
     """Which inputs of the cost of owning move together, by the one that follows."""
     return table("correlations").copy()

@@ -4,6 +4,8 @@ import stat
 import unicodedata
 from pathlib import Path
 
+from .kept import reads
+
 # Categories of Unicode that show nothing or change how what follows is shown: controls, formats (zero-width, right-to-left), lone
 # surrogates, separators of lines and paragraphs.
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -11,6 +13,7 @@ _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 def content(path, most):
     """The bytes of a regular file of at most `most` bytes. Raises ValueError with the path: nothing else is opened."""
+    reads(path)
     try:
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):

@@ -13,7 +13,7 @@ from .intake_sheet import Sheet
 from .price_checks import ITEMS, PRICES, RESERVED_YEARS, Fault, row_faults
 from .tables import rows
 
-NOT_STATED = "not stated"
+NOT_STATED, OWN_PROVIDER = "not stated", "your provider"
 # The most GPUs that a machine is taken to have.
 _MACHINE = 8
 _PLAIN = ("provider", "region", "sku", "source", "note", "instance")
@@ -256,5 +256,5 @@ class _Row:
             self.say(f"{shortened(found['provider'])} is {provider} of {self.base.file}")
         product = {"rent": f"{size:g}x {gpu}", "server": f"{size:g}x {gpu}", "card": gpu}.get(item, NOT_STATED)
         note = "; ".join(filter(None, [found["note"], *self.remarks]))
-        return found | {"provider": provider or NOT_STATED, "region": found["region"] or NOT_STATED,
+        return found | {"provider": provider or OWN_PROVIDER, "region": found["region"] or NOT_STATED,
                         "sku": found["sku"] or product, "source": found["source"] or self.cells.file, "note": note}

@@ -2,6 +2,7 @@
 import argparse
 import functools
 import math
+import os
 import re
 import sys
 from collections.abc import Iterable
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from ..core.evaluate import Row
 from ..core.figures import number
 from .files import shortened
+from .kept import kept, stamp
 from .price_checks import FILLED, ITEMS, KEY, MAY_FILL, MOST_GPUS, PRICES, RESERVED_YEARS, book_faults, plausible, row_faults
-from .tables import DATA, bad, plain_row, read, refuse_duplicates
+from .tables import DATA, OWN_GPUS, bad, plain_row, read, refuse_duplicates
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -20,10 +22,29 @@ if TYPE_CHECKING:
 __all__ = ["ITEMS", "MOST_GPUS", "PRICES", "RESERVED_YEARS", "plausible"]
 
 
+class _Mapping(dict):
+    """What pandas need not copy with every column that it takes from a book."""
+
+    def __deepcopy__(self, _):
+        return self
+
+    def __hash__(self):
+        return hash(repr(self))
+
+
+class _Tuple(tuple):
+    __deepcopy__ = _Mapping.__deepcopy__
+
+
+_SAME: dict[type, type] = {dict: _Mapping, tuple: _Tuple}
+
+
 class MissingPrice(ValueError):
     """What is asked for has no price in the book: a page that needs it says so, and the rest of the book is made."""
 
 
+# What puts equal prices in an order.
+TIES = ["provider", "sku", "region", "term", "instance"]
 _ONLY_OF = FILLED | MAY_FILL | {"usd_per_hour": ["rent"]}
 
 
@@ -51,10 +72,11 @@ def prices(path: str | Path | None = None, only: bool = False, rates: dict[str, 
     too, what was taken for granted, `warnings`, prices that look odd, and `from_book`, what the file has no price for.
     """
     path = Path(path) if path else newest()
-    if any(_is(book, path) for book in price_books()):
+    books = price_books()
+    if any(_is(book, path) for book in books):
         return project_book(path)
-    from .intake import own_book
-    return own_book(path, only, rates or {})
+    return _own_book(path, only, _Mapping(rates or {}), _state(path), books and (books[-1], _state(books[-1])),
+                     os.environ.get(OWN_GPUS)).copy(deep=False)
 
 
 def _is(book, path):
@@ -63,8 +85,29 @@ def _is(book, path):
         book.name == path.name and path.is_file() and book.read_bytes() == path.read_bytes())
 
 
+def _state(path):
+    """The state of a file, for what is kept of it; None where it can't be read, which its reader says better."""
+    try:
+        return stamp(path)
+    except (OSError, ValueError):
+        return None
+
+
+@kept
+def _own_book(path, only, rates, *_):
+    from .intake import own_book
+    book = own_book(path, only, rates)
+    book.attrs = {name: _SAME[type(value)](value) if type(value) in _SAME else value for name, value in book.attrs.items()}
+    return book
+
+
 def project_book(path: Path) -> "DataFrame":
     """One of the project's price books: every column there, nothing completed, the first fault refused."""
+    return _project_book(path, _state(path)).copy(deep=False)
+
+
+@kept
+def _project_book(path, _):
     file = shortened(path.name)
     last = path.stem if re.fullmatch(r"\d{4}-\d\d-\d\d", path.stem) else "9999"
     frame = read(path, PRICES, functools.partial(_refuse_row, last))
@@ -149,8 +192,8 @@ def _text(value):
 
 
 def cheapest_first(rows: "DataFrame") -> "DataFrame":
-    """Rows of one item, the lowest price first: per GPU where rented."""
-    return rows.sort_values("usd_per_hour" if (rows["item"] == "rent").all() else "price", kind="stable")
+    """Rows of one item, the lowest price first: per GPU where rented. Of equal prices the order of the book decides nothing."""
+    return rows.sort_values(["usd_per_hour" if (rows["item"] == "rent").all() else "price", *TIES], kind="stable")
 
 
 def price(book: "DataFrame", item: str, *, gpu: str | None = None, provider: str | None = None, sku: str | None = None,

@@ -19,10 +19,11 @@ def report(book: "DataFrame") -> list[str]:
     yours = book[book["yours"]]
     lines = [f"{file}: {len(yours)} price{'s' * (len(yours) != 1)} of yours"]
     lines += _listed("Taken for granted:", book.attrs["said"])
-    lines += _listed("Questions, on prices far from the book's:", book.attrs["warnings"])
     lines += _listed(f"From {book.attrs['book']}, which is not yours, because {file} has none:",
                      [f"{item}: {_few(what)}" for item, what in book.attrs["from_book"].items()])
-    return lines + _ages(book, yours)
+    questions = [f"check: {line}" for line in book.attrs["warnings"]]
+    more = [f"check: {len(questions) - _MOST} more prices far from the book's"] if len(questions) > _MOST else []
+    return [*lines, *_ages(book, yours), *questions[:_MOST], *more]
 
 
 def _listed(title, lines):

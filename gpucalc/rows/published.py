@@ -1,19 +1,19 @@
 """Measured rows by family and era: how far off the laws were, and how well bands hold for a source that had no part in them."""
 import collections
-import functools
 from typing import TYPE_CHECKING
 
 import numpy
 
 from . import bands
 from .bands import ERAS, FEWEST_ROWS, FEWEST_SOURCES, era_name
+from .kept import kept
 from .tables import rows
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-@functools.cache
+@kept
 def published() -> "DataFrame":
     """All measured rows by id: `predicted`, `error`, `ratio` (times and bytes published over predicted), `family`, `era`,
     `publisher`, and `faster`: by how much the row beats its bound (below 0: it is slower), NaN for bytes.
@@ -28,7 +28,7 @@ def published() -> "DataFrame":
     return pandas.DataFrame(found).assign(faster=faster).set_index("id").drop(columns=["case", "power"])
 
 
-@functools.cache
+@kept
 def coverage(family: str, eras: tuple[int | None, ...] = (None,)) -> float:
     """Share of a family's rows inside the band made without their publisher, publishers weighing the same; NaN for too few.
 
@@ -58,7 +58,7 @@ def _rows_of(family, eras):
     return [row for era in eras for row in bands.rows_of(family, era)]
 
 
-@functools.cache
+@kept
 def families() -> "DataFrame":
     """All families with rows: rows, sources, median and percentiles of the ratio, coverage, and the band that a case gets today.
 

@@ -14,6 +14,7 @@ from ..core.figures import UNITS
 from ..core.quantities import DATA, DOMAINS, QUANTITIES, check
 from ..laws.quantization import format_element_bytes, stored_bits
 from .files import hidden, shortened, text
+from .kept import kept
 
 
 # The most that a file holds: a hundred times the largest price book, read in seconds.
@@ -60,7 +61,7 @@ def schema(name):
     return TABLES[name]
 
 
-@functools.cache
+@kept
 def table(name):
     """A table of the project by its key, else by the line in its file, read once; callers copy it."""
     import pandas
@@ -68,7 +69,7 @@ def table(name):
     return pandas.DataFrame(list(held.values()), pandas.Index(held, name=schema(name).key))
 
 
-@functools.cache
+@kept
 def rows(name):
     """The rows of a table of the project by their key, as plain cells, read once: one row needs no pandas."""
     return _held(name)

@@ -1,0 +1,245 @@
+"""Small random books through the plans of every page on money: what no order of rows and no missing item may do."""
+import functools
+import random
+
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from gpucalc import Case
+from gpucalc.plan import (bill_choice, bills, budget, capacity, commitments, decide, fine_print, offers, queue, renting_options,
+                          sharing, stores, token_offers, what_changed)
+from gpucalc.rows import catalogue, price_book
+
+H100, A100, L4 = GPUS = "H100 SXM 80GB", "A100 SXM 80GB", "L4 24GB"
+COLUMNS = list(price_book.PRICES.columns)
+BLANK = dict.fromkeys(COLUMNS, "") | dict.fromkeys(["gpus_per_server", "reserved_years", "from_bytes", "to_bytes"], float("nan"))
+# Items beside rents, any of which a book may lack: their rows but for the price, and the price that is usual.
+OTHERS = {
+    "server": [dict(provider=name, sku=f"8 of {name}", gpu=H100, gpus_per_server=8.0, term="purchase", price=price)
+               for name, price in (("Maker", 300_000), ("Reseller", 300_000))],
+    "card": [dict(provider="Shop", sku=gpu, gpu=gpu, gpus_per_server=1.0, term="purchase", price=price)
+             for gpu, price in zip(("RTX 4090 24GB", L4), (2000, 2500))],
+    "power": [dict(provider="Grid", sku=name, region=name, term="list", price=0.1) for name in ("here", "there")],
+    "hosting": [dict(provider="Hall", sku="rack", term="list", price=2000)],
+    "hosting-power": [dict(provider="Hall", sku=name, region=name, term="list", price=180) for name in ("here", "there")],
+    "switch": [dict(provider=name, sku="64 ports", term="purchase", price=600) for name in ("Maker", "Reseller")],
+    "cable": [dict(provider="Maker", sku="3 m", term="purchase", price=400)],
+    "storage": [dict(provider=name, sku="store", term="list", includes="object", price=0.02) for name in ("North", "South")],
+    "egress": [dict(provider=name, sku="out", term="list", from_bytes=0.0, price=0.09) for name in ("North", "South")],
+    "managed": [dict(provider="North", sku="service", term="list", price=0.2)],
+    "api": [dict(item=item, provider=name, sku="Llama-3-8B", term="list", price=price)
+            for name in ("East", "West") for item, price in (("api-input", 0.05), ("api-output", 0.08))]}
+YEARS = {"reserved-1y": 1.0, "reserved-3y": 3.0}
+TERMS = ["on-demand", "on-demand", "on-demand", "spot", "reserved", *YEARS, "capacity-block", "marketplace"]
+# Few prices, so that many are equal.
+some_rents = st.dictionaries(
+    st.tuples(st.sampled_from(["North", "South", "East"]), st.sampled_from([H100, *GPUS]), st.sampled_from([1.0, 8.0]), st.sampled_from(TERMS)),
+    st.tuples(st.sampled_from([1, 1.5, 2, 4]), st.sampled_from(["seen", "seen", "seen", "secondary", "floor"])), min_size=3, max_size=9)
+some_items = st.sets(st.sampled_from(sorted(OTHERS)), min_size=len(OTHERS) - 4)
+orders = st.randoms(use_true_random=False)
+few = functools.partial(settings, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+
+
+def book_of(rents, items):
+    """A book of those rents, by provider, GPU, size and term, and of the other items."""
+    rows = [dict(item="rent", provider=provider, sku=f"{size:g} of {gpu}", gpu=gpu, gpus_per_server=size, term=term,
+                 price=rate * size, reserved_years=YEARS.get(term, float("nan")), confidence=sure)
+            for (provider, gpu, size, term), (rate, sure) in rents.items()]
+    rows += [dict(item=item) | row for item in sorted(items) for row in OTHERS[item]]
+    filled = [BLANK | dict(date="2026-10-01", confidence="seen", source="a list", currency="USD", unit="USD") | row
+              for row in rows]
+    return price_book.finished(pd.DataFrame(filled, columns=COLUMNS), "random.csv")
+
+
+def shuffled(book, chance):
+    mixed = book.iloc[chance.sample(range(len(book)), len(book))]
+    mixed.attrs = book.attrs
+    return mixed
+
+
+# What each page asks of a book
+
+TOKENS = Case(model="Llama-3-8B", efficiency="achieved", weight_element_bytes=2, cache_element_bytes=2, prompt=1000, output=200,
+              cached_share=0, requests_per_month=5e6, peak_factor=2, answer_limit=20, late_share=0.05, **queue.ENGINE)
+RUN = Case(model="Llama-3-8B", recipe="mixed-adamw-fp32-grads", efficiency="achieved", training_tokens=1e9, global_batch=64,
+           sequence=8192, gpus=16, deadline_days=28, restart_seconds=600, checkpoint_seconds=60)
+LOAD = dict(gpu_hours=100, runs=20, corpus_bytes=500e9, stored_bytes=1.2e12, months=1)
+MIX = Case(trough_gpus=40, peak_gpus=100, interruptible_share=0.3, machine_interruption_seconds=86400, checkpoint_seconds=60,
+           restart_seconds=600)
+
+
+@functools.cache
+def points():
+    return capacity.search(TOKENS, capacity.linked_gpus(H100).loc[list(GPUS)], [1, 8])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def searched_once():
+    """Few layouts are tried, and those of a GPU and a size of machine once: they are the same under every book."""
+    made, search = {}, offers.all_layouts
+
+    def kept(architecture, gpu, able, *rest, **more):
+        kind = gpu, more["gpus_per_node"]
+        if kind not in made:
+            made[kind] = search(architecture, gpu, able, *rest, **more)
+        return made[kind]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(offers, "all_layouts", kept)
+        patch.setattr(offers, "AXES", {name: values[:1] for name, values in offers.AXES.items()})
+        yield
+
+
+def rent_or_own(book, term="on-demand"):
+    found = decide.deal(book, H100, catalogue.assumptions(), {}, term)
+    case, some = found.case(catalogue.gpu(H100)), decide.draws(found.ranges, 300)
+    gains = decide.outcomes(decide.owning_npv, case, some)
+    verdict = decide.verdict(gains)
+    assert verdict.cheaper == ("owning" if gains.mean() > 0 else "renting") and verdict.low <= verdict.high
+    return verdict, [row and row.name for row in found.rows.values()], [row.name for row in found.doubt]
+
+
+def run(book):
+    found = offers.decided(offers.runs_of(RUN, book), RUN)
+    best = offers.recommended(found)
+    return None if best is None else (best.row, best.compute_usd, offers.assurance(found, best), offers.by_deadline(
+        found, [1, 28]).to_dict("records"), offers.front(found)["row"].tolist(), offers.cheapest_flops(book).index.tolist())
+
+
+def bill(book):
+    home, rents = stores.home(book), bills.rents_with_services(book, H100)
+    found = bills.ways(book, rents, home, **LOAD)
+    cents = found[bills.PARTS].mul(100).round()
+    assert cents.sum(axis=1).tolist() == found["total_usd"].mul(100).round().tolist(), "parts are whole cents that add up"
+    assert (found["least_usd"] <= found["total_usd"]).all() and (found["total_usd"] <= found["most_usd"]).all()
+    best, then = bills.best(found), bill_choice.second(found)
+    said = then is not None and bill_choice.verdict(best.copy(), then.copy(), 20) if "low_hours" in found else ""
+    return (best.way, best.row, best.most_usd, said, bill_choice.open_rivals(found)["row"].tolist(),
+            bills.by_home(book, rents, **LOAD).to_dict("records"))
+
+
+def tokens(book):
+    plans, sold = token_offers.month_plans(points(), book, "on-demand", TOKENS), token_offers.priced_offers(book, "Llama-3-8B", TOKENS)
+    columns = ["row", "gpu", "tensor_parallel", "rented_gpus", "serving_usd_per_month"]
+    return plans[columns].to_dict("records"), sold[["row", "api_request_usd", "firm"]].to_dict("records"), token_offers.servers(
+        book, "on-demand")["row"].tolist(), token_offers.break_even_plans(points(), book, "on-demand", 1e-3, 20)["row"].tolist()
+
+
+def bought(book):
+    sure = budget.sure(book)
+    held, trained = budget.owned(sure, 5000, 36), budget.trained(sure, 5000, 0.4, RUN.rows["recipe"].name)
+    most = budget.most_requests(budget.priced_by(points(), sure, "on-demand", TOKENS), 5000)
+    return (held and held["server"].name, trained and (trained["rent"].name, trained["fits"]),
+            most and (most.plan, most.offer["row"]))
+
+
+def mixed(book):
+    rates = [row and row.name for row in commitments.rates(book, H100)]
+    return rates, commitments.by_gpu(book, MIX).to_dict("records"), commitments.blocks(book, 14).to_dict("records")
+
+
+def ways_to_rent(book):
+    case = Case(machine_interruption_seconds=86400, checkpoint_seconds=60, restart_seconds=600,
+                interruption_seconds="group_interruption_seconds")
+    parts = (renting_options.reservations(book), renting_options.managed_rents(book, H100),
+             renting_options.spot_offers(book, H100, case.but(machines=1), case.but(machines=16)))
+    return [part.to_dict() for part in parts], renting_options.usual_rent(book, H100)
+
+
+def shared(book):
+    found = sharing.choice(TOKENS, book, H100, [L4], "on-demand")
+    return found and (sharing.ways(found, TOKENS)[["gpu", "row", "alone_usd"]].to_dict("records"),
+                      sharing.smaller_cards(book, H100, 0.2, 20e9, 0.7, "on-demand").index.tolist())
+
+
+def moved(book):
+    other = book.assign(price=book["price"] * 1.5, usd_per_hour=book["usd_per_hour"].where(book["gpu"] == H100, 0.5))
+    other.attrs = book.attrs | {"file": "older.csv", "date": "2026-01-01"}
+    found = what_changed.compared(other, book, what_changed.Situation(models=()))
+    return (found.drop(columns="question").to_dict("list"), what_changed.provider_moves(other, book).to_dict("list"),
+            what_changed.worked(other, book))
+
+
+def terms(book):
+    return fine_print.substitutes(book, "on-demand").to_dict("list"), fine_print.card_terms(book).to_dict("list")
+
+
+def rent_or_own_on_spot(book):
+    return rent_or_own(book, "spot")
+
+
+def answer(page, book):
+    """What the page says, as text; or that a price is missing, the only thing that may be in the way."""
+    try:
+        return repr(page(book))
+    except price_book.MissingPrice as error:
+        return str(error)
+
+
+def check(page, rents, items, chance):
+    book = book_of(rents, items)
+    assert answer(page, book) == answer(page, shuffled(book, chance))
+
+
+# A cheaper offer that is otherwise the same
+
+def run_usd(book):
+    best = offers.recommended(offers.decided(offers.runs_of(RUN, book), RUN))
+    return None if best is None else best.compute_usd
+
+
+def bill_usd(book):
+    return bills.best(bills.ways(book, bills.rents_with_services(book, H100), "North", **LOAD)).most_usd
+
+
+def mix_usd(book):
+    found = commitments.rates(book, H100)
+    return commitments.costs(commitments.mix(MIX, found, H100, "random.csv"))["best"]
+
+
+def shared_usd(book):
+    found = sharing.choice(TOKENS, book, H100, [L4], "on-demand")
+    return found and sharing.ways(found, TOKENS)["alone_usd"].min()
+
+
+def worth(law, book):
+    try:
+        return law(book)
+    except price_book.MissingPrice:
+        return None
+
+
+@few(max_examples=8)
+@given(some_rents, st.data())
+def test_a_lower_price_of_one_offer_never_costs_more(rents, data):
+    offer = data.draw(st.sampled_from(list(rents)))
+    rate, sure = rents[offer]
+    before, after = (book_of(rents | {offer: (price, sure)}, OTHERS) for price in (rate, 0.9 * rate))
+    for law in (run_usd, bill_usd, mix_usd, shared_usd):
+        old, new = worth(law, before), worth(law, after)
+        assert (old is None) == (new is None) and (old is None or new <= old * (1 + 1e-9) + 0.005), law.__name__
+
+
+# Any book, in any order
+
+@pytest.mark.parametrize("page", [rent_or_own, rent_or_own_on_spot, tokens, mixed, ways_to_rent, shared, terms])
+@few(max_examples=10)
+@given(some_rents, some_items, orders)
+@example({}, set(OTHERS), random.Random(0))
+def test_no_page_falls_over_a_book_or_the_order_of_its_rows(page, rents, items, chance):
+    check(page, rents, items, chance)
+
+
+@pytest.mark.parametrize("page", [run, bill, moved])
+@few(max_examples=6)
+@given(some_rents, some_items, orders)
+@example({}, set(OTHERS), random.Random(0))
+def test_nor_do_those_that_take_longer(page, rents, items, chance):
+    check(page, rents, items, chance)
+
+
+@few(max_examples=2)
+@given(some_rents, some_items, orders)
+def test_nor_does_a_budget(rents, items, chance):
+    check(bought, rents, items, chance)
