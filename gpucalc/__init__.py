@@ -23,6 +23,8 @@ __all__ = ["LAWS", "QUANTITIES", "Case", "activation_memory", "arithmetic_intens
 
 # Loaded when a case is asked for a band.
 READERS["band"] = lambda case, law: import_module("gpucalc.rows.bands").band(case, law)
+# Loaded where the reader names GPUs of their own.
+READERS["own_gpus"] = lambda path, held: import_module("gpucalc.rows.own_gpus").own_gpus(path, held)
 
 
 def __getattr__(name):

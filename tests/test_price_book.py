@@ -12,7 +12,7 @@ import pytest
 
 from gpucalc import renting
 from gpucalc.core.evaluate import Case, Row
-from gpucalc.rows import ages, price_book
+from gpucalc.rows import ages, price_book, project_books
 from gpucalc.rows.tables import DATA
 
 NEWEST = price_book.price_books()[-1]
@@ -365,7 +365,7 @@ def test_refused_content(book, content, expected):
 
 
 def test_a_project_without_books_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(price_book, "DATA", tmp_path)
+    monkeypatch.setattr(project_books, "DATA", tmp_path)
     with pytest.raises(ValueError, match=f"^{tmp_path}/prices: no price book; allowed: at least one CSV file$"):
         price_book.prices()
 

@@ -1,7 +1,7 @@
 """A reader's own prices over those of the newest book: which rows stand in for which."""
 from typing import TYPE_CHECKING, NamedTuple
 
-from .price_book import finished, newest_date, without_edges
+from .project_books import finished, newest_date, without_edges
 from .price_checks import KEY, PRICES
 
 if TYPE_CHECKING:

@@ -1,25 +1,23 @@
-"""Price books: CSV files in data/prices, each price with its date and source, checked row by row and against each other."""
+"""Price books, the project's and the reader's own, and what is looked up in them."""
 import argparse
-import functools
-import math
 import os
-import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.evaluate import Row
-from ..core.figures import number
-from .files import shortened
-from .kept import kept, stamp
-from .price_checks import FILLED, ITEMS, KEY, MAY_FILL, MOST_GPUS, PRICES, RESERVED_YEARS, book_faults, plausible, row_faults
-from .tables import DATA, OWN_GPUS, bad, plain_row, read, refuse_duplicates
+from .intake import own_book
+from .kept import kept
+from .price_checks import FILLED, ITEMS, MAY_FILL, MOST_GPUS, PRICES, RESERVED_YEARS, plausible
+from .project_books import MissingPrice, file_state, newest, price_books, project_book
+from .tables import DATA, OWN_GPUS, plain_row
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["ITEMS", "MOST_GPUS", "PRICES", "RESERVED_YEARS", "plausible"]
+__all__ = ["DATA", "ITEMS", "MOST_GPUS", "PRICES", "RESERVED_YEARS", "MissingPrice", "newest", "plausible", "price_books",
+           "project_book"]
 
 
 class _Mapping(dict):
@@ -39,26 +37,9 @@ class _Tuple(tuple):
 _SAME: dict[type, type] = {dict: _Mapping, tuple: _Tuple}
 
 
-class MissingPrice(ValueError):
-    """What is asked for has no price in the book: a page that needs it says so, and the rest of the book is made."""
-
-
 # What puts equal prices in an order.
 TIES = ["provider", "sku", "region", "term", "instance"]
 _ONLY_OF = FILLED | MAY_FILL | {"usd_per_hour": ["rent"]}
-
-
-def price_books() -> list[Path]:
-    """Paths of the project's price books, the newest last."""
-    return sorted((DATA / "prices").glob("*.csv"))
-
-
-def newest() -> Path:
-    """Path of the newest of the project's price books."""
-    books = price_books()
-    if not books:
-        raise MissingPrice(f"{DATA / 'prices'}: no price book; allowed: at least one CSV file")
-    return books[-1]
 
 
 def prices(path: str | Path | None = None, only: bool = False, rates: dict[str, float] | None = None) -> "DataFrame":
@@ -75,7 +56,7 @@ def prices(path: str | Path | None = None, only: bool = False, rates: dict[str, 
     books = price_books()
     if any(_is(book, path) for book in books):
         return project_book(path)
-    return _own_book(path, only, _Mapping(rates or {}), _state(path), books and (books[-1], _state(books[-1])),
+    return _own_book(path, only, _Mapping(rates or {}), file_state(path), books and (books[-1], file_state(books[-1])),
                      os.environ.get(OWN_GPUS)).copy(deep=False)
 
 
@@ -85,80 +66,11 @@ def _is(book, path):
         book.name == path.name and path.is_file() and book.read_bytes() == path.read_bytes())
 
 
-def _state(path):
-    """The state of a file, for what is kept of it; None where it can't be read, which its reader says better."""
-    try:
-        return stamp(path)
-    except (OSError, ValueError):
-        return None
-
-
 @kept
 def _own_book(path, only, rates, *_):
-    from .intake import own_book
     book = own_book(path, only, rates)
     book.attrs = {name: _SAME[type(value)](value) if type(value) in _SAME else value for name, value in book.attrs.items()}
     return book
-
-
-def project_book(path: Path) -> "DataFrame":
-    """One of the project's price books: every column there, nothing completed, the first fault refused."""
-    return _project_book(path, _state(path)).copy(deep=False)
-
-
-@kept
-def _project_book(path, _):
-    file = shortened(path.name)
-    last = path.stem if re.fullmatch(r"\d{4}-\d\d-\d\d", path.stem) else "9999"
-    frame = read(path, PRICES, functools.partial(_refuse_row, last))
-    refuse_duplicates(file, frame, KEY)
-    frame = without_edges(frame)
-    _refuse(file, book_faults(frame))
-    return finished(frame, file)
-
-
-def _refuse_row(last, file, row, record):
-    _refuse(file, row_faults(last, row, record))
-
-
-def _refuse(file, faults):
-    for fault in faults:
-        raise bad(file, *fault)
-
-
-def without_edges(frame: "DataFrame") -> "DataFrame":
-    """The rows with no upper edge on the last tier."""
-    tiered = frame["from_bytes"].notna()
-    frame.loc[tiered, "to_bytes"] = frame.loc[tiered, "to_bytes"].fillna(math.inf)
-    return frame
-
-
-def finished(frame: "DataFrame", file: str) -> "DataFrame":
-    """Checked rows as a book: with the price of one rented GPU, none of them the reader's, by the citation of each offer."""
-    frame["usd_per_hour"] = (frame["price"] / frame["gpus_per_server"]).where(frame["item"] == "rent")
-    frame["yours"] = False
-    frame.attrs = {"file": file, "date": newest_date(frame), "own": False}
-    return _by_key(frame)
-
-
-def newest_date(frame: "DataFrame") -> str:
-    """The newest full date of rows, else the newest of any."""
-    return max([date for date in frame["date"] if len(date) == 10] or frame["date"])
-
-
-def _by_key(frame):
-    """The book by a citation of each offer, such as `2026-06-24.csv: Verda, 1H100.80S.32V, FIN, on-demand`."""
-    file = frame.attrs["file"]
-    frame["row"] = [f"{file}: {_offer(*cells)}" for cells in frame[KEY].itertuples(index=False, name=None)]
-    refuse_duplicates(file, frame, ["row"])
-    return frame.set_index("row")
-
-
-def _offer(item, provider, sku, instance, region, term, from_bytes):
-    parts = [*([] if item == "rent" else [item]), provider, sku, region, term]
-    parts += [f"for {instance}"] if instance else []
-    parts += [f"from {number(from_bytes, 'byte')}"] if from_bytes == from_bytes else []
-    return ", ".join(parts)
 
 
 def select(book: "DataFrame", **wanted: Any) -> "DataFrame":

@@ -9,7 +9,7 @@ import os
 import re
 from typing import NamedTuple
 
-from ..core.evaluate import Row, close
+from ..core.evaluate import READERS, Row, close
 from ..core.figures import UNITS
 from ..core.quantities import DATA, DOMAINS, QUANTITIES, check
 from ..laws.quantization import format_element_bytes, stored_bits
@@ -83,8 +83,7 @@ def _held(name):
             raise ValueError(f"{file}, row {row}: same {key} as row {first[known]}; allowed: each once")
         held[known], first[known] = record, row
     if name == "gpus" and os.environ.get(OWN_GPUS):
-        from .own_gpus import own_gpus
-        held |= own_gpus(os.environ[OWN_GPUS], held)
+        held |= READERS["own_gpus"](os.environ[OWN_GPUS], held)
     return held
 
 
