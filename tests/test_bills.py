@@ -262,6 +262,8 @@ def test_a_missing_store_has_two_ends_and_never_wins_by_the_lower():
     assert choice.open_rivals(found)["provider"].tolist() == ["A"]
     assert open_words(found) == "The bill may be lower at A (110 to 120 USD at list prices): its store has no firm price."
     assert open_words(bought(two_providers(A=(0.01, "seen"), B=(0.01, "seen")))) == ""
+    alone = found[found["provider"] == "A"]
+    assert open_words(alone) == "The store there has no firm price: the bill is 110 to 120 USD at list prices."
 
 
 @pytest.mark.parametrize("confidence", ["floor", "secondary", "recalled"])

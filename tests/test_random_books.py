@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gpucalc import Case
 from gpucalc.plan import (bill_choice, bills, budget, capacity, commitments, decide, fine_print, offers, queue, renting_options,
                           sharing, stores, token_offers, what_changed)
-from gpucalc.rows import catalogue, price_book
+from gpucalc.rows import catalogue, price_book, project_books
 
 H100, A100, L4 = GPUS = "H100 SXM 80GB", "A100 SXM 80GB", "L4 24GB"
 COLUMNS = list(price_book.PRICES.columns)
@@ -50,7 +50,7 @@ def book_of(rents, items):
     rows += [dict(item=item) | row for item in sorted(items) for row in OTHERS[item]]
     filled = [BLANK | dict(date="2026-10-01", confidence="seen", source="a list", currency="USD", unit="USD") | row
               for row in rows]
-    return price_book.finished(pd.DataFrame(filled, columns=COLUMNS), "random.csv")
+    return project_books.finished(pd.DataFrame(filled, columns=COLUMNS), "random.csv")
 
 
 def shuffled(book, chance):

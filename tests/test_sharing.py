@@ -48,6 +48,7 @@ def test_parts_for_a_load():
     assert sh.sliced_usd_per_month(8, 2.8, 7) == close(4088)
     # The price of the whole pays for 5 cards at 0.50; five at 0.5 s a request, filled, carry ten a second.
     assert sh.whole_turn_requests_per_month(2.8, 0.5, 0.5) == close(26_280_000)
+    assert sh.whole_turn_requests_per_month(2.8, 0.5, 0.5, 0.4) == close(10_512_000), "two fifths busy carry two fifths"
     assert sh.api_usd_per_month(1e6, 0.0002) == close(200)
 
 

@@ -2,7 +2,7 @@
 from pandas import DataFrame
 
 from ..plan.bill_choice import open_rivals
-from ..plan.bills import PARTS
+from ..plan.bills import PARTS, best
 from ..rows import catalogue
 from .charts import bars
 from .sentences import in_words
@@ -17,15 +17,20 @@ def many(count, noun):
 
 
 def open_words(found):
-    """What may beat the best of bills by a price that is missing or not firm: the first with both ends, and how many more; empty
-    if nothing."""
-    rivals = open_rivals(found)
-    if rivals.empty:
-        return ""
-    first, more = rivals.iloc[0], len(rivals) - 1
-    ends = " to ".join(dict.fromkeys(f"{each:,.0f}" for each in (first.least_usd, first.most_usd)))
-    others = f" The same goes for {many(more, 'other provider')}." if more else ""
-    return f"The bill may be lower at {first.way} ({ends} USD at list prices): {_unsure(first)}.{others}"
+    """What is open of the first of bills, as its store has no firm price, and what may beat it by a price that is missing or not
+    firm: the first with both ends, and how many more; empty if nothing."""
+    rivals, chosen = open_rivals(found), best(found)
+    said = [f"The store there has no firm price: the bill is {_ends(chosen)}."] if chosen.least_usd < chosen.most_usd else []
+    if len(rivals):
+        first, more = rivals.iloc[0], len(rivals) - 1
+        said.append(f"The bill may be lower at {first.way} ({_ends(first)}): {_unsure(first)}.")
+        said += [f"The same goes for {many(more, 'other provider')}."] if more else []
+    return " ".join(said)
+
+
+def _ends(bill):
+    """Both ends of a bill in words; one if they are the same."""
+    return " to ".join(dict.fromkeys(f"{each:,.0f}" for each in (bill.least_usd, bill.most_usd))) + " USD at list prices"
 
 
 def _unsure(row):
