@@ -10,20 +10,9 @@ from book.build import BuildError
 from book.given import Given, check_case, read_given, refused
 from book.inputs import state
 from book.lacking import in_words
-from tests.test_build import executed, page, small_project
+from tests.test_build import TOP, executed, page, small_project
 
-NOTEBOOK = """---
-jupytext:
-  formats: ipynb,md:myst
-  text_representation:
-    extension: .md
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
----
-# What does it cost?
+NOTEBOOK = TOP + """# What does it cost?
 
 ```{code-cell} ipython3
 :tags: [parameters]

@@ -17,7 +17,7 @@ from book.editions import Editions
 from book.given import Given, read_parameters
 from book.inputs import Frozen, alone
 
-HEADER = """---
+TOP = """---
 jupytext:
   formats: ipynb,md:myst
   text_representation:
@@ -28,7 +28,8 @@ kernelspec:
   language: python
   name: python3
 ---
-# {title}
+"""
+HEADER = TOP + """# {title}
 
 ```{{code-cell}} ipython3
 :tags: [parameters]
