@@ -1,5 +1,4 @@
 """Owning a server or renting one, as data: the prices of a book, the ranges of all other inputs, and what is fixed."""
-import datetime
 from typing import Any, NamedTuple
 
 from .draws import ranges
@@ -8,12 +7,10 @@ from ..core.figures import number
 from ..laws.break_even import owning_npv
 from ..laws.owning import declining_residual, rack_usd_per_month
 from ..rows import catalogue
-from ..rows.ages import firm
+from ..rows.ages import SOLD_DAYS, day, firm
 from ..rows.price_book import ITEMS, RESERVED_YEARS, TIES, MissingPrice, cheapest_first, price_row, select
 from ..rows.rents import cheapest_rent
 
-# A server whose price is older is not what anybody pays today.
-CURRENT_YEARS = 2
 # What spot has beyond any other rent.
 STOPS = ["machine_interruption_seconds", "checkpoint_seconds", "restart_seconds"]
 
@@ -132,13 +129,8 @@ def _is_current(book, server):
     """Whether a server's price may decide: firm, and given, the reader's own, of a used one or of the last years."""
     if "date" not in server or server.yours:
         return True
-    years = (_day(book.attrs["date"]) - _day(server.date)).days / 365.25
-    return server.confidence == "seen" and (server.term == "used" or years <= CURRENT_YEARS)
-
-
-def _day(date):
-    """The first day that a date of a year, a month or a day may mean."""
-    return datetime.date.fromisoformat(date + "-01" * (2 - date.count("-")))
+    age = (day(book.attrs["date"]) - day(server.date)).days
+    return server.confidence == "seen" and (server.term == "used" or age <= SOLD_DAYS)
 
 
 def _cheapest(book, item):

@@ -1,11 +1,12 @@
 """Rent or own: the verdict of the draws, which input moves it most, and what an owned hour is made of."""
 from typing import NamedTuple
 
-from .deals import CURRENT_YEARS as CURRENT_YEARS, STOPS as STOPS, Deal as Deal, deal as deal, owning_case as owning_case
+from .deals import STOPS as STOPS, Deal as Deal, deal as deal, owning_case as owning_case
 from .draws import ENDS as ENDS, band, drawn_band as drawn_band, draws as draws, outcomes, ranges as ranges
 from ..laws.break_even import break_even_utilization, owning_npv
 from ..core.arithmetic import MONTHS_PER_YEAR
 from ..laws.owning import owned_usd_per_hour
+from ..rows.ages import SOLD_YEARS as SOLD_YEARS
 from ..rows.bands import CLOSE, INSIDE
 from ..rows.price_book import price
 

@@ -11,7 +11,6 @@ from ..laws import serving_volume as volume
 from ..laws.owning import fixed_usd_per_hour, work_usd_per_hour
 from ..laws.serving_cost import requests_per_second, serving_usd_per_month, usd_per_million_tokens
 from ..rows import catalogue
-from ..rows.ages import firm
 from ..rows.bands import CLOSE
 
 API, BATCH, SERVERLESS, SCALED = "an API", "an API, in batches", "serverless GPUs", "servers rented with the load"
@@ -23,7 +22,7 @@ ENDS = {"usd": "plan", "low": "low", "high": "high"}
 # What one of the ways is chosen of: a GPU and degree on a provider's kind of server.
 KIND = ["gpu", "tensor_parallel", "provider", "row"]
 # Draws of the cost of an owned hour, and how old the price of a server may be (years): older ones are no longer sold new.
-DRAWS, OLDEST = 2000, 2
+DRAWS = 2000
 
 
 def by_volume(months, points, book, term, case, offers, batch=None):
@@ -142,14 +141,11 @@ def _all_month(way, plans, kinds, month):
 
 
 def owned_hours(book, term):
-    """What an hour of owned servers costs, of those whose price is `firm` and young: GPU, size, fixed cost with its ends, work.
+    """What an hour of owned servers costs, of those whose price may decide: GPU, size, fixed cost with its ends, work.
 
     Empty where the book lacks a price that owning needs.
     """
-    servers = book["item"] == "server"
-    young = firm(book) & (book["date"].str[:4].astype(int) >= int(book.attrs["date"][:4]) - OLDEST)
-    held = book[~servers | young]
-    hours = [_owned_hour(held, gpu, term) for gpu in sorted(set(held.loc[held["item"] == "server", "gpu"]))]
+    hours = [_owned_hour(book, gpu, term) for gpu in sorted(set(book.loc[book["item"] == "server", "gpu"]))]
     return pd.DataFrame(filter(None, hours), columns=["gpu", "gpus_per_server", "usd_per_hour", "low_rate", "high_rate", "work",
                                                       "availability", "provider", "row"])
 
@@ -158,6 +154,8 @@ def _owned_hour(book, gpu, term):
     try:
         deal = decide.deal(book, gpu, catalogue.assumptions(), {}, term)
     except ValueError:
+        return None
+    if deal.doubt:
         return None
     case = deal.case(catalogue.gpu(gpu))
     hour = decide.drawn_band(fixed_usd_per_hour, case, decide.draws(deal.ranges, DRAWS))

@@ -4,7 +4,10 @@ import itertools
 from typing import Any
 
 # Days after which a price has to be checked before it is relied on, and after which a server is no longer sold new.
-STALE_DAYS, SOLD_DAYS = 90, 730
+STALE_DAYS = 90
+# How long after its price a server counts as sold.
+SOLD_YEARS = 2
+SOLD_DAYS = SOLD_YEARS * 365
 
 
 def firm(rows: Any) -> Any:
