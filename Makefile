@@ -9,7 +9,10 @@ export BOOK_ONLY := $(value ONLY)
 export BOOK_RATE := $(value RATE)
 export BOOK_GPUS := $(value GPUS)
 export BOOK_CASE := $(value CASE)
-unexport PRICES TOPIC PARAMS ONLY RATE GPUS CASE
+export BOOK_COMPARE := $(value COMPARE)
+export BOOK_ROWS := $(value ROWS)
+export BOOK_OUT := $(value OUT)
+unexport PRICES TOPIC PARAMS ONLY RATE GPUS CASE COMPARE ROWS OUT
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 IN_VENV := .venv/bin/python
@@ -20,7 +23,10 @@ GIVEN := --prices="$$BOOK_PRICES" --only="$$BOOK_ONLY" --rate="$$BOOK_RATE" --gp
 # Notebooks that the tests run in Jupyter's own kernel too; the others are compared with the run of the tests' site.
 NBVAL := $(patsubst %,notebooks/%.ipynb,kv_cache memory_worksheet)
 
-.PHONY: book check answer test lint notebook prices measure lab serve bench accept clean
+# What decide and report may be given besides.
+BESIDE := --compare="$$BOOK_COMPARE" --rows="$$BOOK_ROWS"
+
+.PHONY: book check answer decide report test lint notebook prices measure lab serve bench accept clean
 
 book: .venv/ready
 	@$(BUILD) $(GIVEN)
@@ -30,6 +36,12 @@ check: .venv/ready
 
 answer: .venv/ready
 	@$(BUILD) --answer="$$BOOK_TOPIC" $(GIVEN)
+
+decide: .venv/ready
+	@$(IN_VENV) -m gpucalc decide $(GIVEN) $(BESIDE) --report="$$BOOK_OUT"
+
+report: .venv/ready
+	@$(IN_VENV) -m gpucalc decide $(GIVEN) $(BESIDE) --report="$${BOOK_OUT:-report.html}"
 
 test: .venv/ready lint
 	-@$(IN_VENV) -m tests.browser

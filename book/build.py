@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from . import answers, pages as site_pages
+from . import answers, front, pages as site_pages
 from .editions import Editions, declared_in, is_current, lacking, optional_in
 from .given import Given, check_case, close, read_given, read_parameters, refused
 from .inputs import ROOT, BuildError, Frozen, alone, digest, state, surroundings, write_whole
@@ -44,19 +44,19 @@ def make(frozen, output, known, recorded, notes):
     new = site_pages.beside(output, "new")
     before = answers.recorded_headlines(frozen.root) | known.get("headlines", {})
     try:
-        with site_pages.warm(frozen) as jupyter_book:
-            executed = Editions(frozen, recorded).current()
+        with site_pages.warm(frozen) as jupyter_book, front.scripts(frozen) as scripts:
+            executed, scripts = Editions(frozen, recorded).current(), scripts()
             lacks, now = lacking(executed), answers.headlines(executed)
             notes = [*notes, *(f"{topic}: lacks {what.partition(';')[0]}" for topic, what in lacks.items())]
             pages = site_pages.page_sources(frozen, executed, lacks)
-            record = {"inputs": inputs_of(frozen.digests, frozen.given), "pages": site_pages.site_hash(frozen, pages),
-                      "headlines": now, "notes": notes}
+            record = {"inputs": inputs_of(frozen.digests, frozen.given),
+                      "pages": site_pages.site_hash(frozen, pages, front.content(scripts)), "headlines": now, "notes": notes}
             if known.get("pages") == record["pages"]:
                 print("Pages: none changed", flush=True)
                 site_pages.write_record(output, record)
             else:
                 print("Pages: Jupyter Book is making them", flush=True)
-                site_pages.make_pages(frozen, pages, new, jupyter_book)
+                site_pages.make_pages(frozen, pages, new, jupyter_book, scripts)
                 site_pages.write_record(new, record)
                 site_pages.swap(new, output)
     finally:

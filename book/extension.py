@@ -7,6 +7,7 @@ from functools import cache
 from html import escape
 from pathlib import Path
 
+import yaml
 from docutils import nodes
 from latex2mathml.converter import convert
 from myst_nb.core import render
@@ -17,6 +18,13 @@ from book.charts import MIME, chart_html
 from book.inputs import digest
 
 STATIC = Path(__file__).parent / "static"
+# What only the front page loads, in this order: the formulas with their data, which book/front.py has made, and who asks them.
+ENGINE = ["engine.js", "owning_data.js", "words.js", "grid.js", "case.js", "figures.js", "columns.js", "rule.js", "points.js",
+          "market.js", "owning.js", "read_fields.js", "read_names.js", "read.js", "read_rents.js", "job.js", "answer.js",
+          "answer_words.js", "page_answer.js"]
+FRONT = ["front_state.js", "front_sentence.js", "front_cards.js", "front.js"]
+# What a lesson loads once its address holds a case.
+LESSON = [*ENGINE, "front_state.js", "lesson_data.js"]
 LOGGER = logging.getLogger(__name__)
 PROMPTS = {"input": "Show code", "output": "How this is computed", "all": "How this is computed"}
 NOT_FOUND = (
@@ -59,7 +67,9 @@ def slim(math):
     math = re.sub(upright, lambda letters: f"<mi>{re.sub('<[^>]*>', '', letters[0])}</mi>", math)
     while (slimmer := re.sub(r"<mrow><mrow>((?:(?!</?mrow).)*)</mrow></mrow>", r"<mrow>\1</mrow>", math)) != math:
         math = slimmer
-    return re.sub(r"<mrow>(<(m[in]|mtext)\b[^>]*>[^<]*</\2>)</mrow>", r"\1", math)
+    math = re.sub(r"<mrow>(<(m[in]|mtext)\b[^>]*>[^<]*</\2>)</mrow>", r"\1", math)
+    # The converter puts one row around all.
+    return re.sub(r"^(<math[^>]*>)<mrow>(.*)</mrow></math>$", r"\1\2</math>", math, flags=re.DOTALL)
 
 
 def checked_mathml(latex, display):
@@ -95,6 +105,33 @@ def add_chart_scripts(app, pagename, templatename, context, doctree):
         app.add_js_file("charts.js", loading_method="defer")
 
 
+def add_front(app, pagename, templatename, context, doctree):
+    if 'id="case"' in context.get("body", ""):
+        app.add_css_file("front.css")
+        for script in [*ENGINE, *FRONT]:
+            app.add_js_file(script, loading_method="defer")
+
+
+@cache
+def topics():
+    """The pages of lessons."""
+    parts = yaml.safe_load((Path(__file__).parent / "_toc.yml").read_text(encoding="utf-8")).get("parts", [])
+    return {chapter["file"] for part in parts if part.get("caption") == "Topics" for chapter in part["chapters"]}
+
+
+def add_lesson(app, pagename, templatename, context, doctree):
+    if pagename in topics():
+        app.add_css_file("lesson.css")
+        app.add_js_file("lesson.js", loading_method="defer")
+        context["body"] += lesson_scripts()
+
+
+def lesson_scripts(folder="_static/"):
+    """The scripts of a lesson with a case, where a browser loads none by itself."""
+    scripts = "".join(f'<script src="{folder}{name}"></script>' for name in LESSON)
+    return f'<template id="lesson-scripts">{scripts}</template>'
+
+
 def not_found(app):
     yield "404", {"title": "There is no such page", "body": NOT_FOUND}, "page.html"
 
@@ -123,5 +160,7 @@ def setup(app):
     app.connect("env-get-outdated", outdated)
     app.connect("doctree-read", word_prompts)
     app.connect("html-page-context", add_chart_scripts)
+    app.connect("html-page-context", add_front)
+    app.connect("html-page-context", add_lesson)
     app.connect("html-collect-pages", not_found)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -53,6 +53,8 @@ PAGE_FIXES = {
     r'<div id="pst-primary-sidebar" class': '<div id="pst-primary-sidebar" role="region" aria-label="Book" class',
     # The front page has the title of the book.
     r"<title>([^<]*) &#8212; \1</title>": r"<title>\1</title>",
+    # End tags that HTML lets go: of a cell before the next one, of a row before the next one.
+    r"</t[dh]>\s*(?=<t[dh][ >])": "", r"</tr>\s*(?=<tr[ >])": "",
 }
 HEADLINE = re.compile(r'<div class="cell[^"]*tag_headline.*?<p>(.*?)</p>', re.DOTALL)
 FIRST_PARAGRAPH = re.compile(r"<h1.*?<p>(.*?)</p>", re.DOTALL)

@@ -57,8 +57,8 @@ def common_hash(frozen, pages):
     return digest(frozen.under(*COMMON), programs, titles, around, sys.version)
 
 
-def site_hash(frozen, pages):
-    return digest(common_hash(frozen, pages), sorted(pages.items()))
+def site_hash(frozen, pages, scripts=""):
+    return digest(common_hash(frozen, pages), sorted(pages.items()), scripts)
 
 
 class Warm:
@@ -70,9 +70,10 @@ class Warm:
         self.process = subprocess.Popen([sys.executable, "-m", "book.pages"], cwd=frozen.folder, env=environment, text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
-    def build(self, kept, new):
-        """Makes the pages of the kept folder's `book`, and a finished copy of them in `new`."""
-        self.process.stdin.write(json.dumps([str(kept), str(new), str(self.frozen.root / "_build/cache")]) + "\n")
+    def build(self, kept, new, scripts=None):
+        """Makes the pages of the kept folder's `book`, and a finished copy of them in `new`, with these scripts beside them."""
+        asked = [kept, new, self.frozen.root / "_build/cache", *filter(None, [scripts])]
+        self.process.stdin.write(json.dumps(list(map(str, asked))) + "\n")
         self.process.stdin.flush()
         log = self.process.stdout.read()
         self.process.wait()
@@ -95,8 +96,11 @@ def warm(frozen):
         ready.end()
 
 
-def make_pages(frozen, pages, new, jupyter_book):
-    """Brings the kept folder up to date, and has Jupyter Book make what changed and finish a copy of the whole in `new`."""
+def make_pages(frozen, pages, new, jupyter_book, scripts=None):
+    """Brings the kept folder up to date, and has Jupyter Book make what changed and finish a copy of the whole in `new`.
+
+    scripts: a folder of what else pages load.
+    """
     kept = frozen.root / "_build/pages"
     record, common = kept / "made-from", common_hash(frozen, pages)
     if not record.exists() or record.read_text() != common:
@@ -108,7 +112,7 @@ def make_pages(frozen, pages, new, jupyter_book):
         if not (source / name).is_file() or (source / name).read_text(encoding="utf-8") != page:
             write_whole(source / name, page)
     record.unlink(missing_ok=True)
-    jupyter_book.build(kept, new)
+    jupyter_book.build(kept, new, scripts)
     record.write_text(common)
 
 
@@ -187,7 +191,7 @@ def main():
 
     for name in IMPORTED:
         importlib.import_module(name)
-    kept, new, cache = map(Path, json.loads(asked.get()))
+    kept, new, cache, *scripts = map(Path, json.loads(asked.get()))
     cache.mkdir(exist_ok=True)
     beforehand = [sys.executable, "-m", "book.finish", str(cache), *map(str, sorted(kept.glob("book/*.ipynb")))]
     with subprocess.Popen(beforehand):
@@ -199,6 +203,8 @@ def main():
             if end.code:
                 raise
     shutil.copytree(kept / "_build/html", new, ignore=shutil.ignore_patterns(".buildinfo", "_sources"))
+    for folder in scripts:
+        shutil.copytree(folder, new / "_static", dirs_exist_ok=True)
     importlib.import_module("book.finish").finish(new, cache)
     sys.stdout.flush()
     os._exit(0)  # without the listener's leave

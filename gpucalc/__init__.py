@@ -5,20 +5,21 @@ from typing import TYPE_CHECKING
 from .core.evaluate import READERS
 from .core.law import LAWS
 from .core.quantities import QUANTITIES
-from .laws import (activation_memory, arithmetic_intensity, break_even, budget, collectives, commitments, energy, financing,
-                   goodput, interconnect, kernels, kv_cache, low_rank, model_size, owning, quantization, renting, serving,
-                   serving_cost, serving_volume, sharding, shares, sharing, topology, total_cost, training_cost, training_links,
-                   training_memory, training_products, training_time)
+from .laws import (activation_memory, arithmetic_intensity, break_even, budget, choosing, collectives, commitments, demand,
+                   energy, financing, goodput, interconnect, kernels, kv_cache, low_rank, model_size, owning, quantization,
+                   renting, serving, serving_cost, serving_volume, sharding, shares, sharing, topology, total_cost, training_cost,
+                   training_links, training_memory, training_products, training_time)
 
 if TYPE_CHECKING:
     from .core.evaluate import Case
+    from .page.deciding import compare, decide
     from .plan import layouts, what_changed
 
-__all__ = ["LAWS", "QUANTITIES", "Case", "activation_memory", "arithmetic_intensity", "break_even", "budget", "collectives",
-           "commitments", "energy", "financing", "goodput", "interconnect", "kernels", "kv_cache", "layouts", "low_rank",
-           "model_size", "owning", "quantization", "renting", "serving", "serving_cost", "serving_volume", "sharding", "shares",
-           "sharing", "topology", "total_cost", "training_cost", "training_links", "training_memory", "training_products",
-           "training_time", "what_changed"]
+__all__ = ["LAWS", "QUANTITIES", "Case", "activation_memory", "arithmetic_intensity", "break_even", "budget", "choosing",
+           "collectives", "commitments", "compare", "decide", "demand", "energy", "financing", "goodput", "interconnect",
+           "kernels", "kv_cache", "layouts", "low_rank", "model_size", "owning", "quantization", "renting", "serving",
+           "serving_cost", "serving_volume", "sharding", "shares", "sharing", "topology", "total_cost", "training_cost",
+           "training_links", "training_memory", "training_products", "training_time", "what_changed"]
 
 
 # Loaded when a case is asked for a band.
@@ -35,4 +36,6 @@ def __getattr__(name):
         return import_module("gpucalc.core.evaluate").Case
     if name in ("layouts", "what_changed"):
         return import_module(f"gpucalc.plan.{name}")
+    if name in ("compare", "decide"):
+        return getattr(import_module("gpucalc.page.deciding"), name)
     raise AttributeError(f"module 'gpucalc' has no attribute {name!r}")

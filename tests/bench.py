@@ -1,5 +1,6 @@
 """What `make bench` prints: measured figures beside their budgets. It works in a copy and leaves the built book alone."""
 
+import gzip
 import multiprocessing
 import re
 import resource
@@ -207,6 +208,48 @@ def report_pages(site):
         browser.close()
 
 
+# Changes of the case that a reader makes by hand, one after the other, at a processor four times as slow.
+CHANGES = {
+    "70B chat": [{"prompt": 1000 + 100 * step} for step in range(1, 8)],
+    "Tune an 8B": [{"training_tokens": 10**7 * step} for step in range(2, 9)],
+    "Pre-train a 7B": [{"training_tokens": 10**12 + 10**11 * step} for step in range(1, 8)],
+    "Rent or buy": [{"utilization": 0.6 + 0.02 * step} for step in range(1, 8)],
+}
+ANSWERED = """async (changes) => {
+  const state = gpucalc.cases.fromAddress(location.hash.slice(1)).state, took = { cards: [], rest: [] };
+  for (const change of changes) {
+    const given = { ...state, ...change }, started = performance.now(), answer = gpucalc.answer(given), shown = performance.now();
+    gpucalc.more(given, answer);
+    took.cards.push(shown - started);
+    took.rest.push(performance.now() - shown);
+    await new Promise((done) => setTimeout(done));
+  }
+  return took;
+}"""
+
+
+def report_answers(site):
+    """How long the front page takes to answer a changed case, and what its formulas and data weigh."""
+    from book.extension import ENGINE, FRONT
+
+    scripts = [(site / f"_static/{name}").read_bytes() for name in [*ENGINE, *FRONT]]
+    report("scripts of the front page", sum(map(len, scripts)) / 1e6, 0.7, "MB")
+    report("the same as a server sends them", sum(len(gzip.compress(script)) for script in scripts) / 1e6, 0.2, "MB")
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        page = visit(browser, (site / "index.html").as_uri())
+        page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 4})
+        for name, changes in CHANGES.items():
+            page.get_by_role("button", name=name).click()
+            page.wait_for_timeout(3000)
+            machine, took = pace(), page.evaluate(ANSWERED, changes)
+            cards, rest = (statistics.median(took[part]) for part in ("cards", "rest"))
+            report(f"{name}: cards after a change", cards, 100, "ms")
+            report(f"{name}: what binds, helps and flips", rest, 1000, "ms")
+            print(f"  at the pace of the machine of the budgets: {cards / machine:.0f} and {rest / machine:.0f} ms")
+        browser.close()
+
+
 def report(what, measured, budget, unit):
     verdict = "" if measured <= budget else "  over budget"
     print(f"{what:<52} {measured:>8.2f} {unit:<3} budget {budget:g} {unit}{verdict}", flush=True)
@@ -229,6 +272,7 @@ def main():
         report_builds(root, [*build, str(root)])
         seconds([*build, str(root)], ROOT)
         report_pages(root / "_build/html")
+        report_answers(root / "_build/html")
 
 
 if __name__ == "__main__":

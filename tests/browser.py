@@ -14,7 +14,7 @@ ADVICE = (
 )
 
 # Bytes, uncompressed, of a page and all that it loads.
-WITHOUT_CHARTS, WITH_CHARTS = 400_000, 1_200_000
+WITHOUT_CHARTS, WITH_CHARTS, WITH_CASE = 400_000, 1_200_000, 950_000
 DRAWN = """() => document.querySelectorAll(".chart").length === (window.gpuCharts || []).length
   && (window.gpuCharts || []).every((chart) => chart.view)"""
 
@@ -74,6 +74,8 @@ def page_bytes(page):
 
 
 def page_budget(page):
+    if page.locator("#case").count():
+        return WITH_CASE
     return WITH_CHARTS if page.locator(".chart").count() else WITHOUT_CHARTS
 
 

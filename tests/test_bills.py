@@ -13,7 +13,7 @@ from gpucalc import Case, total_cost as tc, training_cost
 from gpucalc.page.bill_charts import fine_print_table, many, open_words, out_words, parts_bars
 from gpucalc.plan import bill_choice as choice, bills as plan, stores
 from gpucalc.plan.fine_print import card_terms, forbidden_kinds, substitutes
-from gpucalc.plan.offers import decided, runs_of
+from gpucalc.plan.offers import decided, searched
 from gpucalc.rows import catalogue, price_book
 
 BOOKS = {path.stem: price_book.prices(path) for path in price_book.price_books()}
@@ -177,7 +177,7 @@ def test_a_large_run_takes_longer_on_small_machines_and_the_bill_has_their_hours
         assert row.compute_usd == pytest.approx(20 * row.usd_per_hour * hours[row.gpus_per_server], abs=0.01)
     # 3 epochs are three times the tokens of one.
     thrice = planned(case=SMALL_JOB.but(training_tokens=3e9, epochs=1))
-    assert thrice["gpu_hours"].tolist() == work["gpu_hours"].tolist()
+    assert thrice["gpu_hours"].tolist() == pytest.approx(work["gpu_hours"].tolist())
 
 
 def test_the_provider_of_a_large_run_has_servers_for_it():
@@ -210,7 +210,7 @@ def test_spot_hours_count_interruptions_and_starts():
 def test_a_bill_has_the_hours_of_the_page_of_the_run(term, terms):
     """Every GPU-hour that is paid: at published speed, with the stops of the assumptions where none are given."""
     case = SMALL_JOB.but(mfu=None, epochs=1, training_tokens=1e10, deadline_days=28).but(**terms)
-    run = decided(runs_of(case, NEWEST, gpu=H100, term=term), case).query("reason == ''").sort_values("training_days")
+    run = decided(searched(case.but(cards=H100, term=term), NEWEST)).query("reason == ''")
     of_a_run = (run["training_days"] * 24 * run["gpus"]).groupby(run["row"]).min()
     work = planned(term=term, case=case).query("reason == ''")
     assert len(work) and work["gpu_hours"].to_dict() == pytest.approx(of_a_run.to_dict())
@@ -263,7 +263,7 @@ def test_a_missing_store_has_two_ends_and_never_wins_by_the_lower():
     assert open_words(found) == "The bill may be lower at A (110 to 120 USD at list prices): its store has no firm price."
     assert open_words(bought(two_providers(A=(0.01, "seen"), B=(0.01, "seen")))) == ""
     alone = found[found["provider"] == "A"]
-    assert open_words(alone) == "The store there has no firm price: the bill is 110 to 120 USD at list prices."
+    assert open_words(alone) == "No store there has a firm price: depending on it, the bill is 110 to 120 USD at list prices."
 
 
 @pytest.mark.parametrize("confidence", ["floor", "secondary", "recalled"])
@@ -304,14 +304,14 @@ def test_a_tie_is_where_the_bands_meet_or_the_order_changes_inside():
     cheap, dear = fast.iloc[0], fast[fast["provider"] == "Oracle"].iloc[0]
     assert choice.verdict(cheap, dear, 20) == "yes", "of machines of one kind the hours err alike"
     slow = cheap.copy()
-    slow[plan.HOURS] = [1.5 * cheap[name] for name in plan.HOURS]
+    slow[plan.HOURS] = [1.3 * cheap[name] for name in plan.HOURS]
     first, then = choice.totals(cheap, 20), choice.totals(slow, 20)
     assert first.low < first.plan < first.high and first.high > then.low and choice.verdict(cheap, slow, 20) == "too close to call"
     slow[plan.HOURS] = [9 * cheap[name] for name in plan.HOURS]
     assert choice.verdict(cheap, slow, 20) == "yes", "the bands do not meet"
-    # A toll of 120,000 USD on the cheaper hour: which is cheaper depends on the hours.
+    # A toll on the cheaper hour that makes both cost the same in half of the cases: which is cheaper depends on the hours.
     toll = cheap.copy()
-    toll["egress_usd"] = 120_000
+    toll["egress_usd"] += choice.totals(dear, 20).plan - first.plan
     assert choice.verdict(toll, dear, 20) == "too close to call"
 
 

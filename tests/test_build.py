@@ -12,10 +12,10 @@ import time
 
 import pytest
 
-from book import build, editions, pages
+from book import build, editions, front, pages
 from book.editions import Editions
 from book.given import Given, read_parameters
-from book.inputs import Frozen, alone
+from book.inputs import BuildError, Frozen, alone
 
 TOP = """---
 jupytext:
@@ -474,3 +474,33 @@ def test_the_command_reports_an_error_in_one_line_without_a_traceback(tmp_path):
     result = subprocess.run(command, cwd=build.ROOT, capture_output=True, text=True, env=os.environ)
     assert result.returncode == 1
     assert "there is no such file" in result.stderr and "Traceback" not in result.stderr
+
+
+FRONT = """import sys
+from pathlib import Path
+folder, *given = sys.argv[1:]
+Path(folder, "engine.js").write_text("of " + Path(given[0] if given else "data/prices/2026.csv").read_text())
+sys.exit("bad row" if "bad row" in Path(folder, "engine.js").read_text() else 0)
+"""
+
+
+def scripts_of(project, given=None):
+    with front.scripts(Frozen(project, project / "_build/frozen", given)) as made:
+        return made()
+
+
+def test_the_scripts_of_the_front_page_follow_the_prices(project, tmp_path):
+    assert scripts_of(project) is None and front.content(None) == ""
+    (project / "gpucalc/page").mkdir()
+    (project / "gpucalc/page/front.py").write_text(FRONT)
+    folder = scripts_of(project)
+    assert (folder / "engine.js").read_text() == "of ten dollars"
+    (folder / "engine.js").write_text("of the last build")
+    assert scripts_of(project) == folder and (folder / "engine.js").read_text() == "of the last build"
+    own = tmp_path / "own prices.csv"
+    own.write_text("one dollar")
+    assert (scripts_of(project, Given(own)) / "engine.js").read_text() == "of one dollar"
+    own.write_text("bad row")
+    with pytest.raises(BuildError, match="bad row"):
+        scripts_of(project, Given(own))
+    assert not [*project.glob("_build/work-*"), *project.glob("_build/front/*.part")]

@@ -39,11 +39,11 @@ def test_counts_at_the_ends_of_a_band():
 def test_an_answer_limit_between_the_ends():
     # At 13 s four at once are too slow at the high end, and one alone takes 12 s: 13 pairs.
     assert [plan(13)[end] for end in ENDS] == [6, 4, 8, 26]
-    # At 12 s the plan is 7.5 s alone: 8 pairs; and twice 6 s is too long.
-    assert [plan(12)[end] for end in ENDS] == [6, 4, 16, math.inf]
+    # Just below 12 s the plan is 7.5 s alone: 8 pairs; and twice 6 s is too long. A limit is kept at its own value.
+    assert [plan(11.99)[end] for end in ENDS] == [6, 4, 16, math.inf] and plan(12)["high_gpus"] == 26
     # At 7 s nothing is fast enough but the formula's 6 s, 7 pairs, and the low ends.
     found = plan(7)
-    assert [found[end] for end in ENDS] == [14, 4, math.inf, math.inf] and found["limit"] == "answer time"
+    assert [found[end] for end in ENDS] == [14, 4, math.inf, math.inf] and found["limit"] == "the whole answer"
     assert plan(7, points=POINTS.assign(places=0.0))["limit"] == "memory"
 
 
@@ -71,9 +71,9 @@ def test_spares_and_a_cap_on_the_load_by_hand():
 
 
 def test_limits_on_the_first_token_and_on_each_token():
-    # A prompt and the pass before it take 1.25 s each: 2.5 s is no less than 2.5.
-    assert plan(100, first_token_limit=2.6)["limit"] == "" and plan(100, first_token_limit=2.5)["limit"] == "time to first token"
-    assert plan(100, token_limit=1.25)["limit"] == "" and plan(100, token_limit=1.2)["limit"] == "time per token"
+    # A prompt and the pass before it take 1.25 s each.
+    assert plan(100, first_token_limit=2.5)["limit"] == "" and plan(100, first_token_limit=2.4)["limit"] == "the first token"
+    assert plan(100, token_limit=1.25)["limit"] == "" and plan(100, token_limit=1.2)["limit"] == "the time per token"
     assert plan(100, token_limit=1.2)["gpus"] == math.inf
 
 
@@ -89,9 +89,9 @@ def test_the_limit_that_binds_is_the_one_that_costs_most():
     # Without the limit of memory eight at once would take 1.25 s, one pair.
     assert binds(answer_limit=100) == ["memory"]
     small = POINTS[POINTS["batch"] <= 4]
-    assert binds(small, answer_limit=100) == ["load"] and binds(small, answer_limit=12) == ["answer time"]
+    assert binds(small, answer_limit=100) == ["load"] and binds(small, answer_limit=12) == ["the whole answer"]
     slow = small.assign(time_per_output_token=[1, 2])
-    assert binds(slow, token_limit=2) == ["time per token"] and binds(small, answer_limit=7) == [""]
+    assert binds(slow, token_limit=2) == ["the time per token"] and binds(small, answer_limit=7) == [""]
 
 
 @settings(max_examples=40)

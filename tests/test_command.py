@@ -10,8 +10,9 @@ import pytest
 from gpucalc import LAWS, QUANTITIES, Case
 from gpucalc.core.evaluate import FINDERS
 from gpucalc.core.figures import number
-from gpucalc.page.command import TABLES, main
+from gpucalc.page.command import KINDS, TABLES, main
 from gpucalc.rows import catalogue
+from gpucalc.rows.choices import CHOICES
 
 # 2 x 80 layers x 8 heads x 128 x 2 bytes = 327,680 bytes a token; x 8,192 = 2,684,354,560; x 32 = 85,899,345,920.
 CACHE = ["kv_bytes", "--model", "Llama-3-70B", "--gpu", "H100 SXM 80GB", "--context", "8192", "--batch", "32"]
@@ -146,7 +147,7 @@ def test_every_formula_can_be_shown(told):
 
 def test_no_switch_hides_a_name():
     assert not {"case", "json", "csv", "help", "words", "inputs"} & {*QUANTITIES, *FINDERS}
-    assert set(TABLES.values()) == set(FINDERS) and not {"list", "show", *TABLES} & set(LAWS)
+    assert set(KINDS) == set(TABLES.values()) == set(FINDERS) - (set(CHOICES) - {"job"}) and not {"list", "show", *TABLES} & set(LAWS)
 
 
 @pytest.mark.parametrize(("given", "expected"), [

@@ -64,10 +64,10 @@ def test_spot_lowers_the_flexible_rate_where_it_is_cheaper():
 
 
 def test_a_load_with_two_levels_by_hand():
-    # The peak of 100 in 0.3 of the hours, else 40. Ratio 0.7: the trough, and 0.3 * 60 = 18 beyond it. Ratio 0.2: the peak.
-    assert cm.step_reserved_gpus(0.7, 40, 100, 0.3) == 40 and cm.step_gpus_above(40, 40, 100, 0.3) == pytest.approx(18)
-    assert cm.step_reserved_gpus(0.2, 40, 100, 0.3) == 100 and cm.step_gpus_above(100, 40, 100, 0.3) == 0
-    assert cm.step_reserved_gpus(1.1, 40, 100, 0.3) == 0 and cm.step_gpus_above(0, 40, 100, 0.3) == pytest.approx(58)
+    # The peak of 100 in 0.3 of the hours, else 40. Ratio 0.7: the trough. Ratio 0.2: the peak.
+    assert cm.step_reserved_gpus(0.7, 40, 100, 0.3) == 40
+    assert cm.step_reserved_gpus(0.2, 40, 100, 0.3) == 100
+    assert cm.step_reserved_gpus(1.1, 40, 100, 0.3) == 0
 
 
 def test_a_block_of_days_by_hand():
@@ -103,7 +103,8 @@ def test_no_level_costs_less_than_the_rule_s_for_two_levels(a, b, share, committ
     ratio = cm.reserve_ratio(committed, flexible)
 
     def cost(level):
-        return cm.portfolio_usd_per_hour(level, committed, cm.step_gpus_above(level, low, high, share), flexible)
+        above = share * max(high - level, 0) + (1 - share) * max(low - level, 0)
+        return cm.portfolio_usd_per_hour(level, committed, above, flexible)
     best = cost(cm.step_reserved_gpus(ratio, low, high, share))
     assert all(best <= cost(high * step / 50) * (1 + 1e-9) for step in range(51)) and best <= cost(low) * (1 + 1e-9)
 
@@ -127,7 +128,7 @@ def test_more_that_can_wait_never_costs_more(demand, spot, some, more):
 @pytest.mark.parametrize("law, arguments, argument", [
     (cm.flexible_usd_per_hour, (4, 2, 1.2), "interruptible_share"), (cm.reserve_ratio, (0, 4), "committed_usd_per_hour"),
     (cm.reserved_gpus, (0.5, -1, 10), "trough_gpus"), (cm.capacity_block_usd, (8, 0, 5), "block_days"),
-    (cm.step_gpus_above, (0, 1, 2, math.nan), "peak_share")])
+    (cm.step_reserved_gpus, (0.5, 1, 2, math.nan), "peak_share")])
 def test_impossible_input_is_refused_by_name(law, arguments, argument):
     with pytest.raises(ValueError, match=rf"^{law.__name__}: {argument} .*allowed: "):
         law(*arguments)

@@ -66,11 +66,12 @@ PRINTED = {
     "second": "9,990 s", "": "9,990", "FLOP/byte": "9,990 FLOP/B", "token/second": "9,990 tokens/s", "1/second": "9,990 1/s",
     "USD": "9,990 USD", "USD/hour": "9,990 USD/h", "USD/month": "9,990 USD/month", "USD/(kilowatt*hour)": "9,990 USD/kWh",
     "USD/gigabyte": "9,990 USD/GB", "USD/(gigabyte*month)": "9,990 USD/GB-month", "USD/year": "9,990 USD/year",
-    "1/year": "9,990 a year", "1/month": "9,990 a month", "hour": "9,990 h", "day": "9,990 days", "month": "9,990 months",
+    "1/year": "9,990 a year", "1/month": "9,990 a month", "1/day": "9,990 a day", "day/hour": "9,990",
+    "hour": "9,990 h", "day": "9,990 days", "month": "9,990 months",
     "year": "9,990 years", "token": "9,990 tokens", "kilowatt": "9,990 kW", "gigabyte": "9,990 GB",
     "kilowatt*hour": "9,990 kWh", "kilogram": "9,990 kg", "kilogram/(kilowatt*hour)": "9,990 kg/kWh",
     "USD/(kilowatt*month)": "9,990 USD/kW-month"}
-NEVER = {"second", "1/second", "1/year", "1/month", "hour", "day", "month", "year"}
+NEVER = {"second", "1/second", "1/year", "1/month", "1/day", "hour", "day", "month", "year"}
 
 
 def test_each_unit_prints():

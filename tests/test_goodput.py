@@ -11,13 +11,6 @@ def test_more_gpus_fail_sooner():
     # Llama 3 (arXiv 2407.21783, table 5): 419 stops in 54 days, 4,665,600 s, are one in 11,135 s; times 16,384 it is 1.824e8 s.
     assert gp.job_failure_seconds(54 * 86400 / 419 * 16384, 16384) == pytest.approx(11_135.08, rel=1e-6)
     assert gp.job_failure_seconds(182e6, 64) == 182e6 / 64
-    assert gp.job_stops(54, 54 * 86400 / 419) == pytest.approx(419)
-
-
-def test_two_causes_stop_a_job_sooner_than_either():
-    # One in 6 h and one in 3 h: 1/6 + 1/3 = 1/2 an hour, so one in 2 h.
-    assert gp.job_interruption_seconds(6 * 3600, 3 * 3600) == pytest.approx(2 * 3600)
-    assert gp.job_interruption_seconds(1e18, 3600) == pytest.approx(3600)
 
 
 def test_goodput_is_the_work_of_the_time():

@@ -32,12 +32,14 @@ FORMATTERS = {*NAMED, "quantity"}
 FIGURES = {*FORMATS, *NAMED, "quantity", "form", "int", "round"} - {"chance"}
 COUNTED = re.compile(r"\s*(×|GPUs|sequences|replicas|servers|requests|tokens|machines|(h|s|days|USD|GB)\b)")
 # Calls that name something, and those whose words hold the bands themselves.
-NAMES = {"offer", "many", "layout_name", "recomputed", "range", "foreign"}
+NAMES = {"offer", "many", "layout_name", "recomputed", "range", "foreign", "taken", "seller", "spread"}
 JUDGED = {"enough", "cheaper", "outcome", "assurance"}
 VERDICT = re.compile(r"\b(enough|fits?|cheaper|cheapest|(with)?in time|holds? it)\b")
 ENDS = {"low", "plan", "high", "value", "bound"}
 CHECKED = {law for row in bands.rows("families").values() for law in (row["times"] + " " + row["rates"]).split()}
-COLUMNS = {name for path in DATA.rglob("*.csv") for name in path.read_text().partition("\n")[0].split(",")}
+# Without those of jobs, which are what a case may give.
+COLUMNS = {name for path in DATA.rglob("*.csv") if path.stem != "jobs"
+           for name in path.read_text().partition("\n")[0].split(",")}
 LISTED = {*COLUMNS, *catalogue.assumptions().index, *(item.quantity for item in ITEMS.values())} - CHECKED - ENDS
 
 

@@ -114,7 +114,7 @@ def test_every_quantity_is_used_by_a_law_a_table_or_a_search():
     from gpucalc.plan import capacity, token_offers
     from gpucalc.plan.layouts import all_layouts
     from gpucalc.rows import catalogue, price_book
-    tables = (catalogue.gpus(), catalogue.models(), catalogue.links(), catalogue.recipes(), catalogue.formats())
+    tables = (catalogue.gpus(), catalogue.models(), catalogue.links(), catalogue.recipes(), catalogue.formats(), catalogue.jobs())
     searches = all_layouts, capacity.plans, token_offers.rented_plans
     used = {*LAWS, *(item.quantity for item in price_book.ITEMS.values()), *(name for search in searches for name in inspect.signature(search).parameters)}
     used |= set(itertools.chain(*tables, *(law.arguments for law in LAWS.values())))
@@ -181,7 +181,7 @@ def test_a_meaning_has_one_name():
 
 
 # What may be given instead of derived, and means the same either way.
-EITHER = {"params", "requests_per_second", "interruption_slowdown", "spot_usd_per_hour"}
+EITHER = {"params", "requests_per_second", "window_requests", "interruption_slowdown", "spot_usd_per_hour"}
 
 
 def test_a_law_does_not_bear_the_name_of_a_plain_input():

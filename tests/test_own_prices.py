@@ -1,6 +1,7 @@
 """The book made from a price file of the reader's own, with text in it that would like to be markup."""
 
 import csv
+from urllib.parse import quote
 
 import pytest
 
@@ -15,6 +16,7 @@ from gpucalc.rows.rents import cheapest_rent
 from tests.contents import PRICED
 
 HOSTILE = "<script>alert(1)</script>"
+CASE = "job=serve&model=Llama-3-70B&requests_per_second=1&cards=H100+SXM+80GB"
 OLDER = price_books()[0]
 
 
@@ -35,6 +37,10 @@ def edition(browser, own, site):
     for name in ("index", "sources", *PRICED):
         page.goto(f"{folder.as_uri()}/{name}.html")
         texts[name] = page.locator("article").text_content()
+    page.goto(f"{folder.as_uri()}/index.html#{CASE}&provider={quote(HOSTILE)}")
+    page.reload()
+    page.wait_for_selector(".case-options")
+    texts["case"] = page.locator("#case").text_content()
     page.close()
     assert dialogs == []
     return texts
@@ -54,6 +60,10 @@ def add_offer(book, path, provider):
 def test_a_price_file_of_the_readers_own_is_named_and_its_markup_is_text(edition):
     assert all("own prices.csv" in edition[name] for name in ("index", *PRICED))
     assert any(HOSTILE in text for text in edition.values()), "the provider's name is on no page"
+
+
+def test_the_front_page_answers_at_the_readers_prices(edition):
+    assert all(text in edition["case"] for text in ("your price", "own prices.csv", HOSTILE))
 
 
 def figures(book):

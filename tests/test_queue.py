@@ -43,7 +43,7 @@ def test_a_fleet_has_the_figures_of_its_queue():
     filled = 1000 / 60 * row.request_seconds / 120
     waits = filled ** (math.sqrt(2 * 121) - 1)
     wait = math.log(max(waits / 0.05, 1)) * row.request_seconds / (120 * (1 - filled))
-    assert (row.replicas, row.batch, row.gpus, row.binds) == (6, 20, 48, "answer time")
+    assert (row.replicas, row.batch, row.gpus, row.binds) == (6, 20, 48, "the whole answer")
     assert (row.low_gpus, row.formula_gpus, row.high_gpus) == (32, 40, 176)
     assert row.offered_load == pytest.approx(filled) and row.waiting_share == pytest.approx(waits)
     assert row.waiting_seconds == pytest.approx(wait)
@@ -88,7 +88,7 @@ def test_a_plan_as_a_band():
     assert enough(capacity.banded(of("T4 16GB", 8), "gpus", time), at_most=1e9) == "no"
 
 
-@pytest.mark.parametrize(("gpu", "degree", "limit"), [("T4 16GB", 8, "memory"), ("A100 SXM 80GB", 2, "answer time")])
+@pytest.mark.parametrize(("gpu", "degree", "limit"), [("T4 16GB", 8, "memory"), ("A100 SXM 80GB", 2, "the whole answer")])
 def test_what_will_not_do_has_a_reason_and_no_figures(gpu, degree, limit):
     row = of(gpu, degree)
     assert row.limit == limit and row[[*queue.FIGURES, "offered_load", "answer_seconds"]].isna().all()
@@ -97,7 +97,7 @@ def test_what_will_not_do_has_a_reason_and_no_figures(gpu, degree, limit):
 
 def test_no_fleet_at_all():
     none = queue.fleets(POINTS, CASE.but(answer_limit=0.1))
-    assert none.gpus.isna().all() and none.answer_seconds.isna().all() and set(none.limit) == {"memory", "answer time"} and not any(none.binds)
+    assert none.gpus.isna().all() and none.answer_seconds.isna().all() and set(none.limit) == {"memory", "the whole answer"} and not any(none.binds)
 
 
 def test_the_best_of_each_gpu():

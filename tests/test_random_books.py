@@ -75,22 +75,6 @@ def points():
     return capacity.search(TOKENS, capacity.linked_gpus(H100).loc[list(GPUS)], [1, 8])
 
 
-@pytest.fixture(scope="module", autouse=True)
-def searched_once():
-    """Few layouts are tried, and those of a GPU and a size of machine once: they are the same under every book."""
-    made, search = {}, offers.all_layouts
-
-    def kept(architecture, gpu, able, *rest, **more):
-        kind = gpu, more["gpus_per_node"]
-        if kind not in made:
-            made[kind] = search(architecture, gpu, able, *rest, **more)
-        return made[kind]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(offers, "all_layouts", kept)
-        patch.setattr(offers, "AXES", {name: values[:1] for name, values in offers.AXES.items()})
-        yield
-
-
 def rent_or_own(book, term="on-demand"):
     found = decide.deal(book, H100, catalogue.assumptions(), {}, term)
     case, some = found.case(catalogue.gpu(H100)), decide.draws(found.ranges, 300)
@@ -101,10 +85,11 @@ def rent_or_own(book, term="on-demand"):
 
 
 def run(book):
-    found = offers.decided(offers.runs_of(RUN, book), RUN)
+    search = offers.searched(RUN, book)
+    found = offers.decided(search)
     best = offers.recommended(found)
     return None if best is None else (best.row, best.compute_usd, offers.assurance(found, best), offers.by_deadline(
-        found, [1, 28]).to_dict("records"), offers.front(found)["row"].tolist(), offers.cheapest_flops(book).index.tolist())
+        search, [1, 28]).to_dict("records"), offers.front(found)["row"].tolist(), offers.cheapest_flops(book).index.tolist())
 
 
 def bill(book):
@@ -185,7 +170,7 @@ def check(page, rents, items, chance):
 # A cheaper offer that is otherwise the same
 
 def run_usd(book):
-    best = offers.recommended(offers.decided(offers.runs_of(RUN, book), RUN))
+    best = offers.recommended(offers.decided(offers.searched(RUN, book)))
     return None if best is None else best.compute_usd
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gpucalc import renting
 from gpucalc.core.evaluate import Case, Row
-from gpucalc.plan import bills, decide, offers, run_risks, stores, token_offers, what_changed
+from gpucalc.plan import bills, decide, offers, stores, token_offers, what_changed
 from gpucalc.rows import ages, catalogue, price_book
 from gpucalc.rows.book_diff import matched
 from gpucalc.rows.rents import PER, cheapest_rent, doubtful, rents, with_rent
@@ -173,8 +173,9 @@ def on_offer(book):
 
 
 def run(book):
-    found = offers.runs(book, "Llama-3-8B", 100e9, 512, 8192, provider="Nebius")
-    return offers.ranked(offers.judged(run_risks.priced(found), 28)).to_dict("records")
+    job = Case(model="Llama-3-8B", training_tokens=100e9, global_batch=512, sequence=8192, gpus=64, deadline_days=28, provider="Nebius",
+               recipe="mixed-adamw-fp32-grads", efficiency="achieved")
+    return offers.ranked(offers.decided(offers.searched(job, book))).to_dict("records")
 
 
 def bill(book):

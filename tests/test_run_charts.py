@@ -9,11 +9,11 @@ from gpucalc.plan.run_upkeep import by_size, carbon_of
 
 POINT = ("training_days", "compute_usd")
 RUN = dict(gpu="H100 SXM 80GB", gpus=1024, provider="Nobody & Co", term="spot", training_days=12.345678, compute_usd=98_765.4321,
-           verdict="", layout_mfu=0.4)
+           verdict="", mfu=0.4)
 
 
 def test_runs_are_said_in_words():
-    shown = runs_table(DataFrame([RUN]), ["taken", "seller", "training_days", "compute_usd", "layout_mfu"], "Runs").source
+    shown = runs_table(DataFrame([RUN]), ["taken", "seller", "training_days", "compute_usd", "mfu"], "Runs").source
     for text in ("1,024 × H100 SXM 80GB", "Nobody &amp; Co, spot", ">12.3<", ">98,800 USD<", ">40 %<", ">GPUs<", ">from<"):
         assert text in shown
 

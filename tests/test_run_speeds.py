@@ -3,9 +3,8 @@ import numpy as np
 import pytest
 
 from gpucalc.plan import run_speeds
-from gpucalc.plan.run_speeds import at_mfu, chip, mfu_by_chip, mfu_off, planned, planned_mfu, published_mfu
+from gpucalc.plan.run_speeds import chip, mfu_by_chip, mfu_ends, mfu_off, planned_mfu, published_mfu
 from gpucalc.rows import bands, catalogue
-from tests.test_training_cost import NEW, runs_of
 
 
 def test_a_published_run_reached_its_mfu():
@@ -44,12 +43,5 @@ def test_a_run_is_off_about_as_far_from_its_chip_as_from_all():
 
 
 def test_a_share_that_is_given_overrules():
-    found = runs_of(NEW)
-    published, given = at_mfu(found, "Llama-3-8B", 100e9), at_mfu(found, "Llama-3-8B", 100e9, 0.4)
-    shares = found["gpu"].map(planned_mfu()["plan"])
-    peaks = found["gpu"].map(catalogue.gpus()["peak_flops"])
-    assert np.allclose(published["gpu_hours"], 6 * 8_030_261_248 * 1e11 / (peaks * shares) / 3600)
-    assert (published["layout_mfu"] == shares).all() and np.allclose(given["layout_mfu"], 0.4 / bands.errors("training run").median)
-    frame = planned(found, "Llama-3-8B", 100e9)
-    assert (frame["gpu_hours"] >= published["gpu_hours"]).all() and (frame["gpu_hours"] >= found["gpu_hours"]).all()
-    assert (frame["low_hours"] <= frame["gpu_hours"]).all() and (frame["gpu_hours"] <= frame["high_hours"]).all()
+    assert mfu_ends("H100 SXM 80GB", 0.4) == dict(low=0.4, plan=0.4, high=0.4)
+    assert mfu_ends("H100 SXM 80GB") == planned_mfu().loc["H100 SXM 80GB", ["low", "plan", "high"]].to_dict()

@@ -40,9 +40,11 @@ def plan(model=LLAMA_70B, gpu="A100 SXM 80GB", degree=8, efficiency=ACHIEVED, **
 
 def fewest_replicas(rate, seconds, batch, answer_limit, late_share=0.05):
     """Of requests whose prompts take no time."""
-    columns = DataFrame(dict(request_seconds=seconds, batch=batch), dtype=float).assign(
-        replica_prefill_seconds=0.0, replica_pass_seconds=0.0, time_per_output_token=0.0, output_tokens_per_second=1.0)
-    return capacity.fewest_replicas(rate, columns, capacity.Limits(answer_limit, late_share))
+    points = DataFrame(dict(request_seconds=seconds, batch=batch), dtype=float).assign(
+        replica_prefill_seconds=1e-9, replica_pass_seconds=1e-9, time_per_output_token=1e-9, output_tokens_per_second=1.0,
+        tensor_parallel=1, places=math.inf, low=1.0, plan=1.0, high=1.0)
+    points["gpu"] = [f"card {number}" for number in points.index]
+    return capacity.plans(points, rate, answer_limit, late_share, most_load=1, spare_replicas=0)["gpus"].to_numpy()
 
 
 def answered(row, **changed):
@@ -332,8 +334,8 @@ def test_the_fewest_replicas_meet_both_limits_and_one_less_does_not(rate, second
 
 
 def test_no_replicas_help_a_request_that_is_too_slow():
-    found = fewest_replicas(0.001, [4, 5, 6], [8, 8, 8], 5)
-    assert found.tolist() == [1, math.inf, math.inf]
+    found = fewest_replicas(0.001, [4, 5, 5.001, 6], [8, 8, 8, 8], 5)
+    assert found.tolist() == [1, 1, math.inf, math.inf]
 
 
 # Requests that can wait
@@ -358,9 +360,9 @@ def test_the_capacity_example_meets_both_limits():
     # Aggregate: five replicas together give more than 1000/60 x 200 tokens a second.
     assert 5 * found.output_tokens_per_second > 1000 / 60 * 200
     # Three replicas of any batch do not answer in time, not even by the formula.
-    for batch in range(1, 257):
-        seconds = on(sv.request_seconds, efficiency=ACHIEVED, prompt=500, output=200, batch=batch, tensor_parallel=8)
-        assert fewest_replicas(1000 / 60, [seconds], [batch], 5)[0] > 3
+    batches = range(1, 257)
+    seconds = [on(sv.request_seconds, efficiency=ACHIEVED, prompt=500, output=200, batch=batch, tensor_parallel=8) for batch in batches]
+    assert (fewest_replicas(1000 / 60, seconds, batches, 5) > 3).all()
 
 
 def test_why_the_documents_eight_gpus_do_not():
@@ -368,7 +370,7 @@ def test_why_the_documents_eight_gpus_do_not():
     assert 2 * (70_553_706_496 - 128_256 * 8192) / (2 * 2.039e12) * 200 > 6.8
     for efficiency in (BOUND, ACHIEVED):
         found = plan(degree=2, efficiency=efficiency)
-        assert found.gpus == math.inf and found.limit == "answer time"
+        assert found.gpus == math.inf and found.limit == "the whole answer"
         assert plan(degree=2, efficiency=efficiency, requests_per_second=0.001).gpus == math.inf
     # By its own rate of 400 tokens a second and pair, 4,000 take 10 pairs, not 4.
     assert 1000 / 60 * 200 * 1.2 / 400 == pytest.approx(10)

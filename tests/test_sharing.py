@@ -42,8 +42,7 @@ def test_turns():
 def test_parts_for_a_load():
     # 2,628,000 requests a month are one a second; at 2.5 s each, parts filled to 80 % take 3.125, so 4.
     assert sh.paid_slices(2_628_000, 2.5, 0.8) == 4 and sh.paid_slices(2_628_000, 2.5) == 3
-    # Four at 0.40 USD for 730 hours; as whole GPUs of 7 slices at 2.80 one, as cards of their own four.
-    assert sh.slices_usd_per_month(4, 0.4) == close(1168)
+    # As whole GPUs of 7 slices at 2.80 USD one for 730 hours, as cards of their own four at 0.50.
     assert sh.sliced_usd_per_month(4, 2.8, 7) == close(2044) and sh.sliced_usd_per_month(4, 0.5) == close(1460)
     assert sh.sliced_usd_per_month(8, 2.8, 7) == close(4088)
     # The price of the whole pays for 5 cards at 0.50; five at 0.5 s a request, filled, carry ten a second.

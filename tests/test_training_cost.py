@@ -14,14 +14,22 @@ from gpucalc import training_cost as tc
 from gpucalc.core.evaluate import Case
 from gpucalc.plan.layouts import best_layouts
 from gpucalc.page.measured import compare
-from gpucalc.plan.offers import front, machine_counts, ranked, recommended, runs
-from gpucalc.plan.run_risks import SURE, judged, priced
-from gpucalc.plan.run_speeds import SPEED, planned
+from gpucalc.plan.market import machine_counts
+from gpucalc.plan.offers import decided, front, ranked, recommended, searched
 from gpucalc.rows.tables import DATA
 
 A100_PEAK, H100_PEAK = 312e12, 989e12
 OLD, NEW = "2026-01-12.csv", "2026-06-24.csv"
-JOB = dict(model="Llama-3-8B", training_tokens=100e9, global_batch=512, sequence=8192)
+RECIPE = dict(recipe="mixed-adamw-fp32-grads", efficiency="achieved")
+JOB = RECIPE | dict(model="Llama-3-8B", training_tokens=100e9, global_batch=512, sequence=8192, gpus=64, deadline_days=28)
+# Jobs that front page and pages answer alike.
+EXAMPLES = {
+    "page": JOB | dict(job="pretrain"),
+    "70B": RECIPE | dict(job="pretrain", model="Llama-3-70B", training_tokens=200e9, global_batch=1024, sequence=8192, gpus=256,
+                         deadline_days=30, budget_usd=250e3),
+    "DeepSeek": RECIPE | dict(job="pretrain", model="DeepSeek-V3", training_tokens=500e9, global_batch=4096, sequence=4096, gpus=1024,
+                              deadline_days=60),
+    "qlora": dict(job="qlora", model="Llama-3-8B", training_tokens=1e9, global_batch=64, sequence=4096, gpus=8, deadline_days=7)}
 both_books = pytest.mark.parametrize("book", [OLD, NEW])
 
 
@@ -35,15 +43,16 @@ def book_of(name):
 
 
 @functools.cache
-def runs_of(name, mfu=None, **more):
-    """The search's runs, or those planned at an MFU."""
-    found = runs(book_of(name), **JOB, **more)
-    return found if mfu is None else planned(found, "Llama-3-8B", 100e9, mfu)
+def search_of(name, **more):
+    return searched(Case(**JOB | more), book_of(name))
 
 
-def unfailing(frame, **terms):
-    """Priced runs on machines that never fail, of which spot is taken once a day."""
-    return priced(frame, **dict(machine_interruption_seconds=86400, gpu_failure_seconds=1e18) | terms)
+def runs(name, **changes):
+    """The runs with the likely failures, or on machines that never fail."""
+    return decided(search_of(name), **changes)
+
+
+UNFAILING = dict(machine_interruption_seconds=86400.0, gpu_failure_seconds=1e18)
 
 
 def one(frame, **wanted):
@@ -155,10 +164,15 @@ def test_counts_of_machines():
 
 
 @both_books
-def test_every_rent_of_the_book_is_there_once(book):
+def test_the_cheapest_rent_of_each_kind_is_there_once(book):
     rents = book_of(book)[book_of(book)["item"] == "rent"]
-    frame = judged(priced(runs_of(book)), 28)
-    assert sorted(ranked(frame)["row"]) == sorted(rents.index)
+    frame = runs(book)
+    kind = ["provider", "gpu", "gpus_per_server", "term"]
+    least = rents[rents["confidence"] == "seen"].groupby(kind)["usd_per_hour"].min()
+    first = ranked(frame)
+    assert not first.duplicated(kind).any() and len(first) == len(rents.drop_duplicates(kind))
+    firm = rents.loc[first["row"], "confidence"].to_numpy() == "seen"
+    assert first[firm].set_index(kind)["usd_per_hour"].to_dict() == least.to_dict()
     assert (frame["usd_per_hour"] == rents["usd_per_hour"].loc[frame["row"]].to_numpy()).all()
     assert (frame["gpus"] == frame["machines"] * frame["gpus_per_server"]).all()
     assert (frame["gpus"][frame["reason"] == ""] <= 64).all()
@@ -169,12 +183,11 @@ def test_every_rent_of_the_book_is_there_once(book):
 
 def test_a_row_by_hand():
     # Eight H100 in one machine on demand: the fastest layout's GPU-seconds, 100e9 / (512 * 8192) steps, a start of 600 s.
-    row = one(unfailing(runs_of(OLD)), sku="p5.48xlarge", region="not stated", term="on-demand", gpus=8)
+    row = one(runs(OLD, mfu=1.0, **UNFAILING), sku="p5.48xlarge", term="on-demand", gpus=8)
     best = best_layouts("Llama-3-8B", "H100 SXM 80GB", 8, 512, 8192, count=1)
     work = best["gpu_seconds"][0] * 100e9 / (512 * 8192) / 3600
     slower = bands.errors("training step in 16 bits").median
-    assert row.gpu_hours == pytest.approx(work * slower, rel=0.03)
-    assert row.layout_mfu == pytest.approx(best["layout_mfu"][0] / slower, rel=0.03)
+    assert row.gpu_hours == pytest.approx(work * slower, rel=0.03) == row.layout_gpu_hours
     assert row.training_days == pytest.approx((row.gpu_hours / 8 + 1 / 6) / 24, rel=1e-6)
     assert row.compute_usd == pytest.approx((row.gpu_hours + 8 / 6) * 98.32 / 8, rel=1e-6)
     assert row.training_bytes <= catalogue.gpu("H100 SXM 80GB").memory_bytes
@@ -182,196 +195,141 @@ def test_a_row_by_hand():
 
 def test_spot_is_slowed_by_its_machines():
     # Three machines, each taken every 24 h: every 8 h one of them. Daly's slowdown at his best interval, written out.
-    row = one(unfailing(runs_of(OLD)), sku="p5.48xlarge", region="not stated", term="spot", gpus=24)
+    wanted = dict(gpu="H100 SXM 80GB", provider="AWS", gpus=24)
+    row = one(runs(OLD, **UNFAILING), term="spot", **wanted)
     mean, write, restart = 8 * 3600, 60, 600
     part = write / (2 * mean)
     interval = math.sqrt(2 * write * mean) * (1 + math.sqrt(part) / 3 + part / 9) - write
     slowdown = mean * math.exp(restart / mean) * (math.exp((interval + write) / mean) - 1) / interval
     assert row.machines == 3
     assert row.interruption_slowdown == pytest.approx(slowdown, rel=1e-6)
-    assert row.compute_usd == pytest.approx((row.gpu_hours * slowdown + 24 / 6) * 29.50 / 8, rel=1e-6)
-    same = one(unfailing(runs_of(OLD)), sku="p5.48xlarge", region="not stated", term="on-demand", gpus=24)
+    assert row.compute_usd == pytest.approx((row.gpu_hours * slowdown + 24 / 6) * row.usd_per_hour, rel=1e-6)
+    same = one(runs(OLD, **UNFAILING), term="on-demand", **wanted)
     assert same.interruption_slowdown == pytest.approx(1, rel=1e-6) and same.training_days < row.training_days
 
 
 def test_a_reserved_run_pays_the_term_less_what_other_work_pays():
-    wanted = dict(sku="p5.48xlarge", term="reserved-3y", region="not stated", gpus=8)
-    alone, shared, free = (one(unfailing(runs_of(OLD), other_work=share), **wanted) for share in (0, 0.5, 1))
-    assert alone.compute_usd == close(3 * 8760 * 64)
-    assert shared.compute_usd == close(3 * 8760 * 64 / 2)
-    assert free.compute_usd == pytest.approx((free.gpu_hours + 8 / 6) * 8, rel=1e-6)
+    wanted = dict(sku="p5.48xlarge", term="reserved-3y", gpus=8)
+    alone, shared, free = (one(runs(OLD, other_work=share, **UNFAILING), **wanted) for share in (0, 0.5, 1))
+    rate = alone.usd_per_hour
+    assert alone.compute_usd == close(3 * 8760 * 8 * rate)
+    assert shared.compute_usd == close(3 * 8760 * 8 * rate / 2)
+    assert free.compute_usd == pytest.approx((free.gpu_hours + 8 / 6) * rate, rel=1e-6)
 
 
 def test_small_machines_are_on_the_slow_network():
-    eight, single = (one(runs_of(NEW), gpu="H100 SXM 80GB", provider="Nebius", gpus_per_server=size, gpus=16) for size in (8, 1))
-    assert single.gpu_hours > 1.1 * eight.gpu_hours
-    fast = runs(book_of(NEW), **JOB, gpu="H100 SXM 80GB", provider="Nebius", small_network="InfiniBand NDR")
-    assert eight.gpu_hours < one(fast, gpus_per_server=1, gpus=16).gpu_hours < single.gpu_hours
+    wanted = dict(cards="H100 SXM 80GB", provider="Nebius")
+    plain, fast = (decided(searched(Case(**JOB | wanted), book_of(NEW), small_network=each)) for each in (None, "InfiniBand NDR"))
+    eight, single = (one(plain, gpus_per_server=size, gpus=16)["layout_gpu_hours"] for size in (8, 1))
+    assert single > 1.1 * eight and eight < one(fast, gpus_per_server=1, gpus=16)["layout_gpu_hours"] < single
 
 
 def test_a_planned_mfu_counts_the_slower_of_6nd_and_the_layout():
-    found, frame = runs_of(NEW), runs_of(NEW, mfu=0.4)
-    peaks = found["gpu"].map(catalogue.gpus()["peak_flops"])
-    off = bands.errors("training run").median
-    plan = 6 * 8_030_261_248 * 1e11 / (peaks * 0.4) / 3600 * off
-    fits, slow = found["reason"] == "", found["gpu_hours"] > plan
-    assert (fits & slow).any() and (fits & ~slow).any()
-    assert np.allclose(frame["gpu_hours"][~slow], plan[~slow])
-    assert (frame["gpu_hours"][slow] == found["gpu_hours"][slow]).all()
-    spread = bands.errors("training run")
-    assert np.allclose(frame["high_hours"], np.maximum(found["high_hours"], plan / off * spread.high))
-    assert np.allclose(frame["low_hours"], np.maximum(found["low_hours"], plan / off * spread.low))
-    assert (frame["layout_mfu"][fits] == found["layout_mfu"].where(slow, 0.4 / off)[fits]).all()
-    assert np.isinf(frame["gpu_hours"][~fits]).all() and frame["layout_mfu"][~fits].isna().all()
-    assert frame.drop(columns=SPEED).equals(found.drop(columns=SPEED))
-    assert (runs_of(NEW, mfu=1)["gpu_hours"] == found["gpu_hours"]).all()
+    frame = runs(NEW, mfu=0.4).query("reason == ''")
+    peaks = frame["gpu"].map(catalogue.gpus()["peak_flops"])
+    plan = 6 * 8_030_261_248 * 1e11 / (peaks * 0.4) / 3600
+    slow = frame["layout_gpu_hours"] > plan
+    assert slow.any() and not slow.all()
+    assert np.allclose(frame["gpu_hours"], np.maximum(plan, frame["layout_gpu_hours"]))
+    assert np.allclose(frame["mfu"], 0.4 * plan / frame["gpu_hours"])
+    assert np.allclose(runs(NEW, mfu=1.0).query("reason == ''")["gpu_hours"].sort_values(), frame["layout_gpu_hours"].clip(
+        lower=plan * 0.4).sort_values())
 
 
 def test_what_does_not_fit_is_a_row_with_its_reason():
-    big = runs(book_of(OLD), "Llama-3-70B", 1e9, 64, 8192, gpus=16)
+    job = RECIPE | dict(model="Llama-3-70B", training_tokens=1e9, global_batch=64, sequence=8192, gpus=16, deadline_days=1e6)
+    big = decided(searched(Case(**job), book_of(OLD)))
     reasons = set(big["reason"])
-    assert "speed unknown: no latency of NeuronLink 2 Trn1" in reasons
-    assert any(reason.endswith("on a GPU of 42.9 GB") for reason in reasons)
-    tpu = runs(book_of(NEW), **JOB, gpu="TPU v5p 95GB")
-    assert set(tpu["reason"]) == {"more than 64 GPUs in one machine"}
-    none = judged(priced(big[big["gpu"] == "A100 SXM 40GB"]), 1e6)
-    assert recommended(none) is None and front(none).empty and (none["verdict"] == none["reason"]).all()
-
-
-def test_a_model_may_be_a_config():
-    path = str(DATA.parent / "tests/configs/Llama-3-8B.json")
-    frame = runs(book_of(OLD), path, 100e9, 512, 8192, provider="Lambda")
-    assert np.allclose(frame["gpu_hours"], runs_of(OLD, provider="Lambda")["gpu_hours"])
+    assert "the latency of its link is not known" in reasons
+    assert any(reason.startswith("memory: up to ") and reason.endswith("on a GPU of 42.9 GB") for reason in reasons)
+    tpu = decided(searched(Case(**JOB, cards="TPU v5p 95GB"), book_of(NEW)))
+    assert set(tpu["reason"]) == {"a machine has more GPUs than are to be used"}
+    none = big[big["gpu"] == "A100 SXM 40GB"]
+    assert len(none) and recommended(none) is None and front(none).empty and (none["verdict"] == none["reason"]).all()
 
 
 @pytest.mark.parametrize("wanted, text", [
     (dict(provider="nobody"), "no price for item 'rent', provider 'nobody'; provider is one of 'AWS'"),
-    (dict(gpu="H100"), "no price for item 'rent', gpu 'H100'; gpu is one of 'A100 SXM 40GB'"),
+    (dict(cards="H100 SXM 94GB"), "allowed: any, or full names of data/gpus.csv"),
     (dict(provider="Lambda", term="spot"),
      "no price for item 'rent', term 'spot', provider 'Lambda'; provider is one of 'AWS'")])
 def test_a_wish_that_no_rent_meets_is_refused(wanted, text):
-    with pytest.raises(ValueError, match=f"{OLD}: {text}"):
-        runs(book_of(OLD), **JOB, **wanted)
+    with pytest.raises(ValueError) as caught:
+        searched(Case(**JOB | wanted), book_of(OLD))
+    assert text in str(caught.value).replace("['", "'").replace("']", "'")
 
 
 def test_the_whole_table_is_quick():
     start = time.process_time()
-    judged(priced(runs(book_of(NEW), **JOB, gpus=512)), 28)
+    decided(searched(Case(**JOB | {"gpus": 512}), book_of(NEW)))
     assert time.process_time() - start < 1.5
 
 
 # What is recommended
-
-def test_an_option_that_misses_the_deadline_is_not_recommended():
-    # The article's matrix: eight A10G take 35 days, eight A100 14, four H100 10; its deadline is 28 days.
-    frame = runs_of(OLD)[:3].assign(
-        row=[0, 1, 2], reason="", gpus=[8, 8, 4], training_days=[35.0, 14.0, 10.0], compute_usd=[3024.0, 4838.0, 7680.0],
-        doubt="")
-    frame = frame.assign(low_days=frame["training_days"], high_days=frame["training_days"], low_usd=frame["compute_usd"],
-                         high_usd=frame["compute_usd"])
-    assert recommended(judged(frame, 28)).training_days == 14
-    assert recommended(judged(frame, 36)).training_days == 35
-    assert recommended(judged(frame, 12)).training_days == 10
-    assert recommended(judged(frame, 9)) is None
-    assert recommended(judged(frame, 28, budget_usd=4000)) is None
-    assert judged(frame, 28, 5000)["verdict"].tolist() == ["misses the deadline", "", "over the budget"]
-    assert ranked(judged(frame, 9))["training_days"].tolist() == [10, 14, 35]
-
 
 deadlines = st.floats(0.05, 500)
 factors = st.lists(st.floats(0.05, 20), min_size=8, max_size=8)
 
 
 def with_prices(book, changes):
-    """The runs at other prices: each rent's rate times one of the factors."""
-    frame = runs_of(book)
-    factors = np.array(changes)[pd.factorize(frame["row"])[0] % len(changes)]
-    return priced(frame.assign(usd_per_hour=frame["usd_per_hour"] * factors))
+    """The search at other prices: each rent's rate times one of the factors."""
+    search = search_of(book)
+    offers = search.tables["offers"]
+    times = np.array(changes)[pd.factorize(offers["row"])[0] % len(changes)]
+    return search._replace(tables=search.tables | {"offers": offers | {"usd_per_hour": offers["usd_per_hour"] * times}})
 
 
 @both_books
-@settings(max_examples=25)
-@given(days=deadlines, changes=factors, budget=st.one_of(st.none(), st.floats(100, 1e7)))
+@settings(max_examples=25, deadline=None)
+@given(days=deadlines, changes=factors, budget=st.one_of(st.just(math.inf), st.floats(100, 1e7)))
 def test_the_recommended_is_the_cheapest_in_time(book, days, changes, budget):
-    frame = judged(with_prices(book, changes), days, budget)
-    able = frame[(frame["in_time"] >= SURE) & (frame["in_budget"] >= SURE) & (frame["reason"] == "") & (frame["doubt"] == "")]
+    frame = decided(with_prices(book, changes), deadline_days=days, budget_usd=budget)
+    able = frame[(frame["sure_days"] <= days) & (frame["sure_usd"] <= budget) & (frame["reason"] == "") & (frame["doubt"] == "")]
     best = recommended(frame)
     assert (best is None) == able.empty
     if best is not None:
-        assert best.training_days <= days and best.compute_usd <= (budget or math.inf) and best.reason == ""
         assert best.compute_usd == able["compute_usd"].min()
         edge = front(frame)
         assert ((edge["compute_usd"] <= best.compute_usd) & (edge["training_days"] <= best.training_days)).any()
 
 
 @both_books
-@settings(max_examples=25)
+@settings(max_examples=15, deadline=None)
 @given(days=deadlines, changes=factors, dearer=st.floats(1.001, 10))
-def test_a_dearer_twin_is_never_recommended(book, days, changes, dearer):
-    frame = with_prices(book, changes)
-    best = recommended(judged(frame, days))
+def test_a_dearer_rent_is_never_better(book, days, changes, dearer):
+    search = with_prices(book, changes)
+    best = recommended(decided(search, deadline_days=days))
     if best is None:
         return
-    prices = frame["usd_per_hour"].where(frame["row"] != best.row, frame["usd_per_hour"] * dearer)
-    raised = recommended(judged(priced(frame.assign(usd_per_hour=prices)), days))
-    assert raised.compute_usd >= best.compute_usd
-    twin = frame[frame["row"] == best.row].assign(row="twin", usd_per_hour=best.usd_per_hour * dearer)
-    both = judged(priced(pd.concat([twin, frame], ignore_index=True)), days)
-    assert recommended(both).row == best.row
-    order = ranked(both)["row"].tolist()
-    assert order.index(best.row) < order.index("twin")
-
-
-@settings(max_examples=10)
-@given(seed=st.integers(0, 1000), days=deadlines)
-def test_the_order_of_rows_changes_nothing(seed, days):
-    frame = judged(priced(runs_of(NEW)), days)
-    mixed = judged(priced(runs_of(NEW).sample(frac=1, random_state=seed)), days)
-    assert ranked(mixed).equals(ranked(frame))
-    best, same = recommended(frame), recommended(mixed)
-    assert best is same is None or best.equals(same)
+    offers = search.tables["offers"]
+    rates = offers["usd_per_hour"] * np.where(offers["row"] == best.row, dearer, 1)
+    raised = search._replace(tables=search.tables | {"offers": offers | {"usd_per_hour": rates}})
+    assert recommended(decided(raised, deadline_days=days)).compute_usd >= best.compute_usd
 
 
 @both_books
-@settings(max_examples=25)
+@settings(max_examples=15, deadline=None)
 @given(first=deadlines, second=deadlines)
 def test_more_time_never_costs_more(book, first, second):
-    short, long = (recommended(judged(priced(runs_of(book)), days)) for days in sorted((first, second)))
+    short, long = (recommended(runs(book, deadline_days=days)) for days in sorted((first, second)))
     assert short is None or long.compute_usd <= short.compute_usd
 
 
 @both_books
-@pytest.mark.parametrize("days", [4, 14, 28, 56])
-def test_the_recommended_is_in_time_at_the_planned_mfu_and_by_the_search(book, days):
-    best = recommended(judged(priced(runs_of(book, mfu=0.4)), days))
-    if best is None:
-        assert days == 4
-        return
-    found = one(priced(runs_of(book)), row=best.row, gpus=best.gpus)
-    peak = catalogue.gpu(best.gpu).peak_flops
-    off = bands.errors("training run").median
-    work = 6 * 8_030_261_248 * 1e11 / (peak * 0.4) / 3600 * off * found.interruption_slowdown / best.gpus / 24
-    start = 600 / 3600 / 24
-    assert max(found.training_days, work + start) <= days
-    assert best.training_days == pytest.approx(max(found.training_days, work + start))
-
-
-@both_books
 def test_no_option_beats_the_front(book):
-    frame = judged(priced(runs_of(book)), 28)
-    edge = front(frame)
+    frame = runs(book)
+    edge, able = front(frame), frame[frame["doubt"] == ""]
     for row in edge.itertuples():
-        better = (frame["compute_usd"] <= row.compute_usd) & (frame["training_days"] <= row.training_days)
-        better &= (frame["compute_usd"] < row.compute_usd) | (frame["training_days"] < row.training_days)
+        better = (able["compute_usd"] <= row.compute_usd) & (able["training_days"] <= row.training_days)
+        better &= (able["compute_usd"] < row.compute_usd) | (able["training_days"] < row.training_days)
         assert not better.any()
     assert edge["compute_usd"].is_monotonic_increasing and edge["training_days"].is_monotonic_decreasing
 
 
-@settings(max_examples=25)
+@settings(max_examples=15, deadline=None)
 @given(hours=st.tuples(st.floats(0.5, 1000), st.floats(0.5, 1000)))
 def test_rarer_interruptions_never_cost_more(hours):
-    often, seldom = (priced(runs_of(NEW), machine_interruption_seconds=3600 * each) for each in sorted(hours))
-    assert (often["compute_usd"] >= seldom["compute_usd"] * (1 - 1e-9)).all()
-    calm = often["term"] != "spot"
-    assert (often["interruption_slowdown"] == seldom["interruption_slowdown"])[calm].all()
+    often, seldom = (runs(NEW, machine_interruption_seconds=3600 * each).sort_values(["row", "gpus"]) for each in sorted(hours))
+    assert (often["compute_usd"].to_numpy() >= seldom["compute_usd"].to_numpy() * (1 - 1e-9)).all()
+    calm = (often["term"] != "spot") & (often["reason"] == "")
     assert (often["interruption_slowdown"][calm] < 1.05).all()

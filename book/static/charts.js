@@ -35,8 +35,9 @@
 
   // A drawing that was overtaken by a newer one of the same chart stops at its next pause.
   async function draw(chart, pause) {
-    const turn = ++chart.turn;
+    const turn = ++chart.turn, given = { ...chart.given };
     const spec = themed(chart.json);
+    for (const slider of sliders(spec)) slider.value = chart.given[slider.name] ?? slider.value;
     // On a phone the names of two columns do not fit beside each other.
     if (chart.frame.clientWidth < 480 && spec.config?.legend) spec.config.legend.columns = 1;
     await pause();
@@ -59,6 +60,8 @@
     chart.frame.style.minHeight = "";
     show(controls, chart);
     Object.assign(chart, { view, controls, spec });
+    // What was set while this was drawn.
+    if (Object.entries(chart.given).some(([name, value]) => given[name] !== value)) give(chart);
   }
 
   function show(controls, chart) {
@@ -79,6 +82,27 @@
   window.drawAllCharts = () => Promise.all(charts.filter((chart) => !chart.view).map((chart) => draw(chart, () => null)));
   window.addEventListener("beforeprint", window.drawAllCharts);
 
+  // Sets the sliders to what `of` gives for their names, as far as they reach; returns what each has and stands at.
+  window.setSliders = (of) => {
+    const set = new Map();
+    for (const chart of charts) {
+      for (const { name, bind: { min, max, step } } of sliders(JSON.parse(chart.json))) {
+        const value = of(name);
+        if (!Number.isFinite(value)) continue;
+        const steps = Math.round((Math.min(Math.max(value, min), max) - min) / step);
+        chart.given[name] = Number((min + steps * step).toPrecision(12));
+        set.set(name, { name, value, at: chart.given[name], beyond: value < min || value > max });
+      }
+      if (chart.view) give(chart);
+    }
+    return [...set.values()];
+  };
+
+  function give({ view, given, controls }) {
+    for (const [name, value] of Object.entries(given)) view.signal(name, value);
+    view.runAsync().then(() => controls.querySelectorAll("input[type=range]").forEach(showValue));
+  }
+
   const near = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {
       if (!isIntersecting) continue;
@@ -98,7 +122,7 @@
   for (const element of document.querySelectorAll(".chart")) {
     const json = element.querySelector("script").textContent;
     const [frame, controls] = [".chart-view", ".chart-controls"].map((name) => element.querySelector(name));
-    charts.push({ element, frame, controls, json, spec: null, view: null, turn: 0 });
+    charts.push({ element, frame, controls, json, spec: null, view: null, given: {}, turn: 0 });
     near.observe(frame);
     widths.observe(frame);
   }

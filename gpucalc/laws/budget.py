@@ -25,12 +25,6 @@ def server_turn_usd_per_month(serving_usd_per_month, carried_requests_per_month,
     return quotient(serving_usd_per_month, where(carried_requests_per_month * api_request_usd >= serving_usd_per_month, 1, 0))
 
 
-@law
-def monthly_users(requests_per_month, user_requests_per_month):
-    """Users who send so many requests (count)."""
-    return requests_per_month / user_requests_per_month
-
-
 # To train from nothing
 
 @law

@@ -51,13 +51,6 @@ def step_reserved_gpus(reserve_ratio, trough_gpus, peak_gpus, peak_share):
 
 
 @law
-def step_gpus_above(reserved_gpus, trough_gpus, peak_gpus, peak_share):
-    """GPUs needed beyond the reserved ones, on average over all hours, of a load with these two levels."""
-    busy, quiet = maximum(peak_gpus - reserved_gpus, 0), maximum(trough_gpus - reserved_gpus, 0)
-    return peak_share * busy + (1 - peak_share) * quiet
-
-
-@law
 def portfolio_usd_per_hour(reserved_gpus, committed_usd_per_hour, gpus_above, flexible_usd_per_hour):
     """Cost of the load in an average hour (USD): the reserved GPUs, used or not, and the others as they are needed."""
     return reserved_gpus * committed_usd_per_hour + gpus_above * flexible_usd_per_hour

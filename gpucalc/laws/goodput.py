@@ -1,8 +1,8 @@
-"""What failures take of a run: how often a job is stopped, how much of its time is work that counts, and what spares save.
+"""What failures take of a run: how long it goes without one, how much of its time is work that counts, and what spares save.
 
 The work that a stop costs is that of spot machines (`renting`): checkpoints, what is lost since the last, and the restart.
 """
-from ..core.arithmetic import HOURS_PER_DAY, SECONDS_PER_HOUR, ceil
+from ..core.arithmetic import ceil
 from ..core.law import law
 
 
@@ -13,18 +13,6 @@ def job_failure_seconds(gpu_failure_seconds, gpus):
     `gpu_failure_seconds` (s) counts all that stops a job, by GPU: cards, memory, network, hosts and software.
     """
     return gpu_failure_seconds / gpus
-
-
-@law
-def job_interruption_seconds(job_failure_seconds, group_interruption_seconds):
-    """Mean time until a failure or the provider stops a job (s): the rates of two independent causes add up."""
-    return 1 / (1 / job_failure_seconds + 1 / group_interruption_seconds)
-
-
-@law
-def job_stops(training_days, job_failure_seconds):
-    """How often failures stop a run of so many days, on average (count)."""
-    return training_days * HOURS_PER_DAY * SECONDS_PER_HOUR / job_failure_seconds
 
 
 @law

@@ -55,12 +55,6 @@ def paid_slices(requests_per_month, replica_seconds, replica_utilization=1):
 
 
 @law
-def slices_usd_per_month(paid_slices, slice_usd_per_hour):
-    """Parts paid all month (USD/month)."""
-    return paid_slices * slice_usd_per_hour * HOURS_PER_MONTH
-
-
-@law
 def sliced_usd_per_month(paid_slices, usd_per_hour, instances=1):
     """Whole GPUs paid all month for so many slices (USD/month): one slice costs what all of them do."""
     return ceil(paid_slices / instances) * usd_per_hour * HOURS_PER_MONTH

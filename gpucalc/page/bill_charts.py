@@ -20,7 +20,9 @@ def open_words(found):
     """What is open of the first of bills, as its store has no firm price, and what may beat it by a price that is missing or not
     firm: the first with both ends, and how many more; empty if nothing."""
     rivals, chosen = open_rivals(found), best(found)
-    said = [f"The store there has no firm price: the bill is {_ends(chosen)}."] if chosen.least_usd < chosen.most_usd else []
+    said = []
+    if chosen.least_usd < chosen.most_usd:
+        said.append(f"No store there has a firm price: depending on it, the bill is {_ends(chosen)}.")
     if len(rivals):
         first, more = rivals.iloc[0], len(rivals) - 1
         said.append(f"The bill may be lower at {first.way} ({_ends(first)}): {_unsure(first)}.")

@@ -1,37 +1,31 @@
-"""The command `gpucalc`: a formula's value with its steps and sources, as text, JSON or CSV; lists of formulas and of rows."""
+"""The command `gpucalc`: the value of a formula with its steps and sources. `command_lists` and `decide_command` do the rest."""
 import argparse
 import ast
-import csv
-import inspect
-import io
-import json
 import math
 import os
 import re
 import sys
 
 from ..core.evaluate import FINDERS, LEFT_OUT, Case, close, law_named
-from ..core.figures import number, unit_symbol
-from ..core.law import LAWS
-from ..core.quantities import DEFAULTS, QUANTITIES
-from ..rows import catalogue
+from ..core.figures import number as with_unit, unit_symbol
+from ..core.quantities import QUANTITIES
+from .command_lists import KINDS, TABLES, first_line, listed, shown as of_name
+from .command_output import aligned, number, printed
 from .derivation import is_absent, written
-from .expression import names, tree
+from .expression import names
 from .printer import in_words, words
 
-# What `list` calls the rows of each kind.
-TABLES = {"gpus": "gpu", "models": "model", "links": "link", "recipes": "recipe", "formats": "weight_format",
-          "efficiencies": "efficiency"}
 USAGE = f"""\
 gpucalc FORMULA [--NAME VALUE ...]   the formula's value, every step of it, and the source of every input
 gpucalc list [WORD ...]              formulas with these words in name, topic or meaning
 gpucalc list TABLE [WORD ...]        rows of {', '.join(TABLES)}
 gpucalc show FORMULA                 its equation, arguments, defaults and source
 gpucalc show QUANTITY                its unit, meaning, allowed values and default
-gpucalc show KIND NAME               a row: {', '.join(FINDERS)}
+gpucalc decide CASE.yaml             which GPUs, how many, from whom and for how much: gpucalc decide --help
+gpucalc show KIND NAME               a row: {', '.join(KINDS)}
 
 --{', --'.join(FINDERS)}
-              NAME of a row; --model also takes the path of a Hugging Face config.json
+              NAME of a row, or a choice in words; --model also takes the path of a Hugging Face config.json
 --QUANTITY    a number in SI units (8192, 8_192, 80e9), law:NAME for the value of that formula, or row:KIND for the
               value in that row
 --case FILE   a case in YAML, as Case.read takes it; options overrule it
@@ -66,20 +60,19 @@ def _options(given):
     """The words of the command line: `words`, `inputs` by name, and the switches."""
     parser = _Parser(add_help=False, allow_abbrev=False)
     parser.add_argument("words", nargs="*")
-    for switch in ("--help", "--json", "--csv"):
-        parser.add_argument(switch, action="store_true")
-    parser.add_argument("-h", dest="help", action="store_true")
+    for switch in (("-h", "--help"), ("--json",), ("--csv",)):
+        parser.add_argument(*switch, action="store_true")
     parser.add_argument("--case")
     for name in (*FINDERS, *QUANTITIES):
         parser.add_argument(f"--{name}", action="append", type=str if name in FINDERS else _value)
     options, unknown = parser.parse_known_intermixed_args(given)
     if unknown:
         raise ValueError(f"{unknown[0]}: unknown{close(unknown[0].strip('-').partition('=')[0], [*FINDERS, *QUANTITIES])}")
-    options.inputs = {name: values for name, values in vars(options).items() if isinstance(values, list) and name != "words"}
-    for name, values in options.inputs.items():
+    held = {name: values for name, values in vars(options).items() if isinstance(values, list) and name != "words"}
+    for name, values in held.items():
         if len(values) > 1:
             raise ValueError(f"--{name}: given {len(values)} times; allowed: once")
-    options.inputs = {name: value for name, (value,) in options.inputs.items()}
+    options.inputs = {name: values[0] for name, values in held.items()}
     return options
 
 
@@ -105,31 +98,7 @@ def _answer(options):
         return _formula(law_named(about), options)
     if options.inputs or options.case:
         raise ValueError(f"{about} takes no inputs")
-    return (_list if about == "list" else _show)(rest, options)
-
-
-def _printed(options, text, records, whole=None):
-    """The answer as text, its records as CSV, or the whole of it as JSON."""
-    if options.json:
-        return json.dumps(_plain(records if whole is None else whole), indent=2, ensure_ascii=False)
-    if not options.csv:
-        return text()
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(records[0]) if records else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: "" if value != value else value for name, value in row.items()} for row in records)
-    return out.getvalue().rstrip("\n")
-
-
-def _plain(value):
-    """The value as JSON has it: infinity as text, a blank as null."""
-    if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return list(map(_plain, value))
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value).replace("inf", "Infinity")
-    return value
+    return (listed if about == "list" else of_name)(rest, options)
 
 
 # A formula's value
@@ -141,13 +110,13 @@ def _formula(law, options):
     terms = [_term(step, left_out) for step in reversed(explanation.steps)]
     inputs = [dict(name=used.name, value=used.value, unit=QUANTITIES[used.name].unit, source=used.source, date=used.date)
               for used in explanation.inputs]
-    blank = dict(equation="", numbers="", source="", date="")
-    records = [dict(role=role) | dict(name=row["name"], value=row["value"], unit=row["unit"]) | blank | row
-               for role, rows in (("result", terms[:1]), ("term", terms[1:]), ("input", inputs)) for row in rows]
+    blank = dict.fromkeys(("role", "name", "value", "unit", "equation", "numbers", "source", "date"), "")
+    roles = (("result", terms[:1]), ("term", terms[1:]), ("input", inputs))
+    records = [blank | {"role": role} | row for role, rows in roles for row in rows]
     band = case.band(law)
     named = {name: value for name, value in band._asdict().items() if value is not None} if band.checked else None
-    whole = terms[0] | dict(text=_number(law.__name__, explanation.value), band=named, terms=terms[1:], inputs=inputs)
-    return _printed(options, lambda: _told(law, explanation, terms, left_out, band), records, whole)
+    whole = terms[0] | dict(text=number(law.__name__, explanation.value), band=named, terms=terms[1:], inputs=inputs)
+    return printed(options, lambda: _told(law, explanation, terms, left_out, band), records, whole)
 
 
 def _case(options):
@@ -171,20 +140,20 @@ def _term(step, left_out):
     """Name, value and unit of a step, its equation in words, and the same with the numbers put in."""
     general, holding, values = written(step, left_out)
     decided = isinstance(holding, ast.Constant)
-    numbers = _number(step.law, step.value) if decided else words(holding, lambda name: _number(name, values[name]))
+    numbers = number(step.law, step.value) if decided else words(holding, lambda name: number(name, values[name]))
     return dict(name=step.law, value=step.value, unit=QUANTITIES[step.law].unit,
                 equation=words(general if decided and names(general) else holding), numbers=numbers)
 
 
 def _told(law, explanation, terms, left_out, band):
     """The answer for people to read."""
-    text = _number(law.__name__, explanation.value)
+    text = number(law.__name__, explanation.value)
     full = _in_full(explanation.value, QUANTITIES[law.__name__].unit)
     shown = [used for used in explanation.inputs if used.name not in left_out and not is_absent(used)]
     equal = [f"{in_words(name)} = {in_words(other)}" for name, other in explanation.bound.items()]
-    lines = [f"{law.__name__} = {text}" + (f" ({full})" if full != text else ""), _first_line(law), "",
+    lines = [f"{law.__name__} = {text}" + (f" ({full})" if full != text else ""), first_line(law), "",
              *map(_steps, terms), *equal, "", *_expected(law, band)]
-    lines += _aligned([(used.name, _number(used.name, used.value), used.date, used.source) for used in shown])
+    lines += aligned([(used.name, number(used.name, used.value), used.date, used.source) for used in shown])
     return "\n".join([*lines, *([f"Left out: {', '.join(map(in_words, left_out))}."] if left_out else [])])
 
 
@@ -192,107 +161,21 @@ def _expected(law, band):
     """What to plan for, where published figures of the formula's kind stand behind it."""
     if not band.checked:
         return []
-    low, plan, high = (_number(law.__name__, value) for value in band[:3])
-    bound = "" if band.bound is None else f"; the bound is {_number(law.__name__, band.bound)}"
+    low, plan, high = (number(law.__name__, value) for value in band[:3])
+    bound = "" if band.bound is None else f"; the bound is {number(law.__name__, band.bound)}"
     return [f"Plan for {plan}: by {band.rows} published figures of {band.sources} sources ({band.family}),",
             f"8 in 10 lie between {low} and {high}{bound}.", ""]
 
 
 def _steps(term):
-    value = _number(term["name"], term["value"])
+    value = number(term["name"], term["value"])
     ends = [term["numbers"], value] if term["numbers"] not in (value, term["equation"]) else [value]
     return f"{in_words(term['name'])} = {term['equation']}\n    = " + " = ".join(ends)
-
-
-def _number(name, value):
-    return number(value, QUANTITIES[name].unit)
 
 
 def _in_full(value, unit):
     """The value with all its digits, in SI units."""
     if not math.isfinite(value):
-        return number(value, unit)
+        return with_unit(value, unit)
     digits = f"{int(value):,}" if value == int(value) and abs(value) < 2**53 else repr(float(value))
     return f"{digits} {unit_symbol(unit)}".rstrip()
-
-
-def _aligned(rows):
-    """The cells of the rows in columns, the last one ragged."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    return ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths)).rstrip() for row in rows]
-
-
-# Lists
-
-def _list(given, options):
-    if given and given[0] in TABLES:
-        return _rows(given[0], given[1:], options)
-    records = [dict(name=name, topic=_topic(law), unit=QUANTITIES[name].unit, meaning=_first_line(law))
-               for name, law in LAWS.items()]
-    found = [row for row in records
-             if all(word.lower() in f"{row['name']} {row['topic']} {row['meaning']}".lower() for word in given)]
-    if not found:
-        raise ValueError(f"no formula has {' and '.join(given)} in name, topic or meaning{close(given[0], LAWS)}")
-    return _printed(options, lambda: "\n".join(_aligned([(row["topic"], row["name"], row["meaning"]) for row in found])), found)
-
-
-def _rows(table, given, options):
-    frame = getattr(catalogue, table)()
-    found = [name for name in frame.index if all(word.lower() in name.lower() for word in given)]
-    if not found:
-        raise ValueError(f"no row of {table} has {' and '.join(given)} in its name")
-    records = [{frame.index.name: name} | FINDERS[TABLES[table]](name) for name in found] if options.json or options.csv else []
-    return _printed(options, lambda: "\n".join(found), records)
-
-
-def _show(given, options):
-    match given:
-        case [name] if name in LAWS:
-            return _shown_formula(LAWS[name], options)
-        case [name] if name in QUANTITIES:
-            record = _argument(name, {name: DEFAULTS[name].value} if name in DEFAULTS else {})
-            cells = [(key, str(value)) for key, value in record.items() if value not in (None, "")]
-            return _printed(options, lambda: "\n".join(_aligned(cells)), [record], record)
-        case [kind, name] if kind in FINDERS:
-            row = FINDERS[kind](name)
-            records = [dict(column=column, value=value, unit=QUANTITIES[column].unit if column in QUANTITIES else "")
-                       for column, value in row.items()]
-            cells = [(column, _cell(column, value)) for column, value in row.items() if value == value and value != ""]
-            return _printed(options, lambda: "\n".join(_aligned(cells)), records, {kind: name} | row)
-        case [name]:
-            raise ValueError(f"{name!r}: unknown; allowed: a formula, a quantity, or {', '.join(FINDERS)} and a name"
-                             f"{close(name, QUANTITIES)}")
-    raise ValueError(f"show takes a formula, a quantity, or {', '.join(FINDERS)} and a name")
-
-
-def _cell(column, value):
-    return _number(column, value) if column in QUANTITIES and not isinstance(value, str) else str(value)
-
-
-def _shown_formula(law, options):
-    name, arguments = law.__name__, [_argument(each, law.defaults) for each in law.arguments]
-    whole = dict(name=name, topic=_topic(law), unit=QUANTITIES[name].unit, meaning=inspect.getdoc(law),
-                 equation=words(tree(law)), arguments=arguments)
-
-    def told():
-        rows = [(each, QUANTITIES[each].unit or "count", _number(each, law.defaults[each]) if each in law.defaults else "",
-                 QUANTITIES[each].meaning) for each in law.arguments]
-        return "\n".join([f"from gpucalc import {_topic(law)}; {_topic(law)}.{name}", "", whole["meaning"], "",
-                          f"{in_words(name)} = {whole['equation']}", "",
-                          *_aligned([("argument", "unit", "default", "meaning"), *rows])])
-    return _printed(options, told, arguments, whole)
-
-
-def _argument(name, defaults):
-    quantity = QUANTITIES[name]
-    sourced = DEFAULTS[name].source if name in DEFAULTS and name in defaults else ""
-    return dict(name=name, unit=quantity.unit, default=defaults.get(name), meaning=quantity.meaning, allowed=quantity.allowed,
-                source=sourced)
-
-
-def _topic(law):
-    return law.__module__.rpartition(".")[2]
-
-
-def _first_line(law):
-    return inspect.getdoc(law).partition("\n")[0]

@@ -12,8 +12,8 @@ LABELS = {"gpu": "GPU", "tensor_parallel": "GPUs in a replica", "batch": "batch"
           "request_seconds": "whole request", "alone": "one request, alone"}
 
 # Why there is no plan, by what is in the way.
-NO_PLAN = {"memory": "memory does not hold it", "answer time": "one request alone takes too long",
-           "time to first token": "a prompt alone takes too long", "time per token": "a pass alone takes too long"}
+NO_PLAN = {"memory": "memory does not hold it", "the whole answer": "one request alone takes too long",
+           "the first token": "a prompt alone takes too long", "the time per token": "a pass alone takes too long"}
 
 
 def fleet_table(fleets, columns, caption, late_share, **formats):

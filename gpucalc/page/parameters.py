@@ -6,15 +6,12 @@ import re
 
 from ..core.evaluate import Case, close
 from ..core.quantities import QUANTITIES, check
+from ..rows.case_file import LEAST, LONGEST, MOST
 from ..rows.catalogue import FINDERS
 from ..rows.price_book import ITEMS
 
 _PLAIN = (int, float, str, type(None))
 _CHOICES = {"term": ITEMS["rent"].terms}
-# Outside them whole numbers are no longer exact in a column, and products and quotients overflow.
-_LEAST, _MOST = 1e-18, 1e18
-# A century: what grows or falls with time leaves the numbers of a computer at some ten thousand years.
-_LONGEST = {"year": 100, "month": 1200}
 _OPERATORS = {ast.Mult: operator.mul, ast.Div: operator.truediv}
 
 
@@ -86,10 +83,10 @@ def _names_set(source):
 
 def check_value(name, value, default):
     """Raises ValueError naming the parameter and what is allowed, unless a page that has this default takes the value."""
-    most = _LONGEST.get(QUANTITIES[name].unit, _MOST) if name in QUANTITIES else _MOST
-    if isinstance(value, int | float) and (abs(value) > most or 0 < abs(value) < _LEAST):
+    most = LONGEST.get(QUANTITIES[name].unit, MOST) if name in QUANTITIES else MOST
+    if isinstance(value, int | float) and (abs(value) > most or 0 < abs(value) < LEAST):
         shown = value if isinstance(value, float) else f"a whole number of about {int(math.log10(abs(value))) + 1} digits"
-        raise ValueError(f"parameter {name}: {shown}; allowed: 0, or from {_LEAST:g} to {most:g} in size")
+        raise ValueError(f"parameter {name}: {shown}; allowed: 0, or from {LEAST:g} to {most:g} in size")
     if name in QUANTITIES:
         check(name, value, "parameter")
     elif type(default) in (int, float) and name.partition("_")[2] in QUANTITIES:

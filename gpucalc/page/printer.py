@@ -1,7 +1,7 @@
-"""An expression as text, in words and in TeX.
+"""An expression as text, in words, in TeX and in JavaScript.
 
-Left unsaid in print: a quotient is infinite where its denominator is not above 0, and a flow that does not fall counts all
-its years.
+Left unsaid in words and in TeX: a quotient is infinite where its denominator is not above 0, and a flow that does not fall
+counts all its years.
 """
 import ast
 import functools
@@ -19,12 +19,17 @@ _SPELLING = {word.lower(): word for word in _SPELLED.split()} | {
 
 def tex(tree, texts=None, times=False):
     r"""TeX of the expression, quantities as in `texts`, else as symbols; `times` puts \times between all factors."""
-    return _Tex((SYMBOLS if texts is None else texts).__getitem__, times).whole(_operators(tree))
+    return _Tex((SYMBOLS if texts is None else texts).__getitem__, times).whole(operators(tree))
 
 
 def words(tree, name=None):
     """The expression in words; `name` gives those of a quantity, else `in_words`."""
-    return _Words(name or in_words).whole(_operators(tree))
+    return Words(name or in_words).whole(operators(tree))
+
+
+def javascript(tree, texts):
+    """JavaScript that computes the expression as Python does, each name as in `texts`."""
+    return _JavaScript(texts.__getitem__).whole(tree)
 
 
 def in_words(name):
@@ -41,20 +46,20 @@ def upright(symbol):
 SYMBOLS = {name: upright(quantity.symbol) for name, quantity in QUANTITIES.items()}
 
 
-def _operators(node):
+def operators(node):
     """The expression with quotients and flows written out in operators, and an extreme of extremes as one."""
     match node:
         case ast.Call(ast.Name("quotient"), [a, b]):
-            return operated(ast.Div(), _operators(a), _operators(b))
+            return operated(ast.Div(), operators(a), operators(b))
         case ast.Call(ast.Name("flow"), [ratio, years]):
-            ratio, years = _operators(ratio), _operators(years)
+            ratio, years = operators(ratio), operators(years)
             left = ast.BinOp(ast.Constant(1), ast.Sub(), ast.BinOp(ratio, ast.Pow(), negative(years)))
             return ast.BinOp(left, ast.Div(), ast.Call(quantity_node("log"), [ratio], []))
         case ast.Call(ast.Name("maximum" | "minimum" as extreme), given):
-            parts = [part for one in map(_operators, given)
+            parts = [part for one in map(operators, given)
                      for part in (one.args if isinstance(one, ast.Call) and one.func.id == extreme else [one])]
             return ast.Call(quantity_node(extreme), parts, [])
-    return rebuilt(node, _operators)
+    return rebuilt(node, operators)
 
 
 def _signed(node):
@@ -67,28 +72,28 @@ def _signed(node):
     return 1, node
 
 
-def _terms(node):
+def terms_of(node):
     """The terms of a sum with their signs."""
     match node:
         case ast.BinOp(left, ast.Add(), right):
-            return _terms(left) + _terms(right)
+            return terms_of(left) + terms_of(right)
         case ast.BinOp(left, ast.Sub(), right):
-            return [*_terms(left), (-_signed(right)[0], _signed(right)[1])]
+            return [*terms_of(left), (-_signed(right)[0], _signed(right)[1])]
     return [_signed(node)]
 
 
-def _factors(node):
+def factors_of(node):
     """The factors of a product in their order, each with whether it divides."""
     match node:
         case ast.BinOp(left, ast.Mult(), right):
-            first, *others = _factors(right)
-            return _factors(left) + ([] if plain(first[1]) == 1 else [first]) + others
+            first, *others = factors_of(right)
+            return factors_of(left) + ([] if plain(first[1]) == 1 else [first]) + others
         case ast.BinOp(left, ast.Div(), right):
-            return [*_factors(left), (True, right)]
+            return [*factors_of(left), (True, right)]
     return [(False, node)]
 
 
-def _cancelled(factors):
+def cancelled(factors):
     """The factors without quantities that stand both over and under."""
     for name in {part.id for _, part in factors if isinstance(part, ast.Name)}:
         over, under = ([each for each in factors if each[0] is divides and isinstance(each[1], ast.Name) and each[1].id == name]
@@ -106,7 +111,7 @@ def _cases(node):
     return [(node, None)]
 
 
-class _Words:
+class Words:
     """Says an expression in words. A dialect says it otherwise by the tables and methods that it overrides."""
 
     minus, group = " − ", "(%s)"
@@ -127,12 +132,12 @@ class _Words:
                 return f"{self.whole(left)} {self.signs[type(relation)]} {self.whole(right)}"
             case ast.BinOp(left, ast.BitAnd() | ast.BitOr() as join, right):
                 return f"{self.atom(left)} {self.signs[type(join)]} {self.atom(right)}"
-        (sign, first), *others = _terms(node)
+        (sign, first), *others = terms_of(node)
         text = self.term(first) if sign > 0 else self.minus.strip() + self.term(first)
         return text + "".join((" + " if sign > 0 else self.minus) + self.term(term) for sign, term in others)
 
     def term(self, node):
-        (_, first), *others = _cancelled(_factors(node))
+        (_, first), *others = cancelled(factors_of(node))
         return self.atom(first) + "".join((" / " if divides else " × ") + self.atom(part) for divides, part in others)
 
     def atom(self, node):
@@ -168,17 +173,17 @@ class _Words:
         return ", else ".join(self.argument(a) + (f" if {self.whole(test)}" if test else "") for a, test in rows)
 
 
-class _Tex(_Words):
+class _Tex(Words):
     minus, group = " - ", r"\left(%s\right)"
     calls = {"ceil": r"\left\lceil %s \right\rceil", "floor": r"\left\lfloor %s \right\rfloor", "sqrt": r"\sqrt{%s}",
              "exp": r"\exp\left(%s\right)", "log": r"\ln\left(%s\right)", "log2": r"\log_{2}\left(%s\right)",
              "maximum": r"\max\left(%s\right)", "minimum": r"\min\left(%s\right)"}
-    signs = _Words.signs | {ast.GtE: r"\ge", ast.LtE: r"\le", ast.NotEq: r"\ne", ast.BitAnd: r"\text{ and }",
-                            ast.BitOr: r"\text{ or }"}
+    signs = Words.signs | {ast.GtE: r"\ge", ast.LtE: r"\le", ast.NotEq: r"\ne", ast.BitAnd: r"\text{ and }",
+                           ast.BitOr: r"\text{ or }"}
 
     def term(self, node):
         """A product; with a division one fraction, the factors in their order."""
-        factors = _cancelled(_factors(node))
+        factors = cancelled(factors_of(node))
         under = [factor for divides, factor in factors if divides]
         over = [factor for divides, factor in factors if not divides and plain(factor) != 1] or [ast.Constant(1)]
         if under:
@@ -213,3 +218,47 @@ class _Tex(_Words):
         texts = (f"{self.whole(a)} & " + (rf"\text{{if }} {self.whole(test)}" if test else r"\text{otherwise}")
                  for a, test in rows)
         return r"\begin{cases} %s \end{cases}" % r" \\ ".join(texts)
+
+
+class _JavaScript(Words):
+    """Says every operation where it stands, so that a browser rounds as Python does."""
+
+    minus, group = "-", "(%s)"
+    calls = {name: f"{name}(%s)" for name in ("ceil", "floor", "sqrt", "exp", "log", "log2", "quotient", "flow")} | {
+        "maximum": "max(%s)", "minimum": "min(%s)", "power": "power(%s)"}
+    signs = {ast.Gt: ">", ast.Lt: "<", ast.GtE: ">=", ast.LtE: "<=", ast.Eq: "===", ast.NotEq: "!==", ast.BitAnd: "&&",
+             ast.BitOr: "||", ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+
+    def whole(self, node):
+        match node:
+            case ast.Call(ast.Name("where"), [condition, a, b]):
+                return f"{self.whole(condition)} ? {self.atom(a)} : {self.argument(b)}"
+            case ast.Compare(left, [relation], [right]):
+                return f"{self.term(left)} {self.signs[type(relation)]} {self.term(right)}"
+            case ast.BinOp(left, ast.BitAnd() | ast.BitOr() as join, right):
+                return f"{self.atom(left)} {self.signs[type(join)]} {self.atom(right)}"
+            case ast.BinOp(left, ast.Add() | ast.Sub() as operation, right):
+                first = self.whole(left) if _is_sum(left) else self.term(left)
+                return f"{first} {self.signs[type(operation)]} {self.term(right)}"
+            case ast.UnaryOp(ast.USub(), operand):
+                return self.minus + self.atom(operand)
+        return self.term(node)
+
+    def term(self, node):
+        match node:
+            case ast.BinOp(left, ast.Mult() | ast.Div() as operation, right):
+                return f"{self.term(left)} {self.signs[type(operation)]} {self.atom(right)}"
+        return self.atom(node)
+
+    def argument(self, node):
+        return self.whole(node)
+
+    def power(self, base, exponent):
+        return self.fenced(self.calls["power"], f"{self.whole(base)}, {self.whole(exponent)}")
+
+    def number(self, value):
+        return repr(value).replace("inf", "Infinity")
+
+
+def _is_sum(node):
+    return isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub))

@@ -15,11 +15,11 @@ from .dates import by_price
 from .show import table
 
 LABELS = {"taken": "GPUs", "seller": "from", "sku": "instance", "machines": "instances", "layout": "fastest layout",
-          "layout_mfu": "MFU", "gpu_hours": "GPU-hours of work", "training_days": "days", "compute_usd": "cost",
+          "mfu": "MFU", "gpu_hours": "GPU-hours of work", "training_days": "days", "compute_usd": "cost",
           "verdict": "against it", "usd_per_hour": "USD/h a GPU", "date": "price of", "deadline_days": "deadline, days",
           "interruption_slowdown": "slowdown", "in_time": "in time", "in_budget": "in the budget",
           "days_between": "8 in 10 between, days", "usd_between": "8 in 10 between, USD"}
-FORMATS = {"layout_mfu": percent, "gpu_hours": "{:,.0f}".format, "training_days": "{:,.3g}".format, "compute_usd": dollars,
+FORMATS = {"mfu": percent, "gpu_hours": "{:,.0f}".format, "training_days": "{:,.3g}".format, "compute_usd": dollars,
            "usd_per_hour": "{:.2f}".format, "deadline_days": "{:,.3g}".format, "interruption_slowdown": "{:.2f}".format,
            "in_time": chance, "in_budget": chance}
 BANDS = {"days_between": ("low_days", "high_days"), "usd_between": ("low_usd", "high_usd")}
@@ -44,7 +44,8 @@ def runs_table(frame, columns, caption, labels=None):
             frame = frame.assign(**{name: [between(row[ends[0]], row[ends[1]]) for row in frame.to_dict("records")]})
     shown = frame[list(columns)].astype(object)
     empty = dict.fromkeys(("training_days", "compute_usd", "in_time", "in_budget"))
-    shown = shown.mask(frame["compute_usd"] == float("inf"), shown.assign(**empty)[list(columns)])
+    lost = frame.filter(["training_days", "compute_usd"]).eq(math.inf).any(axis=1)
+    shown = shown.mask(lost, shown.assign(**empty)[list(columns)])
     return table(shown, caption, labels=LABELS | (labels or {}), formats=FORMATS)
 
 

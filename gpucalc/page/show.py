@@ -70,9 +70,12 @@ def guess(question, answer, unit, text):
 
 
 def sources(*rows, caption="Rows this page was computed from"):
-    """What the rows of data are, where they come from and when they were read; a row that was recalled says so."""
+    """What the rows of data are, where they come from and when they were read; a row that was recalled says so.
+
+    A row that is a name alone, such as a term, is no data.
+    """
     about = [(getattr(row, "name", "given"), row.get("source", ""), row.get("date", ""), row.get("confidence", "seen"))
-             for row in rows]
+             for row in rows if len(row)]
     lines = "\n".join(f"| {' | '.join(map(markdown, (name, source, date if seen == 'seen' else f'{date} ({seen})')))} |"
                       for name, source, date, seen in dict.fromkeys(about))
     return Markdown(f"| {markdown(caption)} | source | date |\n|---|---|---|\n{lines}")

@@ -9,8 +9,7 @@ from collections import namedtuple
 import numpy as np
 import pandas as pd
 
-from .offers import runs_of
-from .run_risks import GIVEN, priced
+from .offers import decided, searched
 from .stores import egress_tiers, ends, homes, storage_tiers, stored_usd, stores, tiered_usd, tiers_of_stores
 from ..core.arithmetic import HOURS_PER_DAY, ceil, maximum
 from ..core.evaluate import Case
@@ -42,15 +41,15 @@ def load_of(case):
 def machines(case, book, gpu, term, **networks):
     """Every rent of the GPU on the term with the GPU-hours of one run of the case on it, and the number of GPUs that costs least.
 
-    As in `offers`: a run is as fast as its fastest layout on machines of that size, joined as they are; `reason` says why one
-    doesn't run. The hours are paid ones, with the stops and starts of `run_risks.priced`.
+    As in `offers`, as half of such runs take it: `reason` says why one doesn't run. The hours are paid ones, with all stops and
+    starts.
     """
-    given = case.inputs
-    job = case.but(training_tokens=given["training_tokens"] * given.get("epochs", 1), epochs=None)
-    found = priced(runs_of(job, book, gpu=gpu, term=term, **networks), **{name: given[name] for name in GIVEN if name in given})
+    free = dict.fromkeys(("deadline_days", "budget_usd"), math.inf)
+    job = case.but(gpu=gpu, term=term, provider=None, region=None, runs=None, **free)
+    found = decided(searched(job, book, **networks))
     paid = {name: found[time] * HOURS_PER_DAY * found["gpus"] for name, time in DAYS.items()}
-    # Of equal runs the one on the fewest GPUs; where none runs, the reason on the most.
-    order = found["gpus"].where(found["reason"] == "", -found["gpus"])
+    # Of equal runs the one on the fewest GPUs; where none runs, the one that came furthest.
+    order = found["gpus"].where(found["reason"] == "", 0)
     ordered = found.assign(**paid, order=order).sort_values(["gpu_hours", "order"], kind="stable").drop(columns="order")
     return ordered.drop_duplicates("row").set_index("row")
 

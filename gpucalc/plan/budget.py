@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from . import capacity, offers, token_offers
+from .market import SERVER
 from ..core.arithmetic import HOURS_PER_MONTH, ceil
 from ..core.evaluate import Case
 from ..laws.budget import (affordable_replicas, affordable_requests_per_month, affordable_servers, balanced_params,
@@ -250,7 +251,7 @@ def owned(book: pd.DataFrame, usd_per_month: float, budget_months: float) -> dic
     Servers that nobody sells any more don't count.
     """
     book = sold(book)
-    rows = book[(book["item"] == "server") & (book["term"] == "purchase") & (book["gpus_per_server"] >= offers.SERVER)]
+    rows = book[(book["item"] == "server") & (book["term"] == "purchase") & (book["gpus_per_server"] >= SERVER)]
     rows = rows[rows["gpu"].map(catalogue.gpus()["kind"]) == "datacenter"]
     if rows.empty:
         return None

@@ -72,7 +72,7 @@ def deal(book, gpu, assumptions, given, term="on-demand", provider=None, region=
         fixed["committed"] = 1
         if limits.loc["years", "likely"] <= RESERVED_YEARS[term]:
             limits, fixed["rent_decline"] = limits.drop("rent_decline"), 0
-    made = Deal(rows, limits, fixed, [] if _is_current(book, server) else servers)
+    made = Deal(rows, limits, fixed, [] if is_current(book, server) else servers)
     taken = {each.name for each in made.case(catalogue.gpu(gpu)).explain(owning_npv).inputs}
     return made._replace(ranges=limits[limits.index.isin(taken)])
 
@@ -118,14 +118,19 @@ def _servers(book, given, gpu):
         found = select(book, item="server", gpu=gpu)
     except ValueError as error:
         raise MissingPrice(f"{error}; or give the parameter server_usd") from None
-    each = found["price"] / found["gpus_per_server"]
-    order = found.assign(each=each, used=found["term"].eq("used")).sort_values(["used", "each", *TIES], kind="stable").index
-    rows = [price_row(row) for _, row in found.loc[order].iterrows()]
-    current = [row for row in rows if _is_current(book, row)]
+    rows = server_rows(found)
+    current = [row for row in rows if is_current(book, row)]
     return current[:1] or rows
 
 
-def _is_current(book, server):
+def server_rows(found):
+    """The servers of a book as rows for a case, the cheapest GPU first, used ones last."""
+    each = found["price"] / found["gpus_per_server"]
+    order = found.assign(each=each, used=found["term"].eq("used")).sort_values(["used", "each", *TIES], kind="stable").index
+    return [price_row(row) for _, row in found.loc[order].iterrows()]
+
+
+def is_current(book, server):
     """Whether a server's price may decide: firm, and given, the reader's own, of a used one or of the last years."""
     if "date" not in server or server.yours:
         return True

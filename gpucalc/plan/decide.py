@@ -34,15 +34,15 @@ class Verdict(NamedTuple):
     high: float
 
 
-def verdict(gains):
+def verdict(gains, sure=SURE):
     """The one rule of rent or own: what costs less on average over the draws of owning's net present value is cheaper.
 
-    It is sure if it also wins in more than `SURE` of them; a mean of a few large gains over many small losses is not.
+    It is sure if it also wins in more than the share `sure` of them; a mean of a few large gains over many small losses is not.
     """
     chance, mean = probability(gains), float(gains.mean())
     low, _, high = band(gains)
     own = mean > 0
-    return Verdict("owning" if own else "renting", chance > SURE if own else chance < 1 - SURE, chance, mean, low, high)
+    return Verdict("owning" if own else "renting", chance > sure if own else chance < 1 - sure, chance, mean, low, high)
 
 
 def even_rent(deal, case, drawn):
@@ -54,13 +54,13 @@ def even_rent(deal, case, drawn):
     return float(deal.ranges.loc["usd_per_hour", "likely"] * (1 - gains / (more - gains)))
 
 
-def at_stand_ins(deal, case, drawn):
-    """The verdict at the cheapest and the dearest GPU of the servers that stand in, as pairs of row and verdict."""
+def at_stand_ins(deal, case, drawn, sure=SURE):
+    """The `verdict` at the cheapest and the dearest GPU of the servers that stand in, as pairs of row and verdict."""
     size, likely, found = deal.fixed["gpus_per_server"], deal.ranges.loc["server_usd", "likely"], []
     order = sorted(deal.doubt, key=lambda server: server.server_usd / server.gpus_per_server)
     for server in order[:1] + order[1:][-1:]:
         factor = server.server_usd / server.gpus_per_server * size / likely
-        found.append((server, verdict(outcomes(owning_npv, case, drawn | {"server_usd": drawn["server_usd"] * factor}))))
+        found.append((server, verdict(outcomes(owning_npv, case, drawn | {"server_usd": drawn["server_usd"] * factor}), sure)))
     return found
 
 

@@ -51,21 +51,43 @@ def draws(ranges, count, seed=0, tied=None):
     data/correlations.csv). An input's own chance depends on its name and the seed alone, not on what else is drawn.
     """
     import numpy
+    drawn, spans = {name: numpy.empty(count) for name in ranges.index}, _spans(ranges)
+    for name, start, share in _shares(list(ranges.index), count, seed, tied):
+        drawn[name][start:start + len(share)] = _triangle(share, *spans[name])
+    return drawn
+
+
+def even_shares(names, count, seed=0, tied=None):
+    """The shares below which `count` values of every input lie, by name: evenly spaced, in the order of its `draws`.
+
+    What moves together still does, and means settle with far fewer values. McKay et al. 1979 (doi 10.2307/1268522).
+    """
+    import numpy
+    found = {name: numpy.empty(count) for name in names}
+    for name, start, share in _shares(list(names), count, seed, tied):
+        found[name][start:start + len(share)] = share
+    return {name: (share.argsort(kind="stable").argsort(kind="stable") + 0.5) / count for name, share in found.items()}
+
+
+def at_shares(ranges, shares):
+    """The value of every input, by name, below which such shares of its triangle lie, as `draws` has them."""
+    return {name: _triangle(shares[name], *span) for name, span in _spans(ranges).items()}
+
+
+def _shares(names, count, seed, tied):
+    """Random shares of every input as name, place and values, some at a time; `tied` and `seed` as in `draws`."""
+    import numpy
     tied = rows("correlations") if tied is None else tied
-    followed = {name: tied[name] for name in ranges.index if name in tied and tied[name]["other"] in ranges.index}
+    followed = {name: tied[name] for name in names if name in tied and tied[name]["other"] in names}
     linked = {*followed, *(row["other"] for row in followed.values())}
-    chance = {name: numpy.random.default_rng([seed, zlib.crc32(name.encode())]) for name in ranges.index}
-    spans = {name: _span(*ends) for name, *ends in ranges.itertuples()}
-    drawn = {name: numpy.empty(count) for name in ranges.index}
+    chance = {name: numpy.random.default_rng([seed, zlib.crc32(name.encode())]) for name in names}
     for start in range(0, count, _BLOCK):
         size, normal = min(_BLOCK, count - start), {}
         for name, generator in chance.items():
             if name in linked:
                 normal[name] = generator.standard_normal(size)
-        for name in drawn:
-            share = _below(_moved(name, normal, followed)) if name in linked else chance[name].random(size)
-            drawn[name][start:start + size] = _triangle(share, *spans[name])
-    return drawn
+        for name in names:
+            yield name, start, _below(_moved(name, normal, followed)) if name in linked else chance[name].random(size)
 
 
 def _moved(name, normal, followed):
@@ -91,11 +113,10 @@ def _normal_table():
     return numpy.array([0.5 + math.erf((step / _STEPS - _FAR) / math.sqrt(2)) / 2 for step in range(2 * _FAR * _STEPS + 1)])
 
 
-def _span(low, likely, high):
-    """The ends of a range as a triangle has them, and whether it is one of logarithms."""
-    if low > 0 and high > WIDE * low:
-        return math.log(low), math.log(likely), math.log(high), True
-    return low, likely, high, False
+def _spans(ranges):
+    """The ends of every range as a triangle has them, and whether it is one of logarithms."""
+    return {name: (*map(math.log, ends), True) if ends[0] > 0 and ends[2] > WIDE * ends[0] else (*ends, False)
+            for name, *ends in ranges.itertuples()}
 
 
 def _triangle(share, low, likely, high, logarithms):

@@ -7,12 +7,10 @@ chips is added to it.
 import numpy as np
 import pandas as pd
 
-from ..core.evaluate import Case
 from ..laws.training_cost import planned_gpu_hours
 from ..rows import bands, catalogue
 from ..rows.kept import kept
 
-SPEED = ["gpu_hours", "low_hours", "high_hours", "layout_mfu"]
 FAMILY, STEPS, NARROW = "training run", "training step in 16 bits", "training step in 8 bits"
 # A chip has an MFU of its own from so many runs of so many publishers.
 OWN_RUNS, OWN_SOURCES = 3, 2
@@ -74,30 +72,9 @@ def mfu_off():
     return tuple(np.expm1(np.median(off, axis=0)))
 
 
-def at_mfu(frame, model, training_tokens, mfu=None):
-    """The same runs by 6ND at the share `mfu` of the peak, or at the published one of each GPU, whatever their layouts.
-
-    `layout_mfu` is what to plan for: a share that is given is moved by the median error of published runs.
-    """
-    peaks = frame["gpu"].map(catalogue.gpus()["peak_flops"])
-    case = Case(model=model, peak_flops=peaks, training_tokens=training_tokens)
-    if mfu is None:
-        shares = planned_mfu().loc[frame["gpu"]].set_index(frame.index)
-        low, plan, high = (case.but(mfu=shares[end])(planned_gpu_hours) for end in ("high", "plan", "low"))
-        return frame.assign(gpu_hours=plan, low_hours=low, high_hours=high, layout_mfu=shares["plan"])
-    band = case.but(mfu=mfu).band(planned_gpu_hours)
-    return frame.assign(gpu_hours=band.plan, low_hours=band.low, high_hours=band.high, layout_mfu=mfu * band.value / band.plan)
-
-
-def planned(frame, model, training_tokens, mfu=None):
-    """The same runs, none faster than `at_mfu` at its plan and at either end: a layout that is slower counts as it is.
-
-    What makes a run slower than its layout makes it slower than 6ND too, so each end is the slower of the two ends.
-    """
-    least = at_mfu(frame, model, training_tokens, mfu)
-    hours = {name: np.maximum(frame[name], least[name]) for name in SPEED[:3]}
-    slower = frame["gpu_hours"] > least["gpu_hours"]
-    return frame.assign(**hours, layout_mfu=frame["layout_mfu"].where(slower, least["layout_mfu"]))
+def mfu_ends(gpu, mfu=None):
+    """The MFU that a run on the GPU is planned with, `low`, `plan` and `high`: that which is given, else of published runs."""
+    return dict.fromkeys(("low", "plan", "high"), mfu) if mfu else planned_mfu().loc[gpu, ["low", "plan", "high"]].to_dict()
 
 
 def _of_chip(group):

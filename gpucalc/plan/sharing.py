@@ -9,7 +9,7 @@ from ..core.arithmetic import HOURS_PER_MONTH, ceil
 from ..core.evaluate import Case, Row
 from ..laws.serving import mean_context
 from ..laws.serving_cost import requests_per_second
-from ..laws.sharing import slice_bandwidth, slice_flops, slice_usd_per_hour, unsliced_share
+from ..laws.sharing import api_usd_per_month, slice_bandwidth, slice_flops, slice_usd_per_hour, unsliced_share
 from ..rows import catalogue
 from ..rows.rents import rents
 
@@ -105,8 +105,7 @@ def _paid(plans):
 
 def fullest(found: Choice, case: Case, gpu: str) -> Case | None:
     """The case of a full replica on a card or slice: the batch of most tokens a second that answers in time; None if none."""
-    points = capacity.paced(found.points.query("gpu == @gpu"))
-    able = points[(points["batch"] <= points["places"]) & (points["request_seconds"] < case.inputs["answer_limit"])]
+    able = capacity.alone(capacity.paced(found.points.query("gpu == @gpu")), capacity.Limits(case.inputs["answer_limit"]))
     if able.empty:
         return None
     return at(found, case, able.loc[able["output_tokens_per_second"].idxmax()])
@@ -124,7 +123,8 @@ def api_usd(case: Case, book: pd.DataFrame, model: str) -> tuple[float, Any]:
     sold = token_offers.priced_offers(book, model, case)
     if sold.empty:
         return math.inf, None
-    return case.inputs["requests_per_month"] * float(sold.iloc[0]["api_request_usd"]), sold.iloc[0]
+    offer = sold.iloc[0]
+    return float(case.but(api_request_usd=float(offer["api_request_usd"]))(api_usd_per_month)), offer
 
 
 def smaller_cards(book: pd.DataFrame, gpu: str, busiest: float, used_bytes: float, target: float, term: str) -> pd.DataFrame:

@@ -1,18 +1,21 @@
 """What a price book says about tokens: the APIs that sell a model's, and the servers to rent that make them."""
 import math
 
+import numpy as np
 import pandas as pd
 
 from . import capacity
+from .decisions import RENTED, TURN
+from .rule import chosen
 from ..core.arithmetic import floor, where
-from ..core.evaluate import Row
+from ..core.evaluate import Case, Row
 from ..laws.serving import spare_places
 from ..rows.ages import firm
 from ..rows.price_book import MissingPrice
 from ..rows.rents import cheapest_rent, rents
 from ..laws.serving_cost import (api_batch_request_usd, api_request_usd, break_even_requests_per_month,
                                  carried_requests_per_month, input_usd_per_million, output_usd_per_million,
-                                 paid_utilization, rented_gpus, replica_seconds, requests_per_second,
+                                 paid_utilization, replica_seconds, requests_per_second,
                                  serving_usd_per_month)
 
 API_ITEMS = {"api-input": "api_input_usd_per_million", "api-cached-input": "api_cached_usd_per_million",
@@ -40,17 +43,24 @@ def api_offers(book, model):
     return offers.join(about[["row", "date", "source", "confidence", "note"]]).join(sure).reset_index()
 
 
-def batch_offer(book, model, case):
-    """The cheapest `firm` API for the case's request where it may wait for its batch: `provider`, `row` of its output price, and
-    `api_batch_request_usd`; None if the book has none."""
+def batch_offers(book, model):
+    """Every `firm` API offer of a model whose requests may wait for their batch; prices and `row` as in `api_offers`."""
     rows = book[book["item"].isin(BATCH_ITEMS) & (book["sku"] == model)]
     sure = rows[firm(rows)].rename_axis("row").reset_index()
     prices = sure.set_index([*OFFER, "item"])["price"].unstack("item").reindex(columns=list(BATCH_ITEMS)).dropna()
-    if prices.empty:
+    about = sure[sure["item"] == "api-batch-output"].set_index(OFFER)[["row", "date"]]
+    return prices.rename(columns=BATCH_ITEMS).join(about).reset_index()
+
+
+def batch_offer(book, model, case):
+    """The cheapest of the `batch_offers` for the case's request: `provider`, `row` of its output price, and
+    `api_batch_request_usd`; None if the book has none."""
+    offers = batch_offers(book, model)
+    if offers.empty:
         return None
-    priced = prices.assign(api_batch_request_usd=case.but(**prices.rename(columns=BATCH_ITEMS))(api_batch_request_usd))
-    about = sure[sure["item"] == "api-batch-output"].set_index(OFFER)["row"]
-    return priced.join(about).reset_index().sort_values(["api_batch_request_usd", *OFFER]).iloc[0]
+    prices = {name: offers[name] for name in BATCH_ITEMS.values()}
+    priced = offers.assign(api_batch_request_usd=case.but(**prices)(api_batch_request_usd))
+    return priced.sort_values(["api_batch_request_usd", *OFFER]).iloc[0]
 
 
 def priced_offers(book, model, case):
@@ -147,23 +157,25 @@ def rented_plans(plans, book, term, requests_per_month, prompt, output, most_ser
 
 def paid_plans(plans, kinds, most_servers=None):
     """The bills of `rented_plans` on these kinds of server, without what tokens cost."""
-    found = on_servers(plans, kinds, most_servers or SERVERS[-1])
-    for side in SIDES:
-        paid = found[f"{side}rented_gpus"].to_numpy()
-        found[f"{side}serving_usd_per_month"] = serving_usd_per_month.formula(found["usd_per_hour"].to_numpy(), paid)
-    return cheapest_of_each(found, "serving_usd_per_month")
+    return cheapest_of_each(on_servers(plans, kinds, most_servers or SERVERS[-1]), "serving_usd_per_month")
 
 
 def on_servers(plans, kinds, most_servers):
-    """The plans on each kind of server that holds a replica, with the GPUs that are paid on each side; those within the cap."""
-    found = plans[plans["limit"] == ""].merge(kinds, on="gpu")
-    found = found[found["gpus_per_server"] >= found["tensor_parallel"]]
-    degree, size = (found[name].to_numpy() for name in ("tensor_parallel", "gpus_per_server"))
+    """The plans on each kind of server that holds a replica, with the GPUs that are paid on each side and their bill, by the
+    rule; those within the cap."""
+    plans, sides = plans[plans["limit"] == ""], {}
+    degree = plans["tensor_parallel"].to_numpy()
+    offers = {name: kinds[name].to_numpy() for name in ("gpu", "gpus_per_server", "usd_per_hour")}
+    offers |= {"kind": np.arange(len(kinds)), "most_gpus": most_servers * offers["gpus_per_server"]}
     for side in SIDES:
-        gpus = found[f"{side}gpus"].to_numpy()
-        able = gpus < math.inf
-        paid = rented_gpus(where(able, gpus / degree, 1), degree, size)
-        found[f"{side}rented_gpus"] = where(able & (paid <= most_servers * size), paid, math.inf)
+        gpus = plans[f"{side}gpus"].to_numpy()
+        lacks = gpus == math.inf
+        fleets = dict(gpu=plans["gpu"].to_numpy(), tensor_parallel=degree, plan=np.arange(len(plans)), lacks_fleet=1.0 * lacks,
+                      planned_replicas=where(lacks, 1, gpus / degree))
+        paid, able = chosen(RENTED, Case(), offers, fleets)
+        sides |= {f"{side}{name}": where(able, paid[name], math.inf) for name in ("rented_gpus", "serving_usd_per_month")}
+    found = pd.concat([plans.iloc[paid["plan"]].reset_index(drop=True),
+                       kinds.iloc[paid["kind"]].drop(columns="gpu").reset_index(drop=True)], axis=1).assign(**sides)
     return found[found["rented_gpus"] < math.inf]
 
 
@@ -187,21 +199,21 @@ def break_even_plans(points, book, term, api_request_usd, answer_limit=None, pea
     """
     kept = capacity.limited(answer_limit=answer_limit, **limits)
     points = capacity.paced(points)
-    possible = points[(points["batch"] <= points["places"]) & (points["request_seconds"] < kept.answer_limit)]
     sizes = [count for count in SERVERS if count <= (most_servers or SERVERS[-1])]
     kinds = servers(book, term)
-    found = possible.merge(kinds[kinds["firm"]], on="gpu").merge(pd.DataFrame({"servers": sizes}), how="cross")
-    found = found[found["gpus_per_server"] >= found["tensor_parallel"]]
+    found = points[points["batch"] <= points["places"]].merge(kinds[kinds["firm"]], on="gpu")
+    found = found[found["gpus_per_server"] >= found["tensor_parallel"]].merge(pd.DataFrame({"servers": sizes}), how="cross")
     replicas = found["servers"] * floor(found["gpus_per_server"] / found["tensor_parallel"])
     paid = serving_usd_per_month(found["usd_per_hour"], found["servers"] * found["gpus_per_server"])
-    size, time, least = found["batch"], found["request_seconds"], break_even_requests_per_month(paid, api_request_usd)
-    spare = spare_places(time, kept.answer_limit, kept.late_share)
-    carried = carried_requests_per_month(replicas, size, spare, time, peak_factor)
+    least = break_even_requests_per_month(paid, api_request_usd)
+    spare = spare_places(found["request_seconds"], kept.answer_limit, kept.late_share)
+    carried = carried_requests_per_month(replicas, found["batch"], spare, found["request_seconds"], peak_factor)
     found = found.assign(replicas=replicas, serving_usd_per_month=paid, carried_requests_per_month=carried,
                          break_even_requests_per_month=least)
-    found = found[(carried >= least) & capacity.holds(requests_per_second.formula(least, peak_factor), replicas, found, kept)]
-    found = found.sort_values(["break_even_requests_per_month", "batch", "gpu", "tensor_parallel"], kind="stable")
-    return found.drop_duplicates(["gpu", "tensor_parallel"]).reset_index(drop=True)
+    turns, able = capacity.held(found, requests_per_second.formula(least, peak_factor), replicas, kept, TURN, **found[
+        ["gpu", "tensor_parallel", "carried_requests_per_month", "break_even_requests_per_month"]])
+    order = ["break_even_requests_per_month", "batch", "gpu", "tensor_parallel"]
+    return found.iloc[turns["place"][able]].sort_values(order, kind="stable", ignore_index=True)
 
 
 def first_turn(points, book, term, api_request_usd, case):

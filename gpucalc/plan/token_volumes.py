@@ -85,11 +85,8 @@ def _up_grid(points, kinds, case):
     grids = {}
     for name, end in ENDS.items():
         moved = capacity.paced(points, end)
-        alone = moved[moved["batch"] == 1].set_index(["gpu", "tensor_parallel"])["request_seconds"]
-        first = moved["replica_prefill_seconds"] + moved["replica_pass_seconds"]
-        quick = ((moved["request_seconds"] < limits.answer_limit) & (first < limits.first_token_limit)
-                 & (moved["time_per_output_token"] <= limits.token_limit) & (moved["batch"] <= moved["places"]))
-        moved = moved[quick].join(alone.rename("alone_seconds"), on=["gpu", "tensor_parallel"]).merge(kinds, on="gpu")
+        one = moved[moved["batch"] == 1].set_index(["gpu", "tensor_parallel"])["request_seconds"].rename("alone_seconds")
+        moved = capacity.alone(moved, limits).join(one, on=["gpu", "tensor_parallel"]).merge(kinds, on="gpu")
         grids[name] = moved[moved["gpus_per_server"] >= moved["tensor_parallel"]]
     return grids
 

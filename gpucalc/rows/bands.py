@@ -34,8 +34,8 @@ FEWEST_ROWS, FEWEST_SOURCES, CHECKED_SOURCES = 8, 2, 4
 # Years in which an era of software begins: before FlashAttention-2 and paged engines, with them, with training in 8 bits.
 ERAS = (2023, 2025)
 # What a bound leaves out: shares below 1 that a case gives, work that nothing hides, and every latency.
-_HIDDEN = ("overlap", "data_overlap", "expert_overlap")
-_LATE = ("latency", "base_latency", "switch_latency", "network_latency", "host_seconds", "kernel_seconds")
+HIDDEN = ("overlap", "data_overlap", "expert_overlap")
+LATE = ("latency", "base_latency", "switch_latency", "network_latency", "host_seconds", "kernel_seconds")
 
 
 class Band(NamedTuple):
@@ -107,8 +107,8 @@ def bound(case: Case) -> Case:
     """The case at the peaks of the data sheet, with all that can be hidden hidden and no latency: nothing is faster."""
     given = {name for name, value in case.inputs.items() if not is_law(value)}
     shares = {name: None for name in catalogue.efficiency("bound") if name in given}
-    whole = [*_HIDDEN, *({"mfu"} & given)]
-    return case.but(**shares, efficiency="bound").but(**dict.fromkeys(whole, 1), **dict.fromkeys(_LATE, 0))
+    whole = [*HIDDEN, *({"mfu"} & given)]
+    return case.but(**shares, efficiency="bound").but(**dict.fromkeys(whole, 1), **dict.fromkeys(LATE, 0))
 
 
 def errors(family: str, without: str = "", year: int | None = None) -> Errors | None:
@@ -145,6 +145,16 @@ def era_name(era: int | None) -> str:
     return f"since {first}" if last < 0 else f"to {last}" if not first else f"{first} to {last}"
 
 
+def parts(law: str) -> tuple[int, list[tuple[str, float, str]]]:
+    """The power of a law's ratio, 1 of times and -1 of rates, and its families in the order in which they are tried, none if it
+    is not checked: each with the quantity that is above so much in it, blank in the last one."""
+    power, family = _powers().get(law, (1, ""))
+    own = {part: row for part, row in rows("families").items() if family and row["part_of"] == family}
+    rest = next((part for part, row in own.items() if not (row["when"] or row["times"] or row["rates"])), family)
+    tried = [(row["when"], row["above"], part) for part, row in own.items() if row["when"]]
+    return power, [*tried, ("", 0, rest)] if family else []
+
+
 @kept
 def _powers():
     """Power of the ratio, 1 of times and -1 of rates, and family, by law."""
@@ -154,18 +164,13 @@ def _powers():
 
 def _families(case, law):
     """Families of the law in the case, each with where in the columns it holds (True for plain numbers)."""
-    if law not in _powers():
-        return []
-    family, found, left = _powers()[law][1], [], True
-    for part, row in rows("families").items():
-        if row["part_of"] == family and row["when"]:
-            above = numpy.asarray(_value(case, row["when"])) > row["above"]
-            if (left & above).any():
-                found.append((left & above, part))
-            left = left & ~above
-    rest = next((part for part, row in rows("families").items()
-                 if row["part_of"] == family and not (row["when"] or row["times"] or row["rates"])), family)
-    return [*found, (left, rest)] if numpy.any(left) else found
+    found, left = [], True
+    for when, above, part in parts(law)[1]:
+        holds = left & (numpy.asarray(_value(case, when)) > above) if when else left
+        if numpy.any(holds):
+            found.append((holds, part))
+        left = left & ~holds if when else left
+    return found
 
 
 def _value(case, name):
@@ -199,7 +204,9 @@ def bound_value(case: Case, law: str) -> Any:
 
 
 def _own_source(case, law):
-    """The publisher of the published row that the case is, if it is one."""
+    """The publisher of the published row that the case is, if it is one; a case of columns is none."""
+    if any(getattr(value, "ndim", 0) for value in case.inputs.values()):
+        return ""
     held = {kind: getattr(row, "name", None) for kind, row in case.rows.items()}
     return _sources().get(_key(law.__name__, held | case.inputs), "")
 

@@ -2,6 +2,7 @@
 from typing import TYPE_CHECKING
 
 from ..core.evaluate import FINDERS, READERS, Row, close
+from .choices import CHOICES
 from .tables import TABLES, plain_row, rows, table
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ def formats() -> "DataFrame":
 def efficiencies() -> "DataFrame":
     """All sets of achieved shares of the peaks, by name."""
     return table("efficiencies").copy()
+
+
+def jobs() -> "DataFrame":
+    """All jobs that a case can be of, by name."""
+    return table("jobs").copy()
 
 
 def assumptions() -> "DataFrame":
@@ -117,7 +123,8 @@ def weight_format(name: str) -> Row:
 
 
 # What a case, a parameter or a measurement may name, and how its row is found.
-FINDERS.update(model=model, gpu=gpu, link=link, recipe=recipe, weight_format=weight_format, efficiency=efficiency)
+FINDERS.update(model=model, gpu=gpu, link=link, recipe=recipe, weight_format=weight_format, efficiency=efficiency,
+               **CHOICES)
 
 
 def _mapping(path):

@@ -28,9 +28,9 @@ def own_book(path: Path, only: bool, rates: dict[str, float]) -> "DataFrame":
 
     Raises ValueError with every fault of the file, one a line.
     """
-    base = _newest_book()
+    base = newest_book()
     sheet = read_sheet(path, names.score, _WANTED)
-    found = completed(sheet, _base(base), _given(rates))
+    found = completed(sheet, base_of(base), _given(rates))
     frame, repeats = _frame(found)
     faults = [*found.faults, *repeats, *book_faults(without_edges(frame.copy()))]
     if faults:
@@ -43,7 +43,7 @@ def own_book(path: Path, only: bool, rates: dict[str, float]) -> "DataFrame":
     return overlay.book
 
 
-def _newest_book():
+def newest_book() -> "DataFrame":
     """The newest book; an empty one where there is none, for a file alone."""
     try:
         return project_book(newest())
@@ -54,7 +54,7 @@ def _newest_book():
         return empty
 
 
-def _base(book):
+def base_of(book: "DataFrame") -> Base:
     """What rows are completed with: the largest machine in which two sellers rent a GPU out, spellings, and rates."""
     rents = book[(book["item"] == "rent") & firm(book)]
     sellers = rents.groupby(["gpu", "gpus_per_server"])["provider"].nunique()

@@ -96,3 +96,8 @@ def _currency(row, field, symbol):
                    f"with sku {code} and as price what one {code} costs in USD")
         return None
     return code
+
+
+def written_out() -> dict[str, Any]:
+    """What may stand beside a rent, for JSON. Patterns are JavaScript's too."""
+    return {"hours": _HOURS.pattern, "other_unit": _OTHER.pattern}

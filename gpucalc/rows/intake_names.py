@@ -3,7 +3,7 @@ import functools
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..core.evaluate import close
 from .files import shortened
@@ -85,20 +85,24 @@ _NOISE = {"nvidia", "amd", "intel", "google", "aws", "geforce", "tesla", "instin
 _FORMS = {"sxm2": "sxm", "sxm3": "sxm", "sxm4": "sxm", "sxm5": "sxm", "sxm6": "sxm", "hgx": "sxm", "dgx": "sxm", "pcie3": "pcie",
           "pcie4": "pcie", "pcie5": "pcie", "gaudi-2": "gaudi2", "trn1": "trainium", "trn2": "trainium2", "inf2": "inferentia2"}
 _VARIANT = re.compile(r"sxm|pcie|nvl|nvl72|\d+gb")
+# What is put in place of what, one after the other, in a name in lower case.
+_SPELLING = [(r"[^a-z0-9]+", " "), (r"\b(gaudi|trainium|inferentia) (?=\d\b)", r"\1"), (r"(\d+) ?g(i?b)?\b", r" \1gb "),
+             (r"\b(rtx|gtx|tpu|quadro|pro)(?=\w)", r"\1 ")]
+_COUNTED = re.compile(r"(?:(\d{1,5}) ?[x×*] ?)?(.*?)(?:(?: x ?|[×*])(\d{1,5}))?", re.IGNORECASE)
 
 
 @functools.cache
 def _tokens(name):
     """The words of a GPU's name that tell it from others."""
-    text = re.sub(r"\b(gaudi|trainium|inferentia) (?=\d\b)", r"\1", re.sub(r"[^a-z0-9]+", " ", name.lower())).strip()
-    text = re.sub(r"(\d+) ?g(i?b)?\b", r" \1gb ", text)
-    text = re.sub(r"\b(rtx|gtx|tpu|quadro|pro)(?=\w)", r"\1 ", text)
+    text = name.lower()
+    for pattern, replacement in _SPELLING:
+        text = re.sub(pattern, replacement, text)
     return {_FORMS.get(word, word) for word in text.split()} - _NOISE
 
 
 def counted(name: str) -> tuple[str, int | None]:
     """The name of a GPU without the number of them in it, as in 8x H100, and that number."""
-    found = re.fullmatch(r"(?:(\d{1,5}) ?[x×*] ?)?(.*?)(?:(?: x ?|[×*])(\d{1,5}))?", name.strip(), re.IGNORECASE)
+    found = _COUNTED.fullmatch(name.strip())
     number = found and (found[1] or found[3])
     return (found[2], int(number)) if found and number and found[2] else (name, None)
 
@@ -147,6 +151,7 @@ _TERMS = {"on-demand": "ondemand demand payasyougo payg ondemandhourly list hour
 _TERM_NAMES = {name: term for term, names in _TERMS.items() for name in names.split()}
 _ITEM_NAMES = {"rental": "rent", "rents": "rent", "electricity": "power", "fx": "currency", "exchangerate": "currency",
                "objectstorage": "storage", "colocationperkw": "hosting-power", "gpucard": "card"}
+_LENGTH, _RESERVING = re.compile("(\\d+|one|three)(years?|yrs?|y|months?|mo|m)"), ("reserv", "commit", "cud", "saving")
 _YEARS = {"1": 1, "one": 1, "12": 12, "3": 3, "three": 3, "36": 36}
 
 
@@ -162,8 +167,8 @@ def term(text: str, item: str) -> tuple[str, str]:
     known = _TERM_NAMES.get(word, "")
     if known in terms:
         return known, ""
-    length = re.search(r"(\d+|one|three)(years?|yrs?|y|months?|mo|m)", word)
-    if item == "rent" and length and (word == length[0] or any(name in word for name in ("reserv", "commit", "cud", "saving"))):
+    length = _LENGTH.search(word)
+    if item == "rent" and length and (word == length[0] or any(name in word for name in _RESERVING)):
         number = int(_YEARS.get(length[1], length[1]))
         years = number / 12 if length[2].startswith("m") else number
         exact = next((each for each, held in RESERVED_YEARS.items() if held == years), None)
@@ -185,3 +190,19 @@ def item(text: str) -> str:
 def spelled(text: str, known: Iterable[str]) -> str:
     """The text as one of the known names spells it."""
     return next((each for each in known if each.casefold() == text.casefold()), text)
+
+
+def written_out() -> dict[str, Any]:
+    """What this module takes for what, for JSON: the page reads names of rents by it. Patterns are JavaScript's too."""
+    terms = ITEMS["rent"].terms
+    return {
+        "columns": _COLUMNS | {name: name for name in [*PRICES.columns, PER_GPU]}, "signs": _SIGNS,
+        "per_gpu": PER_GPU, "whole": WHOLE,
+        "words": {"hour": sorted(_HOUR), "money": sorted(_MONEY), "machine": sorted(_MACHINE), "fillers": sorted(_FILLERS)},
+        "gpus": {key: {"words": sorted(_tokens(key)), "memory": row["memory_type"].lower(), "bytes": row["marketed_bytes"],
+                       "family": sorted(word for word in _tokens(key) if not _VARIANT.fullmatch(word))}
+                 for key, row in rows("gpus").items()},
+        "noise": sorted(_NOISE), "forms": _FORMS, "counted": _COUNTED.pattern,
+        "spelling": [[pattern, replacement.replace("\\1", "$1")] for pattern, replacement in _SPELLING],
+        "terms": terms, "term_names": {name: term for name, term in _TERM_NAMES.items() if term in terms},
+        "length": _LENGTH.pattern, "reserving": _RESERVING, "years": _YEARS, "reserved_years": RESERVED_YEARS}

@@ -1,7 +1,7 @@
 """Numbers, amounts of money and dates as people write them. What can be read in two ways has two readings."""
 import datetime
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # Symbols that name one currency; `$` alone is said to be taken for US dollars, `¥` and `kr` are several.
 SYMBOLS = {"US$": "USD", "AU$": "AUD", "A$": "AUD", "CA$": "CAD", "C$": "CAD", "HK$": "HKD", "NZ$": "NZD", "S$": "SGD",
@@ -123,3 +123,8 @@ def day_order(texts: list[str]) -> str:
     """Which order the dates of a column settle that can be read in one way only; "" where they don't."""
     orders = {order for text in texts for held in [dates(text)] if len(held) == 1 for order in held if order}
     return orders.pop() if len(orders) == 1 else ""
+
+
+def written_out() -> dict[str, Any]:
+    """What a number and a currency look like, for JSON. Patterns are JavaScript's too."""
+    return {"number": _NUMBER.pattern, "symbols": SYMBOLS, "currency_words": _WORDS, "codes": sorted(CODES)}

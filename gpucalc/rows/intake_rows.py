@@ -61,6 +61,12 @@ def _further(row, record, found):
     return [fault for fault in row_faults("9999", row, record) if fault.column not in odd]
 
 
+def usual_size(gpu: str, sizes: dict[str, int]) -> int:
+    """GPUs in a machine that says nothing of it: what sellers rent out by `sizes`, else what the GPU's link joins."""
+    link = rows("gpus")[gpu]["link"]
+    return sizes.get(gpu) or (1 if link.startswith("PCIe") else int(min(_MACHINE, rows("links")[link]["reach"])))
+
+
 def _rates_of(cells):
     """USD for one unit of a currency, from the file's own rows of the item currency."""
     found = {}
@@ -187,12 +193,10 @@ class _Row:
         return self._usual_size(gpu) if gpu else math.nan
 
     def _usual_size(self, gpu):
-        """How many GPUs such a machine has: what sellers rent out, else what the GPU's link joins."""
-        size, link = self.base.sizes.get(gpu, 0), rows("gpus")[gpu]["link"]
-        why = f"the largest in which two or more sellers of {self.base.file} rent out {gpu}"
-        if not size:
-            size = 1 if link.startswith("PCIe") else int(min(_MACHINE, rows("links")[link]["reach"]))
-            why = f"since no two sellers of the newest book rent out {gpu} and its link is {link}"
+        """How many GPUs such a machine has, and why that is taken."""
+        size = usual_size(gpu, self.base.sizes)
+        why = (f"the largest in which two or more sellers of {self.base.file} rent out {gpu}" if gpu in self.base.sizes else
+               f"since no two sellers of the newest book rent out {gpu} and its link is {rows('gpus')[gpu]['link']}")
         self.say(f"size of the machine not stated: taken as {size}, {why}")
         return float(size)
 

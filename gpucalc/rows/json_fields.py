@@ -6,45 +6,38 @@ from .files import shortened, text
 
 NEEDED = object()
 _MOST_BYTES = 10_000_000
-# The most of a count by a word in its field's name, several times what any model has: a slip, or a file made to hang, stops here.
-_MOST = {"layer": 10_000, "head": 100_000, "expert": 100_000, "": 100_000_000}
 
 
 class Fields:
-    """The fields of one file, read by name and checked; remembers which were read."""
+    """The fields of one file, read by name and checked.
 
-    def __init__(self, path):
-        self.file, self.fields, self.seen = shortened(path.name), _load(path), set()
+    `most` is the highest of a count by a word in its field's name: a slip, or a file made to hang, stops there.
+    """
+
+    def __init__(self, path, most):
+        self.file, self.fields, self.most = shortened(path.name), _load(path), most
 
     def bad(self, name, allowed):
         value = shortened(json.dumps(self.fields[name], ensure_ascii=False), 60) if name in self.fields else "missing"
         return ValueError(f"{self.file}, field {name}: {value}; allowed: {allowed}")
 
-    def get(self, name, missing=None):
-        self.seen.add(name)
-        return self.fields.get(name, missing)
-
-    def count(self, name, least=1, most=None, missing=NEEDED, null=NEEDED):
-        """A whole number; `missing` and `null` are what its absence means, where that is allowed."""
-        value = self.get(name, NEEDED)
-        if value is NEEDED and missing is not NEEDED:
-            return missing
-        if value is None and null is not NEEDED:
-            return null
-        most = next(most for word, most in _MOST.items() if word in name) if most is None else most
+    def count(self, name, least=1, most=None, nullable=False):
+        """A whole number; `nullable` where null would be read too, which the error then says."""
+        value = self.fields.get(name)
+        most = next(most for word, most in self.most.items() if word in name) if most is None else most
         if type(value) is not int or not least <= value <= most:
-            raise self.bad(name, f"a whole number from {least} to {most:,}" + ("" if null is NEEDED else " or null"))
+            raise self.bad(name, f"a whole number from {least} to {most:,}" + (" or null" if nullable else ""))
         return value
 
     def flag(self, name, missing=NEEDED):
-        value = self.get(name, missing)
+        value = self.fields.get(name, missing)
         if type(value) is not bool:
             raise self.bad(name, "true or false")
         return int(value)
 
     def choice(self, name, *allowed, missing=NEEDED):
         """One of the allowed values, of the same type."""
-        value = self.get(name, missing)
+        value = self.fields.get(name, missing)
         if not any(type(value) is type(each) and value == each for each in allowed):
             raise self.bad(name, ", ".join(each if isinstance(each, str) else json.dumps(each) for each in allowed))
         return value

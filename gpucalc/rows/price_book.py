@@ -143,19 +143,29 @@ def main(arguments: list[str]) -> int:
     from .price_report import report
     parser = argparse.ArgumentParser("python -m gpucalc.rows.price_book", description="Checks a file of prices.")
     parser.add_argument("file", help="CSV or XLSX")
-    parser.add_argument("--only", action="store_true", help="the file alone, nothing of the newest book")
-    parser.add_argument("--rate", action="append", default=[], metavar="EUR=1.10", help="USD for one unit of a currency")
+    add_options(parser)
     given = parser.parse_args(arguments)
     try:
-        rates = dict(_rate(each) for each in given.rate)
-        print("\n".join(report(prices(given.file, given.only, rates))))
+        print("\n".join(report(asked(given))))
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1
     return 0
 
 
-def _rate(text):
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What says how the file of prices, an argument `file` of its own, is taken."""
+    parser.add_argument("--only", action="store_true", help="the file alone, nothing of the newest book")
+    parser.add_argument("--rate", action="append", default=[], metavar="EUR=1.10", help="USD for one unit of a currency")
+
+
+def asked(given: argparse.Namespace) -> "DataFrame":
+    """The price book of the arguments."""
+    return prices(given.file, given.only, dict(rate(each) for each in given.rate))
+
+
+def rate(text: str) -> tuple[str, float]:
+    """A currency and USD for one unit of it, from a text such as EUR=1.10. Raises ValueError for another text."""
     code, _, usd = text.partition("=")
     try:
         return code.strip().upper(), float(usd)

@@ -25,7 +25,7 @@ class Spread(NamedTuple):
 
 def odd_prices(file: str, own: "DataFrame", base: "DataFrame") -> Iterator[str]:
     """A question for each price of the reader's that lies far from the newest book's of the same kind."""
-    spread = functools.cache(functools.partial(_spread, dict(list(base.groupby(["item", "gpu"])))))
+    spread = functools.cache(functools.partial(spread_of, dict(list(base.groupby(["item", "gpu"])))))
     for number, row in zip(own.index, own.to_dict("records")):
         known = spread(row["item"], row["gpu"], row["term"])
         if known and row["item"] != "currency" and not row["item"].startswith("api-"):
@@ -34,7 +34,7 @@ def odd_prices(file: str, own: "DataFrame", base: "DataFrame") -> Iterator[str]:
                 yield f"{file}, row {number}: {question}"
 
 
-def _spread(groups, item, gpu, term):
+def spread_of(groups: dict, item: str, gpu: str, term: str) -> Spread | None:
     """The prices of an item, of one GPU where it has GPUs: on the term if there are any, else on all."""
     if (item, gpu) not in groups:
         return None

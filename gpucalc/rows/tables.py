@@ -9,7 +9,7 @@ import os
 import re
 from typing import NamedTuple
 
-from ..core.evaluate import READERS, Row, close
+from ..core.evaluate import FINDERS, READERS, Row, close
 from ..core.figures import UNITS
 from ..core.quantities import DATA, DOMAINS, QUANTITIES, check
 from ..laws.quantization import format_element_bytes, stored_bits
@@ -100,6 +100,8 @@ def check_row(name, file, row, record):
         _check_range(file, row, *(record[column] for column in ("quantity", "low", "likely", "high", "unit")))
     if name == "correlations":
         _check_pair(file, row, record)
+    if name == "jobs":
+        _check_job(file, row, record)
     if "inputs" in record:
         _check_inputs(file, row, record["inputs"])
     if name == "formats":
@@ -126,6 +128,19 @@ def _check_pair(file, row, record):
             raise bad(file, row, column, record[column], "a name of the vocabulary, and two different ones")
     if not -1 <= record["correlation"] <= 1:
         raise bad(file, row, "correlation", record["correlation"], "from -1 to 1")
+
+
+def _check_job(file, row, record):
+    """Refuse a job with a recipe or a name that no case knows."""
+    if record["recipe"]:
+        check_known(file, row, "recipe", record["recipe"], "recipes")
+    for column in ("needs", "takes", "apart"):
+        for name in re.split("[ |]", record[column]):
+            if name and name not in QUANTITIES and name not in FINDERS:
+                raise bad(file, row, column, name, f"names that a case knows{close(name, [*QUANTITIES, *FINDERS])}")
+    for pair in record["derived"].split():
+        if not {*pair.split("=")} <= {*QUANTITIES} or pair.count("=") != 1:
+            raise bad(file, row, "derived", pair, "a name and a formula with = between")
 
 
 def _check_inputs(file, row, text):

@@ -1,0 +1,64 @@
+"""What the front page answers with, made by gpucalc/page/front.py from the prices that were given, while the notebooks run."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+from .editions import here
+from .given import Given
+from .inputs import BuildError, digest, files_in, surroundings
+
+PROGRAM = "gpucalc/page/front.py"
+MADE_FROM = ("gpucalc/", "data/", "given/prices/", "given/gpus/")
+KEPT = 4
+
+
+@contextmanager
+def scripts(frozen):
+    """Starts to make the scripts; yields what waits for them and gives their folder, None where the project has no such page."""
+    if PROGRAM not in frozen.digests:
+        yield lambda: None
+        return
+    given = frozen.given or Given()
+    held = {name: value for name, value in given.parameters.items() if name in ("prices", "only", "rates")}
+    folder = frozen.root / f"_build/front/{digest(frozen.under(*MADE_FROM), sorted(held.items()), sys.version)}"
+    if folder.exists():
+        yield lambda: folder
+        return
+    with tempfile.TemporaryDirectory(dir=frozen.root / "_build", prefix="work-") as work:
+        process = start(frozen, given, Path(work))
+        try:
+            yield lambda: finished(process, Path(work), folder)
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+
+def start(frozen, given, work):
+    place = here({"prices": given.parameters.get("prices") or ""}, given.files, frozen.folder)["prices"]
+    options = Given(Path(place), given.only, given.rates).options if place else []
+    return subprocess.Popen([sys.executable, "-m", "gpucalc.page.front", str(work), *options], cwd=frozen.folder, text=True,
+                            env=surroundings(**given.around(frozen.folder)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def finished(process, work, folder):
+    """The folder in which the scripts are kept; the oldest of many go."""
+    said = process.stdout.read()
+    if process.wait():
+        raise BuildError(f"The data of the front page could not be made:\n{said.strip()[-3000:]}")
+    part = folder.with_suffix(".part")
+    shutil.copytree(work, part)
+    part.rename(folder)
+    others = sorted(set(folder.parent.iterdir()) - {folder}, key=lambda path: path.stat().st_mtime, reverse=True)
+    for old in others[KEPT - 1:]:
+        shutil.rmtree(old)
+    return folder
+
+
+def content(folder):
+    """What the scripts say, as a hash; nothing where there are none."""
+    return digest(*(path.read_bytes() for path in files_in(folder))) if folder else ""

@@ -1,0 +1,199 @@
+// The answer to a case, as gpucalc/plan/answer.py gives it from what rule.js has solved.
+//
+//   const given = gpucalc.jobOf(state);                 // job.js
+//   const found = gpucalc.answerTo(given);              // { case, kind, kept, lost, figures }
+//   gpucalc.bindsOf(found), helpsOf(found), turnsOf(found)   // [[limit, share]], [{ change, after }], [{ change, gpu }]
+//   gpucalc.binding(found), helping(found), turning(found)   // the same as steps, each of which solves the plan again
+//
+// Tables are lists by column. kept are the choices that keep all limits, the best first; lost the nearest of each other GPU.
+"use strict";
+window.gpucalc = window.gpucalc || {};
+{
+  const has = Object.hasOwn;
+  const data = () => gpucalc.data;
+  const rowOf = (table, place) => Object.fromEntries(Object.entries(table).map(([name, column]) => [name, column[place]]));
+  const isQuantity = (name) => has(data().quantities, name);
+  const count = (table) => gpucalc.count(table);
+  const valueOf = (given, name) => gpucalc.valueOf(given, name).number;
+
+  const kindOf = (job) => (has(data().chains, job.name) ? job.name : job.kind);
+
+  // The case with what its job and the decision take where it says nothing; a limit that is not given is none.
+  function completed(given, kind) {
+    const { job } = given.rows, { free, usual, assumptions, engine } = data();
+    const names = Object.keys(job).filter((name) => name !== "recipe" && isQuantity(name));
+    const taken = { ...Object.fromEntries(free[kind].map((name) => [name, Infinity])),
+      ...Object.fromEntries(names.map((name) => [name, "row:job"])), ...usual[kind] };
+    if (kind === "train") {
+      for (const name of ["checkpoint_seconds", "restart_seconds"]) [, taken[name]] = assumptions[name];
+      taken.recipe = gpucalc.rowNamed("recipe", job.recipe);
+    } else Object.assign(taken, engine);
+    if ("daily_users" in given.inputs) taken.requests_per_second = "law:user_requests_per_second";
+    taken.efficiency = gpucalc.rowNamed("efficiency", "achieved");
+    return given.but(Object.fromEntries(Object.entries(taken).filter(([name]) => !(name in given.inputs || name in given.rows))));
+  }
+
+  const judged = (whole) => gpucalc.limits.far[valueOf(whole, "sure")];
+  const solved = (whole, kind, tables, ends) => gpucalc.solve(data().chains[kind], whole, tables, judged(whole), ends);
+
+  function answerTo({ rows, inputs, rents }) {
+    const given = new gpucalc.Case(rows, inputs), kind = kindOf(rows.job), whole = completed(given, kind);
+    const tables = gpucalc.market(whole, kind, rents), ends = solved(whole, kind, tables);
+    const kept = ranked(ends, kind);
+    return { given, case: whole, kind, rents, tables, kept, objective: data().objectives[kind],
+      best: count(kept) ? rowOf(kept, 0) : null, lost: nearest(ends.plan, data().chains[kind], whole),
+      figures: count(kept) ? figuresOf(whole, rowOf(kept, 0), ends, kind) : {} };
+  }
+
+  const keyOf = (table, kind, place) => data().keys[kind].map((name) => table[name][place]).join("|");
+  const places = (table) => Array.from({ length: count(table) }, (_, place) => place);
+  const byKey = (table, kind) => new Map(places(table).map((place) => [keyOf(table, kind, place), place]));
+
+  // The choices that keep all limits, the best first, each with the objective at the ends of its band.
+  function ranked({ plan, low, high }, kind) {
+    const objective = data().objectives[kind], table = { ...plan.kept };
+    for (const [end, { kept }] of [["low", low], ["high", high]]) {
+      const there = byKey(kept, kind);
+      table[`${end}_${objective}`] = places(plan.kept).map((place) =>
+        kept[objective]?.[there.get(keyOf(plan.kept, kind, place))] ?? Infinity);
+    }
+    const keys = [objective, `high_${objective}`, "offer"].map((name) => table[name]);
+    const order = (a, b) => keys.reduce((sign, key) => sign || compared(key[a], key[b]), 0);
+    return gpucalc.taken(table, places(plan.kept).sort(order));
+  }
+
+  const compared = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+
+  // Of each GPU without a choice the one that came furthest: its limit, its value and what is allowed, and its row.
+  function nearest({ kept, lost }, steps, whole) {
+    const able = new Set(kept.gpu ?? []), found = new Map();
+    lost.forEach((table, step) => {
+      for (const place of places(table)) {
+        const gpu = table.gpu[place];
+        if (able.has(gpu)) continue;
+        const score = [step, table.broken[place], -table.excess[place]], held = found.get(gpu);
+        if (!held || score.reduce((sign, each, k) => sign || compared(each, held.score[k]), 0) > 0) {
+          found.set(gpu, { score, table, place });
+        }
+      }
+    });
+    return new Map([...found].map(([gpu, { score, table, place }]) => {
+      const limit = steps[score[0]].limits[score[1]], row = rowOf(table, place);
+      const value = (name) => (has(row, name) ? row[name] : valueOf(whole, name));
+      const reached = limit.at ? `${limit.at}_${limit.of}` : limit.of;
+      return [gpu, { step: score[0], limit, value: value(reached), most: value(limit.most), row }];
+    }));
+  }
+
+  // The figures of the best choice by card: a column has the ends of the same choice, or is known as it is; a law has a band.
+  function figuresOf(whole, best, ends, kind) {
+    const isInput = ([name, value]) => isQuantity(name) && !has(gpucalc.laws, name) && typeof value === "number";
+    const known = Object.entries(best).filter(isInput);
+    const held = whole.but(Object.fromEntries(known)), key = data().keys[kind].map((name) => best[name]).join("|");
+    const same = (end) => byKey(ends[end].kept, kind).get(key);
+    return Object.fromEntries(data().cards[kind].map((card) => {
+      const unit = data().quantities[card.of][0];
+      if (card.law) return [card.name, { ...bandOf(held.but(card.given), card), unit }];
+      const [low, high] = ["low", "high"].map((end) => (
+        card.banded ? ends[end].kept[card.of]?.[same(end)] ?? Infinity : best[card.of]));
+      return [card.name, { low, plan: best[card.of], high, bound: null, unit }];
+    }));
+  }
+
+  function bandOf(here, { of, worst }) {
+    const ends = worst ? [0, 1].map((last) => here.but({ [worst]: last })) : [here];
+    return band(ends.reduce((a, b) => (b.law(of).number > a.law(of).number ? b : a)), of);
+  }
+
+  // What to plan for, as gpucalc/rows/bands.py says it: the law moved by how far off its family was, none better than the bound.
+  function band(here, law) {
+    const value = here.law(law).number, bound = boundOf(here, law), { power } = data().bands[law] ?? {};
+    const nearer = power > 0 ? Math.max : Math.min;
+    const ends = gpucalc.factors(here, law).map((factor) => value * factor);
+    const [low, plan, high] = bound === null ? ends : ends.map((end) => nearer(end, bound));
+    return { low, plan, high, bound };
+  }
+
+  // What nothing beats: the law at the peaks of the data sheet, with all hidden that can be and no latency; null for bytes.
+  function boundOf(here, law) {
+    if (!has(data().bands, law) || data().quantities[law][0] === "byte") return null;
+    const isGiven = (name) => typeof here.inputs[name] === "number", peaks = gpucalc.rowNamed("efficiency", "bound");
+    const given = Object.keys(peaks).filter(isGiven);
+    const left = Object.entries(gpucalc.limits.bound).filter(([name]) => isQuantity(name));
+    const mfu = isGiven("mfu") ? { mfu: 1 } : {};
+    return here.but({ ...Object.fromEntries(given.map((name) => [name, null])), efficiency: peaks })
+      .but({ ...Object.fromEntries(left), ...mfu }).law(law).number;
+  }
+
+  // What binds, and what would help: the plan solved again
+
+  const least = (whole, kind, tables) => {
+    const { kept } = solved(whole, kind, tables, ["plan"]).plan;
+    return count(kept) ? kept[data().objectives[kind]].reduce((a, b) => Math.min(a, b)) : Infinity;
+  };
+
+  // What each limit of the case costs the best choice, as a share of its objective, the most first.
+  function* binding({ case: whole, kind, tables, best, objective }) {
+    for (const name of best ? data().free[kind].filter((each) => valueOf(whole, each) < Infinity) : []) {
+      yield [name, 1 - least(whole.but({ [name]: Infinity }), kind, tables) / best[objective]];
+    }
+  }
+
+  const bindsOf = (found) => sortedBinds([...binding(found)]);
+  const sortedBinds = (found) => found.filter(([, share]) => share > 1e-9).sort((a, b) => b[1] - a[1]);
+
+  // The changes that lower the objective, with what it is then, the lowest first; all that work if none did.
+  function* helping({ given, case: whole, kind, best, objective, rents }) {
+    const before = best ? best[objective] : Infinity;
+    for (const change of data().changes[kind]) {
+      if (change.value !== null && whole.rows[change.name]?.name === change.value) continue;
+      const value = change.value ?? scaled(whole, change);
+      if (value === null) continue;
+      const after = leastWith(given, { [change.name]: value }, kind, rents);
+      yield after < before * (1 - 1e-9) ? { change: { ...change, value }, after } : null;
+    }
+  }
+
+  const helpsOf = (found) => sortedHelps([...helping(found)]);
+  const sortedHelps = (found) => found.filter(Boolean).sort((a, b) => a.after - b.after);
+
+  function leastWith(given, changes, kind, rents) {
+    const meant = Object.entries(changes).map(([name, value]) =>
+      [name, isQuantity(name) ? value : gpucalc.rowNamed(name, value)]);
+    const whole = completed(given.but(Object.fromEntries(meant)), kind);
+    try {
+      return least(whole, kind, gpucalc.market(whole, kind, rents));
+    } catch (error) {
+      if (error instanceof gpucalc.MissingPrice) return Infinity;
+      throw error;
+    }
+  }
+
+  // Of each load and length, in each direction, the first change at which another GPU is the best, and that GPU.
+  function* turning({ case: whole, kind, tables, best, objective }) {
+    const ways = new Set();
+    for (const change of best ? data().turns[kind] : []) {
+      const { name, times } = change, way = `${name} ${times > 1}`;
+      const given = whole.inputs[name] === "row:job" ? whole.rows.job[name] : whole.inputs[name];
+      if (ways.has(way) || typeof given !== "number") continue;
+      const value = isWhole(name) ? Math.max(toEven(valueOf(whole, name) * times), 1) : valueOf(whole, name) * times;
+      const { kept } = solved(whole.but({ [name]: value }), kind, tables, ["plan"]).plan;
+      const first = places(kept).reduce((a, b) => (a !== null && kept[objective][a] <= kept[objective][b] ? a : b), null);
+      const gpu = first === null ? best.gpu : kept.gpu[first];
+      if (gpu !== best.gpu) ways.add(way);
+      yield gpu !== best.gpu ? { change: { ...change, value }, gpu } : null;
+    }
+  }
+
+  const turnsOf = (found) => [...turning(found)].filter(Boolean);
+
+  const isWhole = (name) => data().domains[data().quantities[name][2]][3];
+  const toEven = (value) => (value % 1 === 0.5 && Math.floor(value) % 2 === 0 ? Math.floor(value) : Math.round(value));
+
+  function scaled(whole, { name, times }) {
+    const value = valueOf(whole, name) * times;
+    return value === Infinity ? null : isWhole(name) ? Math.ceil(value) : value;
+  }
+
+  Object.assign(gpucalc, { answerTo, binding, bindsOf, helping, helpsOf, sortedBinds, sortedHelps, turning, turnsOf });
+}

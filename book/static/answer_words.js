@@ -1,0 +1,222 @@
+// The answer in words, as gpucalc/page/answer_words.py says it: its facts put into the texts of answer_texts.py, gpucalc.texts.
+//
+//   gpucalc.words.facts(found)              // what sentences about an answer name
+//   gpucalc.words.fill("headline_serve", facts)
+//   gpucalc.words.cards(found, facts), cautions(facts), choices(found), binds(found, facts, binds), helps(found, helps), flips(rows)
+"use strict";
+window.gpucalc = window.gpucalc || {};
+{
+  const has = Object.hasOwn;
+  const texts = () => gpucalc.texts;
+  const FIELD = /{([\w-]+)(?::([^}]+))?}/g;
+  const finite = (value) => (typeof value === "string" ? value !== "" : Number.isFinite(value));
+
+  function fill(name, facts) {
+    const text = texts().texts[name];
+    const held = typeof text === "string" ? [["", text]] : text.filter(([condition]) => holds(condition, facts));
+    const joint = texts().parts[name], wanted = joint === undefined ? held.slice(0, 1) : held;
+    return wanted.map(([, said]) => said.replace(FIELD, (_, fact, form) => field(fact, form, facts))).join(joint ?? "");
+  }
+
+  const holds = (condition, facts) => !condition || condition.split(" & ").every((each) => isTrue(facts, ...each.split(" ")));
+
+  function isTrue(facts, name, comparison, given = "") {
+    const meant = /^[\d.]+$/.test(given) ? Number(given) : given;
+    const value = facts[name], other = given.startsWith("@") ? facts[given.slice(1)] : meant;
+    if (comparison === "known" || comparison === "unknown") return (value !== undefined) === (comparison === "known");
+    if (value === undefined || typeof value !== typeof other) return comparison === "!=";
+    return { "=": value === other, "!=": value !== other, "<": value < other, ">": value > other }[comparison];
+  }
+
+  function field(name, form, facts) {
+    const { figures } = gpucalc, { forms, words, nouns } = texts();
+    if (form === "text") return fill(name, facts);
+    if (name.includes("-")) return both(...name.split("-").map((each) => field(each, form, facts)));
+    if (!has(facts, name)) throw new Error(`${name}: no such fact`);
+    const value = facts[name];
+    if (has(words, form ?? "")) return words[form][key(value)] ?? key(value);
+    if (typeof value === "string") return value;
+    if (has(nouns, form ?? "")) return `${figures.number(value)} ${value === 1 ? nouns[form] : form}`;
+    return forms.includes(form) ? figures[form](value) : figures.number(value, form ?? "");
+  }
+
+  // Two figures with an "and" between; a unit that both have is said once.
+  function both(low, high) {
+    const cut = (text) => [text.split(" ")[0], text.slice(text.split(" ")[0].length)];
+    return `${cut(low)[1] === cut(high)[1] ? cut(low)[0] : low} and ${high}`;
+  }
+
+  const key = (value) => (typeof value === "string" ? value : String(Number(value.toPrecision(6))));
+
+  // The text of that name for the kind, for the kind that it is one of, or for all.
+  const ofKind = (name, kind) => [`${name}_${kind}`, `${name}_${texts().tables[kind]}`, name]
+    .find((each) => has(texts().texts, each));
+  function plain(values) {
+    const held = {};
+    for (const name of Object.keys(values)) if (finite(values[name])) held[name] = values[name];
+    return held;
+  }
+  const names = (rows) => Object.fromEntries(Object.entries(rows).map(([kind, row]) => [kind, row.name]));
+
+  // Facts
+
+  function facts(found, ways = null) {
+    const { case: whole, kind, best } = found, { prices } = gpucalc;
+    const known = { kind, own_book: Number(prices.own), book: prices.file, book_date: prices.date, stale_days: prices.stale_days,
+      ...names(whole.rows) };
+    for (const name of texts().named) known[name] = given(whole, name);
+    if (kind === "train") {
+      Object.assign(known, { step_tokens: known.sequence * known.global_batch, most_gpus: given(whole, "gpus") });
+    }
+    return best ? { ...plain(known), ...ofBest(found), ...ofWays(ways, best[found.objective]), kind } : plain(known);
+  }
+
+  // A value that the case has; NaN for one that it has not, as told before it is used.
+  function given(whole, name) {
+    try {
+      return gpucalc.valueOf(whole, name).number;
+    } catch {
+      return NaN;
+    }
+  }
+
+  function ofBest(found) {
+    const known = choice(found, found.best);
+    for (const [name, { low, plan, high, bound }] of Object.entries(found.figures)) {
+      Object.assign(known, { [`${name}_low`]: Math.min(low, high), [`${name}_plan`]: plan,
+        [`${name}_high`]: Math.max(low, high), [`${name}_bound`]: bound ?? Infinity });
+    }
+    return plain(known);
+  }
+
+  // What the cheapest of the other ways cost, where their prices are firm.
+  function ofWays(ways, rent) {
+    if (!ways) return {};
+    const known = {}, { owned, api } = gpucalc.owning.ways;
+    for (const [name, way] of [["own", owned], ["api", api]]) {
+      const row = ways.rows.find((each) => each.way === way && !each.doubt);
+      for (const part of row ? ["usd", "low", "high", "who"] : []) known[`${name}_${part}`] = row[part];
+    }
+    const costs = { rent, own: known.own_usd ?? Infinity, api: known.api_usd ?? Infinity };
+    const way = Object.keys(costs).reduce((a, b) => (costs[b] < costs[a] ? b : a));
+    return { ...known, ...(Object.keys(known).length ? { way } : {}), ...plain({ api_below: ways.below || Infinity }) };
+  }
+
+  // The facts of one choice: of its row, and what follows from it.
+  function choice({ kind, objective }, row) {
+    const known = plain(row), put = (name, value, when) => when in known && (known[name] = value());
+    if (kind === "train") {
+      const degrees = known.tensor_parallel * known.pipeline_parallel * known.context_parallel;
+      put("data_parallel", () => Math.max(Math.floor(known.gpus / degrees), 1), "tensor_parallel");
+    } else {
+      known.gpus = known.rented_gpus ?? known.tensor_parallel ?? 1;
+      put("planned_replicas", () => known.window_replicas, "window_replicas");
+      put("places", () => Math.floor(known.concurrency), "concurrency");
+      put("spare", () => known.planned_replicas - known.replicas_required, "replicas_required");
+    }
+    put("lost_share", () => 1 - 1 / known.interruption_slowdown, "interruption_slowdown");
+    put("servers", () => known.gpus / known.gpus_per_server, "gpus_per_server");
+    for (const end of ["", "low_", "high_", "sure_"]) {
+      put(`${end}objective`, () => known[`${end}${objective}`], `${end}${objective}`);
+    }
+    put("time", () => known[texts().times[kind]], texts().times[kind]);
+    return { ...known, stale: Number(row.stale ?? 0), yours: Number(row.yours ?? 0) };
+  }
+
+  // The answer
+
+  function cards({ kind, figures }, known) {
+    return Object.entries(texts().titles).map(([name, title]) => {
+      const [big, small, note] = ["big", "small", "note"].map((part) => fill(ofKind(`${part}_${name}`, kind), known));
+      const [page, link] = texts().why[kind][name], bar = texts().bars[kind]?.[name] ?? name;
+      return { name, title, big, small, note, page, link, bar: figures[bar] ?? null };
+    });
+  }
+
+  // Every choice with `layout`, `holds` and `reason`: at these places of what keeps the limits, the best first, then others.
+  function choices(found, places = found.kept.gpu?.map((_, place) => place) ?? []) {
+    const { kept, lost, kind } = found;
+    const there = places.map((place) => Object.fromEntries(Object.entries(kept).map(([name, column]) => [name, column[place]])));
+    const rows = there.map((row) => ({ ...choice(found, row), holds: true }));
+    for (const row of rows) {
+      row.layout = layout(row, kind);
+      row.reason = row === rows[0] ? "" : fill("later", { ...row, ...against(row, rows[0]) });
+    }
+    const of = { ...plain(names(found.case.rows)), sure: given(found.case, "sure") };
+    for (const [gpu, { limit, value, most, row: nearest }] of [...lost].sort(nearer)) {
+      const row = { ...of, ...choice(found, nearest), ...plain({ value, most }), gpu,
+        limit: typeof limit.most === "string" ? limit.most : "", holds: false };
+      rows.push({ ...row, layout: layout(row, kind), reason: fill(`lost_${limit.of}`, row) });
+    }
+    return rows;
+  }
+
+  // How far GPUs that lost are from a choice: by their step, then by how much of the limit they break.
+  const over = ({ value, most }) => (most ? value / most : Infinity);
+  const nearer = ([, one], [, other]) => other.step - one.step || (over(one) === over(other) ? 0 : over(one) - over(other));
+
+  const layout = (row, kind) => (kind === "train" ? ("micro_batch" in row ? fill("layout_train", row) : "")
+    : "planned_replicas" in row ? fill("layout_serve", row) : "");
+
+  // What a choice costs beside the best one. The same GPUs are off by the same error, so that only their rents count.
+  function against(row, best) {
+    const ratio = row.objective / best.objective, same = ["gpu", "gpus"].every((name) => row[name] === best[name]);
+    const tie = !same && (row.low_objective ?? Infinity) < (best.high_objective ?? Infinity);
+    const known = { ratio, more: ratio - 1, tie: Number(tie) };
+    return best.high_objective === undefined ? known : { ...known, best_high: best.high_objective };
+  }
+
+  // A text with a capital at its start.
+  const begun = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
+
+  function binds({ case: whole }, known, found) {
+    const said = found.map(([limit, share]) => fill("binds", { limit, most: gpucalc.valueOf(whole, limit).number, share }));
+    return (said.length ? said : [fill("binds_none", known)]).map(begun);
+  }
+
+  function helps({ kind, best, objective }, found) {
+    const before = best ? best[objective] : Infinity;
+    return found.filter(({ after }) => 1 - after / before >= texts().worth).map(({ change, after }) => {
+      const known = { kind, before, after, less: 1 - after / before, words: change.words, value_text: valueText(change) };
+      return { change, text: begun(fill("helps", plain(known))) };
+    });
+  }
+
+  // The value of a change in words; empty where its words have it already.
+  function valueText({ name, value, times }) {
+    if (typeof value === "string" || times === 1) return "";
+    return has(texts().texts, `value_${name}`) ? fill(`value_${name}`, { value }) : gpucalc.figures.quantity(name, value);
+  }
+
+  // Of each limit of the case that stops a GPU, what the nearest would need, as [text, row].
+  function loosen({ kind }, rows, known) {
+    const found = new Map();
+    for (const row of rows.filter((each) => !each.holds && gpucalc.data.free[kind].includes(each.limit) && "value" in each)) {
+      if (!(found.get(row.limit)?.value <= row.value)) found.set(row.limit, row);
+    }
+    const budget = known.budget_usd ?? known.usd_per_month, of = budget === undefined ? {} : { budget };
+    return [...found.values()].map((row) => [begun(fill("loosen", { ...row, ...of, nearest: row.gpu })), row]);
+  }
+
+  // The rents at which the nearest other GPUs win, as { row, turn, text }.
+  function flips(rows) {
+    const [best] = rows, found = [], seen = new Set([best.gpu]);
+    for (const row of rows.slice(1)) {
+      if (row.holds && !seen.has(row.gpu) && found.length < texts().flips) {
+        seen.add(row.gpu);
+        const turn = row.usd_per_hour * best.objective / row.objective;
+        const [one, other] = [turn, row.usd_per_hour].map(gpucalc.figures.hourly);
+        found.push({ row, turn, text: begun(fill("flip_rent", { ...row, turn, close: Number(one === other) })) });
+      }
+    }
+    return found;
+  }
+
+  const turns = (found) => found.map(({ change, gpu }) => ({ change,
+    text: begun(fill("flip_turn", { value_text: valueText(change), words: change.words, gpu })) }));
+
+  // What to be careful of with the best choice.
+  const cautions = (known) => texts().cautions.map((name) => fill(`caution_${name}`, known)).filter(Boolean);
+
+  gpucalc.words = { begun, binds, cards, cautions, choices, facts, fill, flips, helps, loosen, ofKind, turns };
+}

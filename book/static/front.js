@@ -1,0 +1,287 @@
+// The front page: one case in, its address above, its answers below. The formulas and data behind it are the engine's.
+(() => {
+  const gpucalc = (window.gpucalc ||= {});
+  const { cases, views, sentence: { asked, form, make } } = gpucalc;
+  const QUIET = 1200; // milliseconds without a change before a screen reader hears the answers
+
+  const place = document.getElementById("case");
+  if (!place) return;
+  if (!gpucalc.catalogue || !gpucalc.answer) {
+    place.textContent = "The formulas of this page did not load. The lessons below need none: they hold worked examples.";
+    return;
+  }
+
+  const PRESETS = gpucalc.catalogue.examples; // names, and cases of data/cases
+  let state = {}, versus = null, faults = [], frame = 0, timer = 0, stop = () => {};
+  const status = make("p", { className: "case-hidden", role: "status" });
+  const notes = make("ul", { className: "case-faults", attributes: { role: "list", "aria-label": "What was left out" } });
+  const paper = make("pre", { className: "case-paper" });
+  const prices = make("p", { className: "case-soft" });
+  const [care, options, comparison] = [make("section", { className: "case-care" }), make("section"), make("section")];
+  const ask = form(change), answers = views.cards(apply);
+
+  // A change by the reader: to the answers at the next frame, to the address once it is done.
+  function change(names, done) {
+    const before = state.job;
+    state = { ...state };
+    for (const [key, value] of Object.entries(names)) {
+      if (value === undefined || value === null) delete state[key];
+      else state[key] = value;
+    }
+    faults = [];
+    if (state.job !== before) state = begun(carried(before));
+    if (done) keep();
+    later();
+  }
+
+  function apply(names) {
+    change(names, true);
+  }
+
+  function start(names) {
+    state = { job: names.job };
+    apply(names);
+  }
+
+  // An example of what a job needs: of its own preset, of one of its kind, or of any.
+  function example(job, key) {
+    const { jobs } = gpucalc.catalogue, alike = (preset) => jobs[preset.job]?.kind === jobs[job].kind;
+    const near = (preset) => (preset.job === job ? 2 : Number(alike(preset)));
+    const presets = PRESETS.map(([, preset]) => preset).filter((preset) => key in preset).sort((a, b) => near(b) - near(a));
+    const given = presets[0]?.[key] ?? cases.quantity(key)?.example;
+    return cases.choices(key)?.includes(given) === false ? undefined : given;
+  }
+
+  // What another job takes over: what has the same default in both, or none, what a job of the same kind was given, and no figure
+  // that was only the other's example.
+  function carried(before) {
+    const [was, is] = [before, state.job].map((job) => gpucalc.catalogue.jobs[job]), same = was.kind === is.kind;
+    const meant = (key, value) => was.defaults[key] === is.defaults[key] || (same && value !== was.defaults[key]);
+    const mere = (key, value) => cases.quantity(key) && value === example(before, key) && value !== example(state.job, key);
+    return Object.fromEntries(Object.entries(state).filter(([key, value]) => meant(key, value) && !mere(key, value)));
+  }
+
+  // A job as it starts: its defaults, an example of each thing that it needs and nobody gave, and figures of its own preset.
+  function begun(names) {
+    const begins = cases.started(names, asked(names.job));
+    for (const ways of gpucalc.catalogue.jobs[names.job].needs.map((need) => need.split("|"))) {
+      const given = example(names.job, ways[0]);
+      if (given !== undefined && !ways.some((key) => key in begins)) begins[ways[0]] = given;
+    }
+    const own = PRESETS.find(([, preset]) => preset.job === names.job)?.[1] || {}, barred = cases.either(names.job).flat(2);
+    const blank = asked(names.job).filter((key) => key in own && !(key in begins) && !barred.includes(key) && cases.quantity(key));
+    return { ...begins, ...Object.fromEntries(blank.map((key) => [key, own[key]])) };
+  }
+
+  const here = () => cases.address(state) + (versus ? `&vs=${encodeURIComponent(cases.address(versus))}` : "");
+
+  function keep() {
+    if (location.hash !== `#${here()}`) history.pushState(null, "", `#${here()}`);
+  }
+
+  function arrive() {
+    const text = location.hash.slice(1), found = cases.fromAddress(text);
+    if (text && !found.state && state.job) return; // a link to a heading
+    ({ versus, faults } = found);
+    state = found.state || usable(PRESETS[0][1]);
+    if (place.contains(ask.element)) later();
+    else first();
+  }
+
+  // A preset without what this book lacks, and with the defaults of what the sentence asks for.
+  const usable = (preset) => begun(cases.checked(Object.entries(preset).map(([key, value]) => [key, String(value)])).state);
+
+  // The form is painted before the answer to the first case, which takes a moment.
+  function first() {
+    ask.show(state, []);
+    place.setAttribute("aria-busy", "true");
+    draw();
+    frame = requestAnimationFrame(later);
+  }
+
+  function later() {
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(show);
+  }
+
+  function answered(given) {
+    try {
+      return gpucalc.answer(given);
+    } catch (error) {
+      console.error(error);
+      return { faults: [{ key: "", text: `No answer to this: ${error.message}` }], cards: [], cautions: [], options: [], flips: [] };
+    }
+  }
+
+  // What one solve gives at once, the rest when nothing else is to do.
+  function show() {
+    const given = state, answer = answered(given);
+    place.removeAttribute("aria-busy");
+    stop();
+    shown(answer);
+    stop = gpucalc.more?.(given, answer, (fuller) => { if (given === state) shown(fuller); }) ?? stop;
+  }
+
+  function shown(answer) {
+    const left = [...faults, ...ask.show(state, answer.faults).map(({ text }) => text)];
+    notes.replaceChildren(...left.map((text) => make("li", { textContent: text })));
+    answers.show(answer.cards, state);
+    fill(care, views.cautions(answer.cautions));
+    fill(prices, priced(answer.prices));
+    fill(options, [...views.options(answer.options, apply), ...views.flips(answer.flips, apply)]);
+    fill(comparison, versus ? compared(answer) : []);
+    configs.hidden = !cases.takes(state.job, "model");
+    paper.textContent = cases.yaml(state);
+    for (const [chip, preset] of chips) chip.setAttribute("aria-pressed", String(cases.address(state) === preset));
+    clearTimeout(timer);
+    timer = setTimeout(() => say(summary(answer, left)), QUIET);
+  }
+
+  // New content in a section; a button in it that had the focus has it again.
+  function fill(section, children) {
+    const buttons = () => [...section.querySelectorAll("button")];
+    const focused = buttons().indexOf(document.activeElement);
+    section.replaceChildren(...children);
+    if (focused >= 0) buttons()[Math.min(focused, buttons().length - 1)]?.focus();
+  }
+
+  const priced = (given) => (given ? [`Prices of ${given.date}. `, given.note || ""] : []);
+
+  function summary(answer, left) {
+    const figures = answer.cards.map(({ title, big }) => `${title} ${big}`);
+    return [...left, ...answer.faults.map(({ text }) => text), ...figures].join(". ");
+  }
+
+  // Said only where it is new: a summary that has not changed is no news.
+  function say(text) {
+    if (status.textContent !== text) status.textContent = text;
+  }
+
+  function compared(answer) {
+    const swap = button("Swap the two", () => { [state, versus] = [versus, state]; keep(); later(); });
+    const drop = button("Forget A", () => { versus = null; keep(); later(); });
+    return views.compare(versus, state, { a: answered(versus), b: answer }, [swap, " ", drop]);
+  }
+
+  function keepAsA() {
+    versus = { ...state };
+    keep();
+    later();
+    say("This case is kept as A. Change it above: both stand side by side below.");
+  }
+
+  function button(text, click, className = "case-small") {
+    const made = make("button", { type: "button", textContent: text, className });
+    made.addEventListener("click", click);
+    return made;
+  }
+
+  // A dialog with a text; `accept` returns what is wrong with it, line by line, or nothing.
+  function dialog({ title, hint, text = "", verb, accept }, ...more) {
+    const area = more.length ? "" : make("textarea", { value: text, rows: 10, spellcheck: false,
+      attributes: { "aria-label": title, "aria-describedby": "case-wrong" } });
+    const wrong = make("ul", { id: "case-wrong", className: "case-faults", attributes: { role: "alert" } });
+    const element = make("dialog", { className: "case-dialog", attributes: { "aria-label": title } });
+    const go = () => {
+      const found = accept(area && area.value);
+      wrong.replaceChildren(...found.map((each) => make("li", { textContent: each })));
+      if (found.length) return;
+      element.close();
+      element.remove();
+    };
+    element.append(make("h2", { textContent: title }), make("p", { textContent: hint }), area, ...more, wrong,
+      make("p", {}, ...(verb ? [button(verb, go, "case-go"), " "] : []), button("Close", () => element.close())));
+    element.addEventListener("close", () => element.remove());
+    place.append(element);
+    element.showModal();
+    if (area) area.select();
+  }
+
+  const askCase = () => dialog({ title: "Paste a case", verb: "Use this case",
+    hint: "One “name: value” a line, as the YAML that this page copies, such as “job: serve”.", accept: (text) => {
+      const read = cases.fromYaml(text);
+      if (!read.faults.length) start(read.state);
+      return read.faults;
+    } });
+
+  // Pasted names are the case's, where its address can hold them; else what is wrong with them.
+  function taken(names) {
+    const given = Object.entries(names).filter(([, value]) => value !== undefined);
+    const wrong = cases.checked([["job", state.job], ...given]).faults;
+    if (!wrong.length) apply(names);
+    return wrong;
+  }
+
+  const askConfig = () => dialog({ title: "Paste a config.json", verb: "Use this model",
+    hint: "The config.json of a model, as on Hugging Face. It stays on this page and in its address.", accept: (text) => {
+      const { name, row, fault } = gpucalc.readConfig(text);
+      return fault ? [fault] : taken({ model: name, model_row: cases.packed(row) });
+    } });
+
+  // Questions, and what was taken for granted, are shown once before the rents count.
+  function askRents() {
+    let shown = "";
+    const line = (each) => (each.text ? `Line ${each.line}: ${each.text}` : String(each));
+    dialog({ title: "Your own rents", verb: "Use these rents", text: state.rents || "",
+      hint: "Lines of two columns or more, as your spreadsheet saves them: gpu,usd_per_hour. Nothing here: the book's own rents.",
+      accept: (text) => {
+        const { faults: found, said: granted = [] } = text.trim() ? gpucalc.readRents(text) : { faults: [] };
+        const wrong = found.filter((fault) => !fault.ask), asked = [...found.filter((fault) => fault.ask), ...granted];
+        if (wrong.length) return wrong.map(line);
+        if (asked.length && shown !== text) {
+          shown = text;
+          return [...asked.map(line), "If that is right, press “Use these rents” again."];
+        }
+        return taken({ rents: text.trim() || undefined });
+      } });
+  }
+
+  function askSeveral(key) {
+    const now = cases.listed(String(state[key] || ""));
+    const boxes = cases.choices(key).filter((word) => word !== "any").map((word) => {
+      const box = make("input", { type: "checkbox", value: word, checked: now.includes(word) });
+      return [box, make("label", {}, box, ` ${word}`)];
+    });
+    const list = make("div", { className: "case-several" }, ...boxes.map(([, label]) => label));
+    later(); // the select shows the case again, whatever comes of this
+    dialog({ title: `Choose several: ${cases.label(key)}`, hint: "None of them means any.", verb: "Use these", accept: () => {
+      const chosen = boxes.filter(([box]) => box.checked).map(([box]) => box.value);
+      apply({ [key]: chosen.join(", ") || "any" });
+      return [];
+    } }, list);
+  }
+
+  async function copy(text, as) {
+    try {
+      await navigator.clipboard.writeText(text);
+      said.textContent = "";
+      requestAnimationFrame(() => { said.textContent = `Copied as ${as}.`; }); // the same again is said again
+    } catch {
+      dialog({ title: `Copy as ${as}`, hint: "The browser lets no page copy here: copy the text that is selected.", text });
+    }
+  }
+
+  const said = make("span", { role: "status", className: "case-said" });
+  const chips = PRESETS.map(([name, preset]) => [button(name, () => start(usable(preset)), "case-chip"),
+    cases.address(usable(preset))]);
+  const configs = button("Paste a config.json", askConfig);
+  const tools = make("p", { className: "case-tools case-spaced" }, configs, button("Your own rents", askRents),
+    button("Keep as A to compare", keepAsA));
+  const copies = [["YAML", cases.yaml], ["a notebook cell", cases.cell], ["a command", cases.command]]
+    .flatMap(([as, text]) => [button(as, () => copy(text(state), as)), ", "]);
+  const share = make("p", { className: "case-tools" }, "The address of this page holds the case: share it, or copy it as ",
+    ...copies, "or ", button("print it", () => window.print()), ". ", said);
+
+  function draw() {
+    place.replaceChildren(
+      make("div", { className: "case-chips", attributes: { role: "group", "aria-label": "Examples" } },
+        ...chips.map(([chip]) => chip), button("Paste a case", askCase, "case-chip")),
+      ask.element, tools, notes, make("h2", { className: "case-hidden", textContent: "The answers" }), answers.element,
+      care, prices, share, comparison, options, paper, status);
+  }
+
+  gpucalc.front = { askSeveral };
+  addEventListener("hashchange", arrive);
+  addEventListener("popstate", arrive);
+  arrive();
+})();

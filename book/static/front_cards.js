@@ -1,0 +1,180 @@
+// What the engine answered: the cards, the options, what would flip the choice, and two cases side by side.
+(() => {
+  const gpucalc = (window.gpucalc ||= {});
+  const { cases, sentence: { make, shown } } = gpucalc;
+  const LOWER_WINS = ["fits", "fast", "many", "long", "cost"];
+
+  function svg(tag, attributes) {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    return element;
+  }
+
+  // The page of a lesson with the case in its address; a page that is no name of one gets no link.
+  const lesson = (page, state) => (/^[\w-]+(\.html)?$/.test(page)
+    ? `${page.replace(/\.html$/, "")}.html#${cases.address(state)}` : null);
+
+  // Track, band, plan and bound; their places are shares of the scale, so that the bar needs no style.
+  function bar() {
+    const drawing = svg("svg", { class: "case-bar", width: "100%", height: "18", "aria-hidden": "true" });
+    const parts = {
+      track: svg("rect", { class: "case-track", x: "0", y: "4", width: "100%", height: "10", rx: "5" }),
+      band: svg("rect", { class: "case-band", y: "4", height: "10", rx: "5" }),
+      bound: svg("rect", { class: "case-bound", y: "5", width: "2", height: "8" }),
+      plan: svg("rect", { class: "case-plan", y: "1", width: "4", height: "16", rx: "2" }),
+    };
+    drawing.append(...Object.values(parts));
+    return { drawing, parts };
+  }
+
+  function draw({ drawing, parts }, { low, plan, high, bound, scale }) {
+    const known = (value) => typeof value === "number" && Number.isFinite(value);
+    const [from, to] = scale || [];
+    drawing.toggleAttribute("hidden", !(known(plan) && known(from) && known(to) && to > from));
+    if (drawing.hasAttribute("hidden")) return;
+    const at = (value) => Math.min(100, Math.max(0, (100 * (value - from)) / (to - from)));
+    const mark = (part, value) => {
+      part.toggleAttribute("hidden", !known(value));
+      if (known(value)) part.setAttribute("x", `${Math.min(99, at(value))}%`);
+    };
+    mark(parts.bound, bound);
+    mark(parts.plan, plan);
+    mark(parts.band, known(high) ? low : null);
+    if (known(low) && known(high)) parts.band.setAttribute("width", `${Math.max(0, at(high) - at(low))}%`);
+  }
+
+  // A card stays where it is and only its texts change, so that a button keeps the focus.
+  function card(apply, id) {
+    const picture = bar();
+    const parts = {
+      title: make("h3"), big: make("p", { className: "case-big" }), small: make("p", { className: "case-soft" }),
+      note: make("p", { className: "case-note" }), binds: make("p"), helps: make("p"), why: make("p", { className: "case-why" }),
+    };
+    const button = make("button", { type: "button", className: "case-apply" }), link = make("a");
+    let change = {};
+    button.addEventListener("click", () => apply(change));
+    parts.helps.append("Helps most: ", button);
+    parts.why.append(link);
+    const { title, big, ...rest } = parts;
+    const element = make("li", { className: `case-card case-card-${id}` }, title, big, picture.drawing, ...Object.values(rest));
+    const write = (part, text) => {
+      part.textContent = text || "";
+      part.hidden = !text;
+    };
+    return { element, show: (answer, state) => {
+      for (const name of ["title", "big", "small", "note"]) write(parts[name], answer[name]);
+      write(parts.binds, answer.binds && `What binds: ${answer.binds}`);
+      draw(picture, answer);
+      parts.helps.hidden = !answer.helps;
+      button.textContent = answer.helps?.text || "";
+      change = answer.helps?.change || {};
+      const to = answer.why && lesson(answer.why.page, state);
+      parts.why.hidden = !to;
+      if (to) link.setAttribute("href", to);
+      link.textContent = answer.why ? `${answer.why.text} →` : "";
+    } };
+  }
+
+  function cards(apply) {
+    const element = make("ul", { className: "case-cards", attributes: { role: "list" } }), made = new Map();
+    function show(answers, state) {
+      for (const answer of answers) {
+        if (!made.has(answer.id)) made.set(answer.id, card(apply, answer.id));
+        made.get(answer.id).show(answer, state);
+      }
+      const wanted = answers.map((answer) => made.get(answer.id).element);
+      if (wanted.some((each, place) => element.children[place] !== each) || wanted.length !== element.children.length) {
+        element.replaceChildren(...wanted);
+      }
+    }
+    return { element, show };
+  }
+
+  function cautions(texts) {
+    const items = texts.map((textContent) => make("li", { textContent }));
+    return items.length ? [make("h3", { textContent: "Be careful" }), make("ul", {}, ...items)] : [];
+  }
+
+  const FEW = 8;
+  const figure = (value) => (Number.isFinite(value) ? value.toLocaleString("en-US", { maximumSignificantDigits: 3 }) : "–");
+  const range = ({ low_usd: low, high_usd: high }) => (Number.isFinite(low) && Number.isFinite(high)
+    ? `${figure(low)} to ${figure(high)}` : "");
+
+  function table(titles, rows, caption, className = "") {
+    const heads = titles.map(([text, kind = ""]) => make("th", { textContent: text, className: kind, scope: "col" }));
+    const attributes = { role: "region", "aria-label": caption }, head = make("tr", {}, ...heads);
+    return make("div", { className: `table-scroll case-table ${className}`, tabIndex: 0, attributes },
+      make("table", {}, make("caption", { className: "case-hidden", textContent: caption }), make("thead", {}, head),
+        make("tbody", {}, ...rows)));
+  }
+
+  const cell = (text, className = "") => make("td", { className }, text);
+  const rowOf = (name, ...cells) => make("tr", {}, make("th", { scope: "row", textContent: name }), ...cells);
+
+  function options(answers, apply) {
+    const title = "What else would do, and why the rest would not";
+    const rows = answers.map((answer) => {
+      const use = make("button", { type: "button", className: "case-small", textContent: "use this" });
+      use.setAttribute("aria-label", `Use this: ${answer.words}`);
+      use.addEventListener("click", () => apply(answer.state || {}));
+      const usd = cell(figure(answer.usd), "case-number");
+      if (range(answer)) usd.append(make("span", { className: "case-soft case-line", textContent: range(answer) }));
+      return rowOf(answer.words, cell(figure(answer.gpus), "case-number"), usd, cell(answer.reason || ""),
+        cell(answer.state ? use : "", "case-screen"));
+    });
+    const titles = [["option"], ["GPUs", "case-number"], ["USD", "case-number"], ["what decides"], ["", "case-screen"]];
+    return answers.length ? [make("h2", { textContent: title }), table(titles, rows, title, "case-options"), ...shownAll(rows)] : [];
+  }
+
+  // The rows beyond the first few wait for a button that says how many there are.
+  function shownAll(rows) {
+    const rest = rows.slice(FEW);
+    if (!rest.length) return [];
+    const button = make("button", { type: "button", className: "case-small case-screen", textContent: `show all ${rows.length}` });
+    const show = (all) => rest.forEach((row) => row.classList.toggle("case-later", !all));
+    button.addEventListener("click", () => {
+      show(true);
+      button.remove();
+    });
+    show(false);
+    return [button];
+  }
+
+  function flips(answers, apply) {
+    const items = answers.map(({ key, value, text }) => {
+      const button = make("button", { type: "button", className: "case-small case-screen", textContent: "try it" });
+      button.setAttribute("aria-label", `Try it: ${text}`);
+      button.addEventListener("click", () => apply({ [key]: value }));
+      return make("li", {}, text, " ", button);
+    });
+    const title = make("h3", { textContent: "What would flip the choice" });
+    return items.length ? [title, make("ul", { className: "case-flips" }, ...items)] : [];
+  }
+
+  // Which of two answers is better, where their ranges lie apart; else a tie.
+  function winner(id, a, b) {
+    if (!LOWER_WINS.includes(id) || !Number.isFinite(a.plan) || !Number.isFinite(b.plan)) return "";
+    const ends = (each) => [each.low ?? each.plan, each.high ?? each.plan];
+    const [lowA, highA] = ends(a), [lowB, highB] = ends(b);
+    return highA < lowB ? "A" : highB < lowA ? "this case" : a.plan === b.plan ? "the same" : "too close to call";
+  }
+
+  function compare(a, b, answers, buttons) {
+    const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((key) => a[key] !== b[key]);
+    const text = (state, key) => (Object.hasOwn(state, key) ? shown(key, state[key]) : "–");
+    const inputs = keys.map((key) => rowOf(cases.label(key), cell(text(a, key)), cell(text(b, key)), cell("")));
+    const same = gpucalc.catalogue.jobs[a.job].kind === gpucalc.catalogue.jobs[b.job].kind;
+    const figures = answers.b.cards.flatMap((answer) => {
+      const other = answers.a.cards.find(({ id }) => id === answer.id);
+      const both = (each) => cell([each.big, each.small].filter(Boolean).join("; "));
+      return other ? [rowOf(answer.title, both(other), both(answer), cell(same ? winner(answer.id, other, answer) : ""))] : [];
+    });
+    const title = "A and this case side by side";
+    return [make("h2", { textContent: title }),
+      keys.length ? "" : make("p", { textContent: "The two are the same so far: change the case above." }),
+      table([["", ""], ["A"], ["this case"], ["better"]], [...inputs, ...figures], title),
+      make("p", { className: "case-screen" }, ...buttons)];
+  }
+
+  gpucalc.views = { cards, cautions, compare, flips, options };
+})();

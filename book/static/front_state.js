@@ -1,0 +1,277 @@
+// A case as text: quantities in friendly units, the page's address, YAML, a notebook cell. Nothing here touches the page.
+(() => {
+  const gpucalc = (window.gpucalc ||= {});
+  const LONGEST = 8000; // letters of one value: a table of rents; no address needs more
+  const ANY = ["cards", "provider", "region", "term", "ways"];
+  const LABELS = {
+    job: "what to do", model: "model", weight_format: "format of the weights", recipe: "training recipe",
+    cards: "GPUs that may be used", gpu: "GPU", provider: "provider", region: "region", term: "how it is rented",
+    ways: "ways to get GPUs", sure: "share of cases in which the limits must hold",
+    data_at: "provider that holds the data", rents: "your own rents",
+  };
+  const catalogue = () => gpucalc.catalogue;
+  const quantity = (key) => (Object.hasOwn(catalogue().quantities, key) ? catalogue().quantities[key] : null);
+  const label = (key) => LABELS[key] || quantity(key)?.meaning || key.replaceAll("_", " ");
+
+  // The names of a job in order; what it needs may be one name or another: `requests_per_second|daily_users`.
+  function namesOf(job) {
+    const { needs, takes } = catalogue().jobs[job];
+    return [...new Set([...needs.flatMap((name) => name.split("|")), ...takes, "rents"])];
+  }
+
+  const takes = (job, key) => key === "job" || namesOf(job).includes(key === "model_row" ? "model" : key);
+
+  // For each load that can be given in two ways: lists of names, of which a case gives one. A name that must stand apart from
+  // one way belongs to the other: `messages_per_day` to `daily_users`.
+  function either(job) {
+    const { needs, apart = [] } = catalogue().jobs[job];
+    const pairs = apart.map((names) => names.split("|"));
+    const beside = (ways, way) => pairs.filter((pair) => pair.some((name) => ways.includes(name) && name !== way)).flat()
+      .filter((name) => !ways.includes(name));
+    return needs.filter((name) => name.includes("|")).map((name) => name.split("|"))
+      .map((ways) => ways.map((way) => [way, ...beside(ways, way)]));
+  }
+
+  // The words that a name may have; none for a quantity, and for what is free text.
+  function choices(key) {
+    const { jobs, models, formats, recipes, gpus, providers, regions, terms } = catalogue(), { sure, ways } = gpucalc.limits;
+    const cards = gpus.map((gpu) => gpu.name);
+    const lists = {
+      job: Object.keys(jobs), model: models, weight_format: formats, recipe: recipes, cards, gpu: cards,
+      provider: providers, data_at: providers, region: regions, term: terms, sure, ways,
+    };
+    if (!Object.hasOwn(lists, key)) return null;
+    return ANY.includes(key) ? ["any", ...lists[key].filter((word) => word !== "any")] : lists[key];
+  }
+
+  // Quantities: suffixes as powers of ten and a factor to SI. A month is 730 hours, a year 8,760, as in data/units.csv.
+  const COUNTS = { "": [0, 1], k: [3, 1], K: [3, 1], thousand: [3, 1], M: [6, 1], million: [6, 1], B: [9, 1], bn: [9, 1],
+    billion: [9, 1], T: [12, 1], trillion: [12, 1] };
+  const TIMES = { "µs": [-6, 1], "μs": [-6, 1], us: [-6, 1], ms: [-3, 1], s: [0, 1], second: [0, 1], min: [0, 60],
+    minute: [0, 60], h: [0, 3600], hour: [0, 3600], day: [0, 86400], week: [0, 604800], month: [0, 2628000],
+    year: [0, 31536000] };
+  const BYTES = { B: [0, 1], kB: [3, 1], MB: [6, 1], GB: [9, 1], TB: [12, 1], PB: [15, 1], KiB: [0, 2 ** 10], MiB: [0, 2 ** 20],
+    GiB: [0, 2 ** 30], TiB: [0, 2 ** 40] };
+  const SHARES = { "": [0, 1], "%": [-2, 1] };
+  const KINDS = {
+    share: { suffixes: SHARES, hint: "60 %" },
+    count: { suffixes: COUNTS, hint: "1,000 or 1T", unit: /\s*(tokens?|requests?|((requests? )?(a|per) |1?\/)(s|second|day))$/ },
+    money: { suffixes: COUNTS, hint: "5,000 USD or 2M USD",
+      unit: /\s*(USD|dollars?)?(\s*(\/|a |an |per )\s*(month|hour|h|year))?$/ },
+    time: { suffixes: TIMES, hint: "1 s, 50 ms or 2 days" },
+    bytes: { suffixes: BYTES, hint: "80 GB" },
+  };
+
+  function kind({ unit, high, whole }) {
+    if (Object.hasOwn(TIMES, unit)) return KINDS.time;
+    if (unit === "byte") return KINDS.bytes;
+    if (unit.startsWith("USD")) return KINDS.money;
+    return high === 1 && !whole ? KINDS.share : KINDS.count;
+  }
+
+  const NUMBER = /^([+-]?(?:\d{1,3}(?:,\d{3})+|\d+|(?=\.\d))(?:\.\d+)?)(?:e([+-]?\d{1,3}))?\s*(.*)$/;
+
+  // {value} in the unit of the quantity, or {fault}: what is not understood is never guessed.
+  function read(key, text) {
+    const about = quantity(key), { suffixes, unit, hint } = kind(about);
+    const match = NUMBER.exec(text.trim().replace("−", "-").replace(/^\$\s*/, unit === KINDS.money.unit ? "" : "$"));
+    const no = { fault: `“${shortened(text)}” is not understood here: write ${hint}.` };
+    if (!match) return no;
+    let suffix = unit ? match[3].replace(unit, "") : match[3];
+    if (suffixes === TIMES) suffix = suffix.replace(/^(second|minute|hour|day|week|month|year)s$/, "$1") || about.unit;
+    if (suffixes === BYTES) suffix ||= "B";
+    if (!Object.hasOwn(suffixes, suffix)) return no;
+    const [power, factor] = suffixes[suffix];
+    const base = suffixes === TIMES ? TIMES[about.unit][1] : 1;
+    const value = Number(`${match[1].replaceAll(",", "")}e${Number(match[2] || 0) + power}`);
+    const fault = outside(key, value);
+    return fault ? { fault } : { value: factor === base ? value : Number((value * factor / base).toPrecision(15)) };
+  }
+
+  function outside(key, value) {
+    const { low, high, whole, allowed, meaning } = quantity(key);
+    const open = /above/.test(allowed);
+    const fits = Number.isFinite(value) && value >= (low ?? -Infinity) && value <= (high ?? Infinity)
+      && !(open && value === low) && !(whole && value % 1);
+    return fits ? null : `${meaning}: give ${allowed}.`;
+  }
+
+  // The value as a reader would write it; reading it back gives the same value.
+  function show(key, value) {
+    const about = quantity(key), of = kind(about);
+    if (of === KINDS.share) return first([`${plain(value * 100)} %`], key, value);
+    if (of === KINDS.money) return first([...scaled(value, " USD"), `${plain(value)} USD`], key, value);
+    if (of === KINDS.bytes) return first([["TB", 1e12], ["GB", 1e9], ["MB", 1e6], ["B", 1]]
+      .filter(([, size]) => value >= size).map(([name, size]) => `${plain(value / size)} ${name}`), key, value);
+    if (of !== KINDS.time) return first([...scaled(value, ""), plain(value)], key, value);
+    if (about.unit !== "second") return first([`${plain(value)} ${about.unit}${value === 1 ? "" : "s"}`], key, value);
+    const sizes = [["s", 1], ["ms", 1e-3], ["µs", 1e-6]].filter(([, size]) => value >= size);
+    return first(sizes.map(([name, size]) => `${plain(value / size)} ${name}`), key, value);
+  }
+
+  const plain = (value) => Number(value.toPrecision(12)).toLocaleString("en-US", { maximumFractionDigits: 12 });
+  const scaled = (value, unit) => [["T", 1e12], ["B", 1e9], ["M", 1e6]]
+    .filter(([, size]) => value >= size).map(([name, size]) => plain(value / size) + name + unit)
+    .filter((text) => text.length < 12);
+  const first = (texts, key, value) => texts.find((text) => read(key, text).value === value) || String(value);
+  const shortened = (text) => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
+
+  // The address: names and plain values, in the order in which the job takes them.
+  const LEGIBLE = { "%20": "+", "%2C": ",", "%3A": ":", "%2F": "/" };
+  const encoded = (text) => encodeURIComponent(text.toWellFormed()).replace(/%(20|2C|3A|2F)/g, (code) => LEGIBLE[code]);
+
+  function ordered(state) {
+    const order = ["job", ...namesOf(state.job)];
+    const place = (key) => (order.includes(key) ? order.indexOf(key) : order.length);
+    return Object.entries(state).sort(([a], [b]) => place(a) - place(b));
+  }
+
+  const address = (state) => ordered(state).map(([key, value]) => `${encoded(key)}=${encoded(String(value))}`).join("&");
+
+  // {state, versus, faults} of an address; state is null where it holds no case, as in a link to a heading.
+  function fromAddress(text) {
+    if (!text.includes("=")) return { state: null, versus: null, faults: [] };
+    const pairs = [], faults = [];
+    let versus = null;
+    for (const part of text.split("&").filter(Boolean)) {
+      const [key, value] = decoded(part);
+      if (value === undefined) faults.push(`“${shortened(part)}” in the address is no name and value; it is left out.`);
+      else if (key === "vs") versus = value;
+      else pairs.push([key, value]);
+    }
+    const read = checked(pairs);
+    const other = versus && checked(versus.split("&").filter(Boolean).map(decoded).filter((pair) => pair[1] !== undefined));
+    return {
+      state: read.state, versus: other ? other.state : null,
+      faults: [...faults, ...read.faults, ...(other ? other.faults.map((fault) => `In the case kept as A: ${fault}`) : [])],
+    };
+  }
+
+  function decoded(part) {
+    const cut = part.indexOf("=");
+    try {
+      const texts = cut > 0 ? [part.slice(0, cut), part.slice(cut + 1)] : [];
+      return texts.map((text) => decodeURIComponent(text.replaceAll("+", " ")));
+    } catch {
+      return [];
+    }
+  }
+
+  // The state that pairs of name and text give, without what is unknown, twice given or not allowed: those are faults.
+  function checked(pairs) {
+    const jobs = Object.keys(catalogue().jobs), faults = [];
+    const asked = pairs.find(([key]) => key === "job")?.[1];
+    if (asked !== undefined && !jobs.includes(asked)) {
+      faults.push(`job: “${shortened(asked)}” is none of ${jobs.join(", ")}; it is left out.`);
+    }
+    const state = { job: jobs.includes(asked) ? asked : jobs[0] };
+    const brought = { model: pairs.some(([key, value]) => key === "model_row" && row(value)) };
+    brought.provider = brought.region = pairs.some(([key]) => key === "rents");
+    for (const [key, text] of pairs.filter(([name]) => name !== "job")) {
+      const fault = !takes(state.job, key) ? `no input of this job` : Object.hasOwn(state, key) ? "given twice; the first counts"
+        : refused(key, text, brought[key]);
+      if (fault) faults.push(`${shortened(key)}: ${fault.replace(/\.$/, "")}; it is left out.`);
+      else state[key] = quantity(key) || key === "sure" ? Number(text) : text.trim();
+    }
+    return { state, faults };
+  }
+
+  // Why a text is no value of a name; a name that the reader brought may be one that the book lacks.
+  function refused(key, text, brought) {
+    if (text.length > LONGEST) return `longer than ${LONGEST} letters`;
+    if (key === "model_row") return row(text) ? null : "no row of a model";
+    if (brought) return text.trim() && text.length <= gpucalc.limits.letters ? null : `no name of 1 to ${gpucalc.limits.letters} letters`;
+    const words = choices(key);
+    if (words) return known(key, text, words) ? null : `“${shortened(text)}” is not in the book`;
+    if (!quantity(key)) return null;
+    const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim());
+    return number ? outside(key, Number(text)) : `“${shortened(text)}” is no number`;
+  }
+
+  const listed = (text) => text.split(",").map((word) => word.trim()).filter(Boolean);
+  const known = (key, text, words) => (gpucalc.limits.lists.includes(key) && text !== "any"
+    ? listed(text).length > 0 && listed(text).every((word, at, all) => words.includes(word) && all.indexOf(word) === at)
+    : words.includes(typeof words[0] === "number" ? Number(text) : text.trim()));
+
+  // A model's row in one line, layers:80,hidden:8192, without blanks and without texts of more than words; and back, null unless
+  // each part is a name and a value.
+  const WORDS = /^[\w. +/-]+$/;
+  const packed = (values) => Object.entries(values).filter(([, value]) => value !== null && WORDS.test(String(value)))
+    .map(([name, value]) => `${name}:${value}`).join(",");
+
+  function row(text) {
+    const parts = text.split(",").map((part) => /^([a-z]\w*):([\w. +/-]+)$/i.exec(part.trim()));
+    if (parts.some((part) => !part)) return null;
+    return Object.fromEntries(parts.map(([, name, value]) => [name, Number.isFinite(Number(value)) ? Number(value) : value]));
+  }
+
+  // YAML: one `name: value` a line, as PyYAML reads it; anything else is a fault with its line.
+  const PLAIN = /^(?!(?:true|false|yes|no|on|off|null|y|n)$)[A-Za-z][\w.-]*(?: [\w.-]+)*$/i;
+  const yamlValue = (value) => (typeof value === "string" ? (PLAIN.test(value) ? value : JSON.stringify(value))
+    : String(value).replace(/^(-?\d+)e/, "$1.0e"));
+  const yaml = (state) => ordered(state).map(([key, value]) => `${key}: ${yamlValue(value)}\n`).join("");
+
+  function fromYaml(text) {
+    const pairs = [], faults = [];
+    text.split(/\r?\n/).forEach((line, number) => {
+      if (/^\s*(#.*)?$/.test(line) || line === "---") return;
+      const match = /^([A-Za-z_]\w*)\s*:(?:\s+(.*))?$/.exec(line);
+      const value = match && scalar((match[2] || "").trim());
+      if (typeof value !== "string") faults.push(`Line ${number + 1}, “${shortened(line)}”, is not “name: value”.`);
+      else pairs.push([match[1], value]);
+    });
+    const read = checked(pairs);
+    if (!pairs.some(([key]) => key === "job")) faults.push("No line gives the job.");
+    return { state: read.state, faults: [...faults, ...read.faults] };
+  }
+
+  function scalar(text) {
+    if (text.startsWith('"')) {
+      const match = /^("(?:[^"\\]|\\.)*")\s*(?:#.*)?$/.exec(text);
+      try { return match ? JSON.parse(match[1]) : null; } catch { return null; }
+    }
+    if (text.startsWith("'")) return /^'((?:[^']|'')*)'\s*(?:#.*)?$/.exec(text)?.[1].replaceAll("''", "'") ?? null;
+    const value = text.replace(/\s+#.*$/, "");
+    return value && !/^[[\]{}>|*&!%@`#]|:\s|:$/.test(value) ? value : null;
+  }
+
+  // A model of one's own is its row to Python, and rents of one's own are a file of prices.
+  function cell({ rents, model_row: own, ...state }) {
+    const values = own ? { ...state, model: row(own) } : state;
+    const file = rents ? "from pathlib import Path\n\n" : "";
+    const write = rents ? `Path("mine.csv").write_text(${JSON.stringify(rents)})\n` : "";
+    return `${file}from gpucalc import Case, decide\n\n${write}`
+      + `decide(Case(\n${ordered(values).map(([key, value]) => `    ${key}=${JSON.stringify(value)},\n`).join("")}`
+      + `)${rents ? ', "mine.csv"' : ""})\n`;
+  }
+  // The rents of one's own are a file of prices to the command.
+  function command({ rents, ...state }) {
+    const file = (name, text) => `cat > ${name} <<'END'\n${text.trim()}\nEND\n`;
+    return file("mine.yaml", yaml(state)) + (rents ? file("mine.csv", rents) : "")
+      + `make decide CASE=mine.yaml${rents ? " PRICES=mine.csv" : ""}\n`;
+  }
+
+  // What a job starts with: what was given and it takes, and its defaults for the names that are `asked` for.
+  function started(state, asked) {
+    const { defaults } = catalogue().jobs[state.job];
+    const begun = Object.fromEntries(Object.entries(state).filter(([key]) => takes(state.job, key)));
+    const barred = either(state.job).flatMap((ways) => ways.filter((way) => way !== chosen(begun, ways)).flat());
+    for (const key of asked.filter((name) => Object.hasOwn(defaults, name) && takes(state.job, name))) {
+      if (!Object.hasOwn(begun, key) && !barred.includes(key)) begun[key] = defaults[key];
+    }
+    return begun;
+  }
+
+  // The way in which a load is given: what the state has, else what the reader asked for last, else the first.
+  const preferred = new Set();
+  const chosen = (state, ways) => ways.find((way) => way.some((key) => Object.hasOwn(state, key)))
+    || ways.find(([key]) => preferred.has(key)) || ways[0];
+
+  function prefer(key, ways) {
+    for (const [other] of ways) preferred.delete(other);
+    preferred.add(key);
+  }
+
+  gpucalc.cases = { address, cell, checked, choices, chosen, command, either, fromAddress, fromYaml, label, listed,
+    namesOf, packed, prefer, quantity, read, row, show, started, takes, yaml };
+})();

@@ -1,0 +1,154 @@
+// A state of the page as a case of a job, by the checks of gpucalc/rows/case_file.py: every fault at once.
+//
+//   const { faults, rows, inputs, rents } = gpucalc.jobOf({ job: "serve", model: "Llama-3-70B", requests_per_second: 10 });
+//   faults: [{ key, text }]; where there is none, rows and inputs are those of new gpucalc.Case(rows, inputs, axes)
+//
+// What names may be is in gpucalc.catalogue and gpucalc.limits, written by gpucalc/page/front.py, the rows in gpucalc.data.
+// A state may hold two names more: `model_row`, a model's columns as `layers:80,hidden:8192`, and `rents`, lines as readRents
+// takes them, which are returned as its rows.
+"use strict";
+window.gpucalc = window.gpucalc || {};
+{
+  const has = Object.hasOwn;
+  const TABLES = { model: "models", recipe: "recipes", weight_format: "formats", efficiency: "efficiencies", job: "jobs",
+    gpu: "gpus" };
+  const SELLERS = ["provider", "region", "data_at"];
+  // Characters that show nothing or change how others are shown.
+  const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+
+  const quantityOf = (name) => (has(gpucalc.catalogue.quantities, name) ? gpucalc.catalogue.quantities[name] : null);
+  const short = (value) => (value.length > 60 ? `${value.slice(0, 57)}...` : value).replaceAll(new RegExp(HIDDEN, "gu"), "?");
+  const shown = (value) => (typeof value === "string" ? `'${short(value)}'` : short(String(value)));
+  const fault = (key, text) => ({ key, text: `${short(key)}: ${text}` });
+
+  function allowed(name) {
+    const { allowed: what, unit, meaning, example } = quantityOf(name);
+    return `${what} ${unit}`.trimEnd() + ` (${meaning}), such as ${example}`;
+  }
+
+  // The names that a choice in words may have; none where any text will do.
+  function namesFor(key) {
+    const { models, formats, recipes, gpus, terms } = gpucalc.catalogue, { ways, any } = gpucalc.limits;
+    const cards = gpus.map((gpu) => gpu.name);
+    return { model: models, weight_format: formats, recipe: recipes, gpu: cards, cards: [any, ...cards], term: [any, ...terms],
+      ways: [any, ...ways] }[key];
+  }
+
+  function domainFault(name, value) {
+    const { low, high, whole, allowed: what } = quantityOf(name);
+    const above = low === null || (what.includes("above") ? value > low : value >= low);
+    return !(above && (high === null || value <= high) && !(whole && value % 1));
+  }
+
+  function numberFault(name, value) {
+    const { sure, least, most, longest } = gpucalc.limits;
+    if (name === "sure") return sure.includes(value) ? null : `${shown(value)}; allowed: ${sure.join(", ")}`;
+    if (typeof value !== "number" || value !== value) return `${shown(value)}; allowed: ${allowed(name)}`;
+    const end = longest[quantityOf(name).unit] ?? most;
+    if (Math.abs(value) > end || (value !== 0 && Math.abs(value) < least)) {
+      return `${value}; allowed: 0, or from ${least} to ${end} in size`;
+    }
+    return domainFault(name, value) ? `${value}; allowed: ${allowed(name)}` : null;
+  }
+
+  function wordsFault(name, value) {
+    if (typeof value !== "string") return `${shown(value)}; allowed: text`;
+    const text = value.trim();
+    if (SELLERS.includes(name)) {
+      const good = text && value.length <= gpucalc.limits.letters && !HIDDEN.test(value);
+      const what = `any, or a name of 1 to ${gpucalc.limits.letters} characters without control and invisible ones`;
+      return good ? null : `${shown(value)}; allowed: ${what}`;
+    }
+    const names = namesFor(name), isList = gpucalc.limits.lists.includes(name);
+    const chosen = isList ? text.split(",").map((each) => each.trim()) : [text];
+    const strange = chosen.find((each) => !names.includes(each) || (each === "any" && chosen.length > 1));
+    const several = names.length > 8 ? "a name of the catalogue" : names.join(", ");
+    if (strange !== undefined) return `${shown(strange)}; allowed: ${several}`;
+    return new Set(chosen).size < chosen.length ? `${shown(value)}; allowed: each once` : null;
+  }
+
+  function valueFault(name, value, state) {
+    if (value === null || value === undefined) return "blank; allowed: a value, or no line of that name";
+    if (quantityOf(name)) return numberFault(name, value);
+    return name === "model" && has(state, "model_row") ? null : wordsFault(name, value);
+  }
+
+  // What the job needs and is not there, and what is there twice in two names.
+  function* missing(state, job) {
+    for (const names of job.needs.map((each) => each.split("|"))) {
+      if (!names.some((name) => has(state, name))) {
+        const told = names.map((name) => (quantityOf(name) ? `${name} (${quantityOf(name).meaning})` : name)).join(" or ");
+        yield { key: names[0], text: `${told}: missing; the job ${state.job} needs ${names.length > 1 ? "one of them" : "it"}` };
+      }
+    }
+    for (const names of [...job.needs, ...job.apart].map((each) => each.split("|"))) {
+      const given = names.filter((name) => has(state, name));
+      if (given.length > 1) yield { key: given[1], text: `${given.join(" and ")}: both given; allowed: one of them` };
+    }
+  }
+
+  function* faultsOf(state) {
+    const { jobs } = gpucalc.catalogue;
+    if (!has(jobs, state.job)) {
+      yield fault("job", `${shown(state.job ?? "")}; allowed: ${Object.keys(jobs).join(", ")}`);
+      return;
+    }
+    const job = jobs[state.job], taken = [...job.needs.flatMap((each) => each.split("|")), ...job.takes];
+    for (const [name, value] of Object.entries(state)) {
+      if (["job", "model_row", "rents"].includes(name)) continue;
+      const found = taken.includes(name) ? valueFault(name, value, state)
+        : `not for the job ${state.job}; allowed: ${taken.join(", ")}`;
+      if (found) yield fault(name, found);
+    }
+    yield* missing(state, job);
+  }
+
+  // The columns of a model as the page packs them; those that no model has are faults.
+  function* modelFaults(row) {
+    const { columns, texts, types } = gpucalc.reading.configs;
+    const known = new Set([...columns, ...Object.values(types).flatMap(({ rules }) => Object.keys(rules))]);
+    for (const [name, value] of Object.entries(row ?? {})) {
+      const quantity = has(gpucalc.data.quantities, name) ? gpucalc.data.quantities[name] : null;
+      const good = texts.includes(name) || (quantity ? gpucalc.allowed(name)(value) : Number.isFinite(value));
+      if (!known.has(name) || !good) {
+        yield fault("model", `${name} ${shown(value)}; allowed: ${quantity ? quantity[2] : "columns of a model"}`);
+      }
+    }
+    if (!row) yield fault("model_row", "no row of a model; allowed: layers:80,hidden:8192 and so on");
+  }
+
+  function unpacked(text) {
+    const parts = String(text).split(",").map((part) => /^([a-z]\w*):([\w. +/-]+)$/i.exec(part.trim()));
+    if (parts.some((part) => !part)) return null;
+    return Object.fromEntries(parts.map(([, name, value]) => [name, Number.isFinite(Number(value)) ? Number(value) : value]));
+  }
+
+  function ownRents(text) {
+    const { rows, faults } = gpucalc.readRents(text);
+    const wrong = faults.filter(({ ask }) => !ask).map(({ line, text: said }) => fault("rents", `line ${line}: ${said}`));
+    return { rents: rows, faults: wrong };
+  }
+
+  // The row of that name: of a table, or a name and nothing else.
+  function rowNamed(kind, name) {
+    if (has(TABLES, kind)) return gpucalc.row(TABLES[kind], name.trim());
+    return { name: name.split(",").map((each) => each.trim()).join(", ") };
+  }
+
+  function jobOf(state) {
+    const faults = [...faultsOf(state)], own = has(state, "rents") ? ownRents(state.rents) : { rents: [], faults: [] };
+    const model = has(state, "model_row") ? unpacked(state.model_row) : undefined;
+    faults.push(...own.faults, ...(model === undefined ? [] : modelFaults(model)));
+    if (faults.length) return { faults };
+    const rows = { job: rowNamed("job", state.job) }, inputs = {}, usual = rows.job.recipe ? { recipe: rows.job.recipe } : {};
+    for (const [name, value] of Object.entries({ ...usual, ...state })) {
+      if (quantityOf(name)) inputs[name] = value;
+      else if (name === "model" && model) rows.model = { name: value, ...model };
+      else if (has(TABLES, name) && name !== "job") rows[name] = rowNamed(name, value);
+      else if (!["job", "model_row", "rents"].includes(name)) rows[name] = rowNamed(name, value);
+    }
+    return { faults, rows, inputs, rents: own.rents };
+  }
+
+  Object.assign(gpucalc, { jobOf, rowNamed });
+}

@@ -1,0 +1,206 @@
+// What a decision chooses among, as gpucalc/plan/market.py makes it of the rows and offers in `gpucalc.data`.
+//
+//   gpucalc.row("models", "Llama-3-70B")      // a row for a Case
+//   gpucalc.market(job, "serve")              // tables by name, for gpucalc.solve; an Error where the book has no such offer
+"use strict";
+window.gpucalc = window.gpucalc || {};
+{
+  const numbers = (list) => Float64Array.from(list, (value) => (value === null ? NaN : Number(value)));
+  const text = ({ texts, at }) => at.map((place) => texts[place]);
+
+  // What is asked for has no price in the book.
+  class MissingPrice extends Error {}
+
+  // The row of a table by its name; a job has no blanks.
+  function row(table, name) {
+    if (table === "jobs") return { ...gpucalc.data.jobs[name], name };
+    const columns = gpucalc.data[table], place = columns.name.indexOf(name);
+    if (place < 0) throw new Error(`${table} has no ${name}; allowed: ${columns.name.join(", ")}`);
+    return Object.fromEntries(Object.entries(columns).map(([column, values]) => [column, values[place]]));
+  }
+
+  // What the case wants of a choice in words: a list, or null for any.
+  function wanted(job, name) {
+    const said = job.rows[name]?.name;
+    return said === undefined || said === "any" ? null : said.split(", ");
+  }
+
+  // The offers to rent that the case wants: the cheapest firm one of each provider, GPU, size of server and term.
+  function offersOf(job, kind, offers) {
+    const read = Object.fromEntries(["gpu", "term", "provider", "region", "date"].map((name) =>
+      [name, text(offers[name])]));
+    const asked = wanted(job, "term") ?? (job.rows.term === undefined && kind !== "train" ? ["on-demand"] : null);
+    const seller = { provider: wanted(job, "provider"), region: wanted(job, "region"), term: asked };
+    const named = wanted(job, "cards");
+    const found = firm(selected({ gpu: offered(named, seller, read), ...seller }, read), read, offers);
+    const of = (column) => found.map((place) => column[place]), gpus = of(read.gpu), terms = of(read.term);
+    const card = (name) => gpus.map((gpu) => cell(gpu, name));
+    const sizes = of(offers.gpus_per_server), years = of(offers.reserved_years);
+    const unsuited = (term) => (term in gpucalc.data.terms || (kind !== "train" && term === "spot")) && !asked?.includes(term);
+    const columns = {
+      offer: found.map((_, k) => k), gpus_per_server: sizes, usd_per_hour: of(offers.usd_per_hour),
+      reserved_years: years.map((each) => each ?? 1), reserved: years.map((each) => each !== null),
+      spot: terms.map((term) => term === "spot"), doubtful_price: found.map((place) => !offers.sure[place]),
+      doubtful_term: found.map((place, k) => unsuited(terms[k]) && !offers.yours[place]),
+      consumer: card("forbidden"), forbidden: card("forbidden").map((each) => each && !named), no_ecc: card("no_ecc"), stale: of(offers.stale), yours: of(offers.yours),
+    };
+    return {
+      gpu: gpus, provider: of(read.provider), region: of(read.region), term: terms, date: of(read.date),
+      row: of(offers.row).map((name) => `${gpucalc.data.file}: ${name}`), kind: gpus.map((gpu, k) => `${gpu} x ${sizes[k]}`),
+      ...Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, numbers(values)])),
+    };
+  }
+
+  // Of the cards that a case names those on offer on these terms; all where none is, for the error to name them.
+  function offered(named, terms, read) {
+    const suits = (_, place) => Object.entries(terms).every(([name, values]) => !values || values.includes(read[name][place]));
+    const there = new Set(read.gpu.filter(suits));
+    const found = named?.filter((gpu) => there.has(gpu));
+    return found?.length ? found : named;
+  }
+
+  // Places of the offers with these values, each of which must be there; null allows all.
+  function selected(asked, read) {
+    let left = read.gpu.map((_, place) => place);
+    for (const [name, values] of Object.entries(asked)) {
+      if (!values) continue;
+      const there = new Set(left.map((place) => read[name][place]));
+      const missing = values.find((value) => !there.has(value));
+      if (missing !== undefined) {
+        const allowed = [...there].sort().join(", ");
+        throw new MissingPrice(`${gpucalc.data.file}: no price for ${name} '${missing}'; ${name} is one of ${allowed}`);
+      }
+      left = left.filter((place) => values.includes(read[name][place]));
+    }
+    return left;
+  }
+
+  // Of each provider, GPU, size and term the cheapest, one that is not sure only where no other is; the cheapest first.
+  function firm(places, read, offers) {
+    const seen = new Set();
+    return [...places].sort((one, other) => offers.sure[other] - offers.sure[one]).filter((place) => {
+      const key = [read.provider[place], read.gpu[place], offers.gpus_per_server[place], read.term[place]].join("|");
+      return !seen.has(key) && seen.add(key);
+    }).sort((one, other) => offers.usd_per_hour[one] - offers.usd_per_hour[other]);
+  }
+
+  // Of these GPUs what can be compared: columns of numbers without a blank. One whose link is not known has 0 for a blank, since
+  // no law sees it.
+  function columnsOf(names) {
+    const { gpus } = gpucalc.data, at = new Map(gpus.name.map((name, place) => [name, place]));
+    const places = names.map((name) => at.get(name)), different = [...new Set(places)], found = { gpu: names };
+    for (const [name, column] of Object.entries(gpus)) {
+      const known = (place) => typeof column[place] === "number" || (column[place] === null && gpus.latency[place] === null);
+      if (!different.every(known)) continue;
+      found[name] = new Float64Array(places.length);
+      for (let k = 0; k < places.length; k++) found[name][k] = column[places[k]] ?? 0;
+    }
+    const unlinked = (name) => cell(name, "latency") === null;
+    return { ...found, unlinked: numbers(names.map(unlinked)) };
+  }
+
+  const cell = (gpu, column) => gpucalc.data.gpus[column][gpucalc.data.gpus.name.indexOf(gpu)];
+  const plain = (gpu) => cell(gpu, "peak_format") !== "BF16";
+
+  // The cards of the offers and those that the case names.
+  const namesOf = (job, offers) => [...new Set([...offers.gpu, ...(wanted(job, "cards") ?? [])])];
+
+  // These cards, with their links, and whether they lack a path for the format of the case.
+  function cardsOf(job, offers) {
+    const format = job.rows.weight_format?.name, names = namesOf(job, offers), rented = new Set(offers.gpu);
+    const formats = [format, job.inputs.cache_element_bytes === 1 ? "FP8" : undefined].filter(Boolean);
+    const lacks = (name) => formats.some((each) => gpucalc.data.lacking[each].includes(name));
+    const narrow = (name) => cell(name, "fp8_flops") !== null && format === "FP8";
+    return {
+      ...columnsOf(names), unrented: numbers(names.map((name) => !rented.has(name))), lacks_format: numbers(names.map(lacks)),
+      narrow_products: numbers(names.map(narrow)),
+    };
+  }
+
+  // Numbers of GPUs to try: 1, 2, 3, 4, 6, 8, 12 ... machines, up to `gpus`.
+  function machineCounts(size, gpus) {
+    const found = new Set();
+    for (let count = size; count <= gpus; count *= 2) found.add(count).add(3 * count);
+    return [...found].filter((count) => count <= gpus).sort((one, other) => one - other);
+  }
+
+  // Each card in each size of server, in each number of GPUs up to the case's, joined by the usual networks. Of a server with
+  // more GPUs than the case's there is one, of a card that is not rented one card.
+  function clustersOf(job, offers) {
+    const names = namesOf(job, offers), rented = new Set(offers.gpu), kinds = new Map();
+    const most = gpucalc.valueOf(job, "gpus").number;
+    offers.gpu.forEach((gpu, k) => kinds.set(offers.kind[k], { gpu, kind: offers.kind[k], size: offers.gpus_per_server[k] }));
+    for (const gpu of names.filter((name) => !rented.has(name))) kinds.set(`${gpu} x 1`, { gpu, kind: `${gpu} x 1`, size: 1 });
+    const counts = (size) => (size > most ? [size] : machineCounts(size, most));
+    const found = [...kinds.values()].flatMap((each) => counts(each.size).map((gpus) => ({ ...each, gpus })));
+    const needs = (job.rows.recipe.compute_format ?? "BF16") === "BF16", near = (size) => Number(size >= gpucalc.data.server);
+    const of = (f) => numbers(found.map(f)), machines = of((each) => each.gpus / each.size), sizes = of((each) => each.size);
+    const lacks = new Map(names.map((gpu) => [gpu, needs && plain(gpu)]));
+    const { args, defaults, run } = gpucalc.laws.excess_machines;
+    const given = { machines: [machines, -1], gpus_per_server: [sizes, -1] }, beyond = new Float64Array(found.length);
+    run(beyond, beyond.length, ...args.flatMap((name) => given[name] ?? [[defaults[name]], 0]));
+    // As in the search over layouts, whose errors are known without what a collective takes to start.
+    const { base_latency: _, ...cards } = columnsOf(found.map((each) => each.gpu));
+    return {
+      ...cards, kind: found.map((each) => each.kind),
+      gpus_per_server: sizes, gpus_per_node: sizes, gpus: of((each) => each.gpus), machines, excess_machines: beyond,
+      unrented: of((each) => !rented.has(each.gpu)), lacks_format: of((each) => lacks.get(each.gpu)), most_gpus: of(() => most),
+      network_bandwidth: of((each) => gpucalc.data.networks[near(each.size)].network_bandwidth),
+      network_latency: of((each) => gpucalc.data.networks[near(each.size)].network_latency),
+    };
+  }
+
+  // The degrees that are tried where they depend on the job.
+  function degreesOf(job) {
+    const adapted = job.rows.recipe.lora_rank > 0;
+    const helps = {
+      stages: !adapted, context_degrees: gpucalc.valueOf(job, "sequence").number > gpucalc.data.long_sequence,
+      expert_degrees: job.rows.model.experts > 0, micro_batches_tried: adapted,
+    };
+    return Object.fromEntries(Object.entries(gpucalc.data.tried).map(([name, tried]) => [name, helps[name] ? tried : [1]]));
+  }
+
+  // Ends of the assumptions that a run is stopped by: the longer between stops, the faster.
+  function assumed() {
+    return Object.fromEntries(gpucalc.data.spread.flatMap((name) => {
+      const [low, likely, high] = gpucalc.data.assumptions[name];
+      return [[`fast_${name}`, high], [`likely_${name}`, likely], [`slow_${name}`, low]];
+    }));
+  }
+
+  // Offers with rents of the reader's own, as readRents gives them, in place of all of the same GPUs.
+  function offersWith(rents) {
+    const { offers } = gpucalc.data;
+    if (!rents.length) return offers;
+    const own = new Set(rents.map((rent) => rent.gpu)), gpus = text(offers.gpu);
+    const left = gpus.map((_, k) => k).filter((k) => !own.has(gpus[k]));
+    const of = { sure: 1, yours: 1, stale: 0, date: "given", reserved_years: null };
+    const column = (name, given) => [...left.map((k) => given[k]), ...rents.map((rent) => (
+      name === "row" ? `yours, ${rent.gpu}, ${rent.term}` : of[name] ?? rent[name] ?? null))];
+    return Object.fromEntries(Object.entries(offers).map(([name, given]) => {
+      const cells = column(name, given.texts ? text(given) : given);
+      return [name, given.texts ? { texts: cells, at: cells.map((_, k) => k) } : cells];
+    }));
+  }
+
+  // Markets of cases that want the same are one, so that the rule knows them again.
+  const kept = new Map();
+
+  function market(job, kind, rents = []) {
+    const names = ["job", "cards", "provider", "region", "term", "weight_format"].map((name) => job.rows[name]?.name);
+    const { recipe = {}, model = {} } = job.rows, given = ["cache_element_bytes", "gpus", "sequence"];
+    const sizes = given.map((name) => (job.inputs[name] === undefined ? null : job.value(name).number));
+    const key = JSON.stringify([kind, names, recipe.compute_format, recipe.lora_rank, model.experts, sizes, rents]);
+    if (!kept.has(key)) kept.set(key, marketOf(job, kind, rents));
+    if (kept.size > 16) kept.delete(kept.keys().next().value);
+    return kept.get(key);
+  }
+
+  function marketOf(job, kind, rents) {
+    const offers = offersOf(job, kind, offersWith(rents)), tables = { offers, assumed: assumed() };
+    if (kind === "train") return { ...tables, clusters: clustersOf(job, offers), ...degreesOf(job) };
+    return { ...tables, cards: cardsOf(job, offers) };
+  }
+
+  Object.assign(gpucalc, { MissingPrice, row, market });
+}

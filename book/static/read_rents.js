@@ -1,0 +1,238 @@
+// Rents of the reader's own, pasted as lines of gpu and usd_per_hour; names, numbers and terms mean what gpucalc/rows/intake.py
+// takes them for.
+//
+//   gpucalc.readRents(text)                   // { rows, faults, said }
+//   rows: [{ gpu, usd_per_hour, gpus_per_server, provider, region, term }], one GPU's price in USD
+//   faults: [{ line, text }]; with `ask`, a question on a row that is read all the same
+//   said: [{ line, text }], what was taken for granted
+//
+// With a header, columns may stand in any order, and provider, gpus, term, region, currency and price (of the whole machine) are
+// read too; without one, a line is gpu and usd_per_hour. Cells stand between commas, semicolons or tabs.
+"use strict";
+window.gpucalc = window.gpucalc || {};
+{
+  const MOST_LETTERS = 200_000, MOST_LINES = 2_000, MOST_FAULTS = 200, LONGEST_CELL = 300;
+  const NUMBER_WANTED = "a number such as 2.10";
+  const has = Object.hasOwn;
+  const fault = (message) => new gpucalc.text.Fault(message);
+  const places = (value) => Math.max(2 - Math.floor(Math.log10(value)), 0);
+  const usd = (value) => (value < 100 ? value.toFixed(places(value)) : gpucalc.text.grouped(Math.round(value)));
+
+  // Cells of a line, quoted where they hold a separator.
+  function cellsOf(line, separator) {
+    const cells = [];
+    const cell = new RegExp(` *(?:"((?:[^"]|"")*)" *|((?!")[^${separator}]*))(${separator}|$)`, "y");
+    for (let end = separator; end;) {
+      const found = cell.exec(line);
+      if (!found) throw fault("a cell with a quote that does not fit; allowed: quotes around a whole cell");
+      cells.push((found[1]?.replaceAll('""', '"') ?? found[2]).trim());
+      end = found[3];
+    }
+    return cells;
+  }
+
+  // One pasted text: its columns, and its lines as rows.
+  class Rents {
+    constructor(names) {
+      Object.assign(this, { names, rows: [], faults: [], said: [], offers: new Map() });
+    }
+
+    read(text) {
+      const lines = text.replace(/^\ufeff/, "").split(/\r\n|\r|\n/);
+      if (text.length > MOST_LETTERS || lines.length > MOST_LINES) {
+        const most = `${gpucalc.text.grouped(MOST_LETTERS)} letters in ${gpucalc.text.grouped(MOST_LINES)} lines`;
+        return this.refuse(1, `a longer text; allowed: ${most}; make book PRICES=FILE reads more`);
+      }
+      const filled = lines.map((line, place) => ({ line: place + 1, text: line })).filter((each) => each.text.trim());
+      if (!filled.length) return this.refuse(1, "no lines; allowed: gpu, usd_per_hour");
+      const separator = ["\t", ";", ","].find((each) => filled[0].text.includes(each)) ?? ",";
+      const records = filled.flatMap((each) => this.tried(each.line, () => ({ ...each, cells: cellsOf(each.text, separator) })));
+      if (!records.length) return null;
+      const body = this.headed(records);
+      if (!body.length && !this.faults.length) this.refuse(records[0].line, "no lines below the header; allowed: at least one");
+      this.marks = Object.fromEntries(Object.keys(this.at).map((field) => [field,
+        gpucalc.names.markOf(this.names, body.map((each) => each.cells[this.at[field]] ?? ""))]));
+      body.forEach((each) => this.tried(each.line, () => this.add(each)));
+      return null;
+    }
+
+    refuse(line, text, more = {}) {
+      if (this.faults.length < MOST_FAULTS) this.faults.push({ line, text, ...more });
+      return null;
+    }
+
+    // What a step gives as a list of one; an empty list, and a fault of the line, where it can't.
+    tried(line, step) {
+      try {
+        return [step()];
+      } catch (error) {
+        if (!(error instanceof gpucalc.text.Fault)) throw error;
+        this.refuse(line, error.message);
+        return [];
+      }
+    }
+
+    // The records below the header; `at` says where a field stands, `titles` how its column is called.
+    headed(records) {
+      const header = records[0].cells;
+      const columns = header.map((title) => gpucalc.names.columnOf(this.names, title));
+      const plainOrder = !columns.some(Boolean);
+      const fields = plainOrder ? ["gpu", this.names.per_gpu] : columns.map((column) => column?.field);
+      this.at = Object.fromEntries(fields.map((field, place) => [field, place]).filter(([field]) => field));
+      this.titles = plainOrder ? fields : header;
+      this.currencies = plainOrder ? [] : columns.map((column) => column?.currency ?? "");
+      const twice = fields.find((field, place) => field && fields.indexOf(field) !== place);
+      if (twice) {
+        this.refuse(records[0].line, `two columns of ${twice}; allowed: one`);
+        return [];
+      }
+      const priced = this.names.per_gpu in this.at || this.names.whole in this.at;
+      if (!("gpu" in this.at) || !priced) {
+        this.refuse(records[0].line, "a header without gpu or a price; allowed: gpu, usd_per_hour");
+        return [];
+      }
+      header.forEach((title, place) => plainOrder || fields[place]
+        || this.say(records[0].line, `column ${gpucalc.text.shortened(title, 40) || place + 1} is not read`));
+      return plainOrder ? records : records.slice(1);
+    }
+
+    say(line, text) {
+      this.said.push({ line, text });
+    }
+
+    bad(field, text, allowed) {
+      const shown = text ? `'${gpucalc.text.shortened(text, 60)}'` : "blank";
+      return fault(`${gpucalc.text.shortened(this.titles[this.at[field]] ?? field, 40)}: ${shown}; allowed: ${allowed}`);
+    }
+
+    // Runs a step for a cell, whose fault then names the column and the cell.
+    of(field, text, step) {
+      try {
+        return step(text);
+      } catch (error) {
+        throw error instanceof gpucalc.text.Fault ? this.bad(field, text, error.message) : error;
+      }
+    }
+
+    add({ line, cells }) {
+      if (cells.slice(this.titles.length).some(Boolean)) {
+        const titles = gpucalc.text.shortened(this.titles.join(", "));
+        throw fault(`${cells.length} cells; allowed: ${this.titles.length}, as in ${titles}; a decimal comma wants semicolons or `
+          + "tabs between cells, further columns want a header");
+      }
+      const cell = (field) => (field in this.at ? cells[this.at[field]] ?? "" : "");
+      for (const field of Object.keys(this.at)) {
+        const isShown = cell(field).length <= LONGEST_CELL && !gpucalc.text.HIDDEN.test(cell(field));
+        if (!isShown) throw this.bad(field, cell(field), `at most ${LONGEST_CELL} characters, none of them control or invisible`);
+      }
+      if (!["", "rent", "rents", "rental"].includes(cell("item").toLowerCase())) throw this.bad("item", cell("item"), "rent");
+      this.keep(line, this.row(line, cell));
+    }
+
+    row(line, cell) {
+      const { names } = this;
+      if (!cell("gpu")) throw this.bad("gpu", "", "a gpu of data/gpus.csv");
+      const [name, many] = has(names.gpus, cell("gpu")) ? [cell("gpu"), 0] : gpucalc.names.counted(names, cell("gpu"));
+      const [gpu, remark] = this.of("gpu", cell("gpu"), () => gpucalc.names.gpuOf(names, name));
+      if (remark) this.say(line, remark);
+      const term = cell("term") ? this.of("term", cell("term"), (text) => gpucalc.names.termOf(names, text)) : names.terms[0];
+      const size = this.size(line, cell, gpu, many);
+      return { gpu, usd_per_hour: this.price(cell, size), gpus_per_server: size, provider: cell("provider") || names.provider,
+        region: cell("region") || names.region, term };
+    }
+
+    // GPUs in the machine; where nothing says so, the size in which such GPUs are rented out.
+    size(line, cell, gpu, many) {
+      const text = cell("gpus_per_server");
+      const given = Number(/^(\d+) ?(?:x|gpus?)?$/i.exec(gpucalc.names.plain(text))?.[1]);
+      if (text && !(given >= 1 && given <= this.names.most_gpus)) {
+        throw this.bad("gpus_per_server", text, `a whole number from 1 to ${gpucalc.text.grouped(this.names.most_gpus)}`);
+      }
+      if (text && many && given !== many) throw this.bad("gpus_per_server", text, `${many}, the number in the GPU's name`);
+      if (text || many) return text ? given : many;
+      if (!cell(this.names.per_gpu) && cell(this.names.whole)) {
+        throw this.bad("gpus_per_server", "",
+          `how many GPUs the price is of; the price of one GPU goes into a column ${this.names.per_gpu}`);
+      }
+      this.say(line, `size of the machine not stated: taken as ${this.names.sizes[gpu]}`);
+      return this.names.sizes[gpu];
+    }
+
+    // USD an hour for one GPU.
+    price(cell, size) {
+      const { per_gpu: one, whole: all, low, high } = this.names;
+      const found = [one, all].filter(cell).map((field) => {
+        const amount = this.of(field, cell(field), (text) => this.dollars(text, field, cell("currency")));
+        const value = field === all ? amount / size : amount;
+        if (value >= low && value <= high) return value;
+        throw this.bad(field, cell(field), `${low} to ${gpucalc.text.grouped(high)} USD/h for one GPU`);
+      });
+      if (!found.length) throw this.bad(one in this.at ? one : all, "", `${NUMBER_WANTED}; a row without a price goes`);
+      if (found.length === 2 && Math.abs(found[0] - found[1]) > 0.01 * found[1]) {
+        throw this.bad(one, cell(one), `${usd(found[1])}, the price of the whole over its ${size} GPUs; or one of both blank`);
+      }
+      return found[0];
+    }
+
+    // The number in a cell, which is in USD and by the hour.
+    dollars(text, field, currency) {
+      const cell = gpucalc.names.plain(text);
+      const found = gpucalc.names.numberIn(this.names, cell);
+      if (!found) throw fault(NUMBER_WANTED);
+      const before = cell.slice(0, found.index), after = cell.slice(found.index + found[0].length);
+      if (/-\s*$|^\s*-/.test(before) || (before.startsWith("(") && after.trim().endsWith(")"))) throw fault("a price above 0");
+      const beside = `${before.replace(/[+ ]+$/, "")} ${after}`;
+      const [codes, rest] = gpucalc.names.withoutCurrencies(this.names, beside);
+      const other = [...codes, this.currencies[this.at[field]], this.names.symbols[currency] ?? currency.toUpperCase()]
+        .find((code) => code && code !== "USD");
+      if (other) throw fault(`USD; for ${gpucalc.text.shortened(other, 10)}, what it is in USD`);
+      if (gpucalc.names.whole(this.names.other_unit).test(rest)) throw fault("a price per hour");
+      if (rest && rest !== "/h" && !gpucalc.names.whole(this.names.hours).test(rest)) throw fault(`${NUMBER_WANTED} in USD/h`);
+      return this.settled(found[0], this.marks[field]);
+    }
+
+    // The one reading of a number. No point marks thousands where that is more than any rent.
+    settled(number, mark) {
+      const held = gpucalc.names.readings(number);
+      const marks = Object.keys(held);
+      if (!marks.length) throw fault(NUMBER_WANTED);
+      if (marks.length === 1) return held[marks[0]];
+      if (mark in held) return held[mark];
+      if (number.includes(".") && held[","] > this.names.high) return held["."];
+      const [less, more] = Object.values(held).sort((a, b) => a - b);
+      throw fault(`a number with one reading: this may be ${less} or ${more}, and no other number of its column settles it; `
+        + `write ${less.toFixed(4)} or ${more.toFixed(0)}`);
+    }
+
+    // Keeps a row. One that says the same as another counts once, one of another price is a fault, an odd price is asked about.
+    keep(line, row) {
+      const { usd_per_hour: price, ...offer } = row;
+      const key = JSON.stringify(offer);
+      const other = this.offers.get(key);
+      if (other?.price === price) return this.say(line, `says the same as line ${other.line}: counted once`);
+      if (other) throw fault(`one price of an offer; line ${other.line} has the same gpu, provider, region and term`);
+      this.offers.set(key, { line, price });
+      this.rows.push(row);
+      const question = this.question(row);
+      return question ? this.refuse(line, question, { ask: true }) : null;
+    }
+
+    question({ gpu, usd_per_hour: price, gpus_per_server: size, term }) {
+      const { prices, odd } = this.names;
+      const known = has(prices, gpu) && (prices[gpu][term] ?? prices[gpu][""]);
+      const fits = (value) => value <= odd * known.median && value >= known.median / odd;
+      if (!known || fits(price)) return "";
+      const machine = (size === 1 ? [8, 4, 2] : [size]).find((many) => fits(price / many));
+      const one = machine && `Then one GPU is ${usd(price / machine)} USD/h`;
+      const meant = machine ? `is it the price of a whole machine of ${machine}? ${one}` : "is it right?";
+      return `${usd(price)} USD/h for one ${gpu}; the book's ${known.offers} offers lie between ${usd(known.low)} and `
+        + `${usd(known.high)}, half of them below ${usd(known.median)}: ${meant}`;
+    }
+  }
+
+  gpucalc.readRents = (pasted, { reading = gpucalc.reading } = {}) => {
+    const found = new Rents(reading.rents);
+    found.read(String(pasted));
+    return { rows: found.rows, faults: found.faults, said: found.said };
+  };
+}

@@ -1,0 +1,173 @@
+"""What a choice among GPUs, layouts and offers asks beside the topics: what follows from a layout, and limits joined to loads."""
+from ..core.arithmetic import SECONDS_PER_HOUR, ceil, exp, floor, log, maximum, minimum, sqrt, where
+from ..core.law import law
+from .serving import replicas_required, spare_places
+
+
+def _splits(size, degree):
+    """1 where the degree does not divide the size, else 0."""
+    return where(floor(size / degree) * degree < size, 1, 0)
+
+
+def _differs(product, size):
+    """1 where the product is not the size, else 0, also of symbols, which are equal to themselves alone."""
+    return where(product < size, 1, 0) + where(product > size, 1, 0)
+
+
+@law
+def split_misfits(heads, kv_heads, intermediate, tensor_parallel=1):
+    """Rules of tensor parallel that are broken (count): it divides heads and MLP, and divides or copies key and value heads."""
+    keys = _splits(kv_heads, tensor_parallel) * _splits(tensor_parallel, kv_heads)
+    return _splits(heads, tensor_parallel) + _splits(intermediate, tensor_parallel) + keys
+
+
+# Serving
+
+@law
+def final_context(prompt, output):
+    """Tokens in the context of a sequence at the end of its answer (count): what memory must hold."""
+    return prompt + output
+
+
+@law
+def first_token_alone(replica_prefill_seconds, replica_pass_seconds):
+    """Time to the first token of a request that waits for no other (s): the pass that runs when it comes, and its prompt."""
+    return replica_prefill_seconds + replica_pass_seconds
+
+
+@law
+def least_replicas(requests_per_second, request_seconds, batch):
+    """Fewest replicas whose queue does not grow without end (count). Little 1961 (doi 10.1287/opre.9.3.383)."""
+    return floor(requests_per_second * request_seconds / batch) + 1
+
+
+@law
+def most_replicas(requests_per_second, request_seconds, first_token_alone, replica_prefill_seconds, batch, least_replicas,
+                  answer_limit, first_token_limit, late_share=...):
+    """Replicas that are in time even if every request waits and no prompt does for another (count); infinite if none are."""
+    slack = minimum(answer_limit - request_seconds, first_token_limit - first_token_alone)
+    spare = spare_places.formula(request_seconds, request_seconds + slack, late_share)
+    waited = replicas_required.formula(requests_per_second, request_seconds, spare, batch)
+    return maximum(maximum(waited, least_replicas), ceil(requests_per_second * replica_prefill_seconds / late_share))
+
+
+@law
+def planned_gpus(planned_replicas, tensor_parallel=1):
+    """GPUs of the replicas to pay for (count)."""
+    return planned_replicas * tensor_parallel
+
+
+@law
+def held_serving_bytes(gpu_weight_bytes, kv_bytes, cache_share):
+    """Weights and cache of all sequences on one GPU of a replica (bytes). Pope et al. 2022 (arXiv 2211.05102, section 3.3)."""
+    return gpu_weight_bytes + kv_bytes * cache_share
+
+
+@law
+def window_replicas(window_requests, replica_seconds, window_hours):
+    """Replicas that answer the requests within the hours (count), all their places filled."""
+    return ceil(window_requests * replica_seconds / (window_hours * SECONDS_PER_HOUR))
+
+
+@law
+def busy_hours(window_requests, replica_seconds, window_replicas):
+    """Hours that the work of a window takes all its replicas (h): the window or less, since they are whole."""
+    return window_requests * replica_seconds / (window_replicas * SECONDS_PER_HOUR)
+
+
+@law
+def window_usd(usd_per_hour, rented_gpus, window_hours):
+    """Rent of one window (USD): all GPUs for all of its hours."""
+    return usd_per_hour * rented_gpus * window_hours
+
+
+# A layout
+
+@law
+def left_data_parallel(gpus, tensor_parallel=1, pipeline_parallel=1, context_parallel=1):
+    """Data-parallel degree that the others leave of so many GPUs (count). Megatron-LM (arXiv 2104.04473, section 3.1)."""
+    return maximum(floor(gpus / (tensor_parallel * pipeline_parallel * context_parallel)), 1)
+
+
+@law
+def left_micro_batches(global_batch, micro_batch, data_parallel=1):
+    """Micro-batches that a replica takes one after the other in a step (count). Megatron-LM (arXiv 2104.04473, section 2)."""
+    return maximum(floor(global_batch / (data_parallel * micro_batch)), 1)
+
+
+@law
+def usual_sequence_parallel(tensor_parallel=1):
+    """Sequence parallel wherever there is tensor parallel: it saves memory. Korthikanti et al. 2022, section 4.2.2."""
+    return where(tensor_parallel > 1, 1, 0)
+
+
+@law
+def layout_misfits(gpus, global_batch, sequence, heads, kv_heads, intermediate, layers, gpus_per_node, micro_batch, micro_batches,
+                   data_parallel=1, tensor_parallel=1, pipeline_parallel=1, context_parallel=1, expert_parallel=1, experts=0):
+    """Rules of a layout that are broken (count): what does not divide, and what means nothing. 0 for one that runs.
+
+    Those of `sharding.layout_rules` and of the search over layouts, for the axes that a choice has.
+    """
+    replicas = data_parallel * context_parallel
+    whole = _differs(tensor_parallel * pipeline_parallel * replicas, gpus)
+    matrices = split_misfits.formula(heads, kv_heads, intermediate, tensor_parallel)
+    stages = where(pipeline_parallel > layers + 2, 1, 0) + _splits(sequence, context_parallel)
+    spread = where(expert_parallel > 1, 1, 0) * (
+        where(experts > 0, _splits(experts, expert_parallel), 1) + _splits(tensor_parallel * replicas, expert_parallel))
+    across = where(gpus > gpus_per_node, 1, 0) * _splits(gpus_per_node, tensor_parallel) * _splits(tensor_parallel, gpus_per_node)
+    steps = _differs(data_parallel * micro_batch * micro_batches, global_batch)
+    return whole + matrices + stages + spread + across + steps
+
+
+# A run
+
+@law
+def run_gpu_hours(layout_gpu_hours, planned_gpu_hours, adapters, epochs=1):
+    """GPU-hours of the work of a run (h): those of its layout, and not fewer than published runs of its size took.
+
+    Frozen weights need no gradient: with adapters 4 of the 6 FLOP a parameter and token (LoRA, arXiv 2106.09685, section 4).
+    """
+    return maximum(layout_gpu_hours * epochs, planned_gpu_hours * (1 - adapters / 3))
+
+
+@law
+def offer_interruption_seconds(job_failure_seconds, group_interruption_seconds, spot=0):
+    """Mean time until a failure stops a job, or on spot the provider does (s): the rates of independent causes add up."""
+    return 1 / (1 / job_failure_seconds + spot / group_interruption_seconds)
+
+
+@law
+def joined_gpu_hours(run_gpu_hours, interruption_slowdown, likely_gpu_hours, likely_slowdown):
+    """GPU-hours with what stops cost (h), at an end of both errors, which know nothing of each other.
+
+    Both are ratios to the likely value, so their logarithms are added in squares.
+    """
+    hours, slow = run_gpu_hours / likely_gpu_hours, interruption_slowdown / likely_slowdown
+    far = sqrt(log(hours) ** 2 + log(slow) ** 2)
+    return likely_gpu_hours * likely_slowdown * exp(where(hours * slow >= 1, far, -far))
+
+
+@law
+def stopped_gpu_hours(joined_gpu_hours, gpus, restart_seconds):
+    """GPU-hours that a run pays for (h): its work and its stops, and all GPUs while the job starts."""
+    return joined_gpu_hours + gpus * restart_seconds / SECONDS_PER_HOUR
+
+
+@law
+def committed_gpu_hours(reserved_gpu_hours, reserved=0):
+    """GPU-hours that are paid used or not (h): those of a reservation, none on other terms."""
+    return reserved_gpu_hours * reserved
+
+
+# How large a model may be
+
+@law
+def largest_params(params, usable_bytes, gpu_weight_bytes, kv_bytes):
+    """Parameters of the largest model of the same build that a GPU holds beside the cache (count): weights grow with them."""
+    return maximum(params * (usable_bytes - kv_bytes) / gpu_weight_bytes, 0)
+
+
+@law
+def largest_trained_params(params, memory_bytes, training_bytes):
+    """Parameters of the largest model that is trained in the memory of a GPU (count): all of its bytes grow with them."""
+    return params * memory_bytes / training_bytes

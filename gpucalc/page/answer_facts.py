@@ -1,0 +1,96 @@
+"""What the sentences about an answer name: numbers and names of its case, its choices and other ways, as plain facts."""
+import math
+from typing import Any
+
+from ..plan.answer import Answer
+from ..plan.points import value_of
+from ..plan.token_volumes import API, OWNED
+from ..plan.ways import Ways
+from ..rows.ages import STALE_DAYS
+
+# What of a case its sentences name.
+NAMED = ("requests_per_second", "daily_users", "window_requests", "prompt", "output", "window_hours", "first_token_limit",
+         "token_limit", "answer_limit", "usd_per_month", "budget_usd", "deadline_days", "training_tokens", "epochs", "sequence",
+         "global_batch", "sure")
+# The time of a choice, by kind.
+TIME = {"serve": "answer_seconds", "offline": "busy_hours", "embed": "busy_hours", "train": "training_days"}
+
+
+def plain(values: dict[str, Any]) -> dict[str, Any]:
+    """Numbers and texts by name as facts: without infinite and blank ones."""
+    held = {name: value.item() if hasattr(value, "item") else value for name, value in values.items()}
+    return {name: value for name, value in held.items()
+            if isinstance(value, str) and value or isinstance(value, int | float) and math.isfinite(value)}
+
+
+def facts(answer: Answer, book: Any, ways: Ways | None = None) -> dict[str, Any]:
+    """What the sentences about an answer name: of its case, its best choice and their figures, and of the other `ways`."""
+    case, best = answer.case, answer.best
+    known = book_facts(book) | {"kind": answer.kind} | named(case) | {name: _given(case, name) for name in NAMED}
+    if answer.kind == "train":
+        known["step_tokens"] = _given(case, "sequence") * _given(case, "global_batch")
+        known["most_gpus"] = _given(case, "gpus")
+    known = plain(known)
+    if best is None:
+        return known
+    return known | _of_best(answer, best, book) | _of_ways(ways, best[answer.objective]) | {"kind": answer.kind}
+
+
+def book_facts(book: Any) -> dict[str, Any]:
+    """What sentences name of a price book."""
+    return {"own_book": int(book.attrs["own"]), "book": book.attrs["file"], "stale_days": STALE_DAYS,
+            "book_date": book.attrs.get("book", book.attrs["date"]).removesuffix(".csv")}
+
+
+def named(case: Any) -> dict[str, str]:
+    """The names of a case's rows, by kind."""
+    return {kind: row.name for kind, row in case.rows.items() if isinstance(getattr(row, "name", None), str)}
+
+
+def _given(case, name):
+    try:
+        return float(value_of(case, name))
+    except (ValueError, KeyError, TypeError):
+        return math.nan
+
+
+def _of_best(answer, best, book):
+    known = choice(answer, best, book)
+    for name, figure in answer.figures.items():
+        low, plan, high = figure[:3]
+        known |= {f"{name}_low": min(low, high), f"{name}_plan": plan, f"{name}_high": max(low, high)}
+        known |= {f"{name}_bound": math.inf if figure.bound is None else figure.bound}
+    return plain(known)
+
+
+def _of_ways(ways, rent):
+    """What the cheapest of the other ways cost, where their prices are firm."""
+    known = {}
+    for name, way in (("own", OWNED), ("api", API)):
+        row = next((row for row in ways.rows if row.way == way and not row.doubt), None) if ways else None
+        if row:
+            known |= {f"{name}_usd": row.usd, f"{name}_low": row.low, f"{name}_high": row.high, f"{name}_who": row.who}
+    costs = {"rent": rent, "own": known.get("own_usd", math.inf), "api": known.get("api_usd", math.inf)}
+    known |= {"way": min(costs, key=costs.get)} if len(known) else {}
+    return known | plain({"api_below": (ways.below or math.inf) if ways else math.inf})
+
+
+def choice(answer: Answer, row: dict[str, Any], book: Any) -> dict[str, Any]:
+    """The facts of one choice of the answer: of its row, and what follows from it."""
+    known = plain(row)
+    if answer.kind == "train":
+        degrees = math.prod(known[f"{each}_parallel"] for each in ("tensor", "pipeline", "context"))
+        known |= {"data_parallel": max(known["gpus"] // degrees, 1)} if "tensor_parallel" in known else {}
+    else:
+        known["gpus"] = known.get("rented_gpus", known.get("tensor_parallel", 1))
+        known |= {"planned_replicas": known["window_replicas"]} if "window_replicas" in known else {}
+        known |= {"places": known["concurrency"] // 1} if "concurrency" in known else {}
+        known |= {"spare": known["planned_replicas"] - known["replicas_required"]} if "replicas_required" in known else {}
+    if "interruption_slowdown" in known:
+        known |= {"lost_share": 1 - 1 / known["interruption_slowdown"]}
+    if "gpus_per_server" in known:
+        known["servers"] = known["gpus"] / known["gpus_per_server"]
+    ends = {f"{end}objective": f"{end}{answer.objective}" for end in ("", "low_", "high_", "sure_")}
+    known |= {end: known[name] for end, name in ends.items() if name in known}
+    known |= {"time": known[TIME[answer.kind]]} if TIME[answer.kind] in known else {}
+    return known | {"stale": int(row.get("stale", False)), "yours": int("row" in row and bool(book.at[row["row"], "yours"]))}

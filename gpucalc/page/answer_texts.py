@@ -1,0 +1,253 @@
+"""The answer to a case in words, as data: the browser fills the same texts with the same numbers.
+
+A text is a template, or a list of (condition, template) of which the first that holds is said; of a text in PARTS all that hold
+are, joined by what stands there. A condition is `name = value`, with `=`, `!=`, `<` or `>` and a number, a word or `@` and the
+name of another fact, or `name known` or `name unknown`; several are joined by ` & `, and an empty one holds. In a template
+`{name}` is a fact, `{name:form}` a fact in that form, `{low-high:form}` two of them with one unit, and `{name:text}` the text of
+that name. A form is a unit of data/units.csv, a function of core/figures.py, a noun of NOUNS (`1 GPU`, `2 GPUs`) or one of WORDS.
+"""
+from .answer_reasons import CAUTIONS, PER, REASONS
+
+__all__ = ["BARS", "CAUTIONS", "NOUNS", "PARTS", "TEXTS", "TITLES", "WHY", "WORDS"]
+
+NOUNS = {"GPUs": "GPU", "replicas": "replica", "machines": "machine", "tokens": "token", "sequences": "sequence", "times": "time",
+         "stages": "stage", "requests": "request", "images": "image", "documents": "document", "people": "person"}
+WORDS = {
+    "in_term": {
+        "on-demand": "on demand", "spot": "on spot", "reserved-1y": "reserved for a year", "serverless": "serverless",
+        "reserved-3y": "reserved for three years", "reserved": "as a reservation", "marketplace": "from unnamed hosts",
+        "capacity-block": "as a block of fixed dates", "managed": "as a managed service"},
+    "in_cases": {"0.5": "in half of all cases", "0.8": "in eight of ten cases", "0.9": "in nine of ten cases",
+                 "0.95": "in 19 of 20 cases"},
+    "verb": {"pretrain": "train", "continue": "continue training", "finetune": "tune all weights of", "lora": "tune adapters on",
+             "qlora": "tune adapters on a four-bit", "serve": "serve", "batch": "answer with", "embed": "embed with",
+             "images": "check images with"},
+    "recomputed": {"0": "nothing", "1": "attention scores", "2": "whole layers", "3": "all but products"},
+    "way": {"own": "Buying is cheaper", "rent": "Renting is cheapest", "api": "An API is cheaper"},
+}
+PARTS = {"question_serve": ", ", "question_offline": ", ", "question_train": ", ", "layout_train": ", "}
+
+
+def _band(name, form):
+    """What is said of a figure's band and bound; a figure without a band has nothing between its ends."""
+    low, bound = (f"{{{name}_{end}:{form}}}" for end in ("low", "bound"))
+    ends = f"8 in 10 between {{{name}_low-{name}_high:{form}}}"
+    return [
+        (f"{name}_high unknown", f"from {low}; in the slowest tenth of cases a limit is missed"),
+        (f"{name}_low = @{name}_high", "the same in 8 of 10 cases"),
+        (f"{name}_bound known", f"{ends}; nothing beats {bound}"),
+        ("", ends),
+    ]
+
+
+def _cost(kind):
+    plan = "{cost_plan:dollars}" + PER[kind]
+    return [
+        ("cost_high unknown", f"{plan} (from {{cost_low:dollars}}; in the slowest tenth of cases a limit is missed)"),
+        ("cost_low = @cost_high", f"{plan} (the same in 8 of 10 cases)"),
+        ("", f"{plan} (8 in 10 between {{cost_low-cost_high:dollars}})"),
+    ]
+
+
+_RENTED = "rented from {provider} {term:in_term}"
+_HIRED = "Rented from {provider} {term:in_term} that is"
+_SURE = "With this plan the limits hold {sure:in_cases}."
+
+TEXTS = {
+    # The question
+    "title": [("kind = own", "Rent or buy {gpu}"), ("", "{job:verb} {model}")],
+    "format": [("weight_format known", " in {weight_format}"), ("", "")],
+    "question_serve": [
+        ("daily_users known", "What does it take to serve {model}{format:text} to {daily_users:people} a day"),
+        ("daily_users unknown", "What does it take to serve {model}{format:text} at {requests_per_second:requests} a second"),
+        ("daily_users known", "{requests_per_second:requests} a second in the busiest hour"),
+        ("prompt known", "with prompts of {prompt:tokens} and answers of {output}"),
+        ("first_token_limit known", "the first token within {first_token_limit:seconds}"),
+        ("token_limit known", "then {token_limit:seconds} a token"),
+        ("answer_limit known", "the whole answer within {answer_limit:seconds}"),
+        ("usd_per_month known", "for at most {usd_per_month:dollars} a month"),
+    ],
+    "question_offline": [
+        ("job = embed", "What does it take to embed {window_requests:documents} with {model}{format:text}"),
+        ("job = images", "What does it take to check {window_requests:images} with {model}{format:text}"),
+        ("job = batch", "What does it take to answer {window_requests:requests} with {model}{format:text}"),
+        ("job = embed", "each {prompt:tokens} long"),
+        ("job != embed", "each {prompt:tokens} long and answered with {output}"),
+        ("", "within {window_hours:hour}"),
+        ("budget_usd known", "for at most {budget_usd:dollars}"),
+        ("usd_per_month known", "for at most {usd_per_month:dollars} a month"),
+    ],
+    "question_train": [
+        ("", "What does it take to {job:verb} {model} on {training_tokens:tokens}"),
+        ("epochs > 1", "{epochs:times} over"),
+        ("recipe known", "with the recipe {recipe}"),
+        ("most_gpus known", "on at most {most_gpus:GPUs}"),
+        ("deadline_days known", "in {deadline_days:days} or less"),
+        ("budget_usd known", "for at most {budget_usd:dollars}"),
+    ],
+
+    # What to take
+    "yours": [("gpus = 1", "One {gpu} of your own does it"), ("", "{gpus} × {gpu} of your own do it")],
+    "taken": [("gpus = 1", "one {gpu}"), ("", "{gpus} × {gpu}")],
+    "layout_serve": [
+        ("tensor_parallel = 1 & planned_replicas = 1", "one replica"),
+        ("tensor_parallel = 1", "{planned_replicas:replicas} of one GPU each"),
+        ("planned_replicas = 1", "one replica over {tensor_parallel:GPUs}"),
+        ("", "{planned_replicas:replicas} of {tensor_parallel:GPUs} each"),
+    ],
+    "layout_train": [
+        ("gpus = 1", "the whole model on it"),
+        ("data_parallel > 1", "data parallel {data_parallel}"),
+        ("tensor_parallel > 1", "tensor parallel {tensor_parallel}"),
+        ("pipeline_parallel > 1", "{pipeline_parallel:stages} in a pipeline"),
+        ("context_parallel > 1", "context parallel {context_parallel}"),
+        ("expert_parallel > 1", "expert parallel {expert_parallel}"),
+        ("data_parallel > 1", "ZeRO stage {zero_stage}"),
+        ("recompute > 0", "{recompute:recomputed} recomputed"),
+        ("", "micro-batch {micro_batch}"),
+    ],
+    "headline_serve": [
+        ("ways = own", f"{{yours:text}}, as {{layout_serve:text}}. {_HIRED} {{cost_serve:text}}. {_SURE}"),
+        ("gpus = 1", f"Take one {{gpu}}, {_RENTED}: {{cost_serve:text}}. {_SURE}"),
+        ("", f"Take {{gpus}} × {{gpu}} as {{layout_serve:text}}, {_RENTED}: {{cost_serve:text}}. {_SURE}"),
+    ],
+    "headline_offline": [
+        ("", f"Take {{taken:text}}, {_RENTED}: {{cost_offline:text}}, busy for {{long_plan:hour}} of {{window_hours:hour}}. "
+             f"{_SURE}"),
+    ],
+    "headline_train": [
+        ("ways = own", f"{{yours:text}} in {{long_plan:days}}: {{layout_train:text}}. {_HIRED} {{cost_train:text}}. {_SURE}"),
+        ("gpus = 1", f"Take one {{gpu}}, {_RENTED}: {{cost_train:text}} and {{long_plan:days}}. {_SURE}"),
+        ("", f"Take {{gpus}} × {{gpu}} ({{layout_train:text}}), {_RENTED}: {{cost_train:text}} and {{long_plan:days}}. {_SURE}"),
+    ],
+    "surely": [("sure > 0.5", " {sure:in_cases}"), ("", "")],
+    "cost_serve": _cost("serve"), "cost_offline": _cost("offline"), "cost_train": _cost("train"),
+    "headline_none": [
+        ("nearest known", "Nothing on offer keeps the limits {sure:in_cases}. {nearest} comes nearest: {nearest_reason}."),
+        ("", "Nothing on offer keeps the limits {sure:in_cases}."),
+    ],
+
+    # The cards
+    "big_fits": "{fits_plan:byte} of {memory_bytes:byte} on a GPU",
+    "small_fits": _band("fits", "byte"),
+    "note_fits_serve": "{batch:sequences} at once on a replica; memory has room for {places}",
+    "note_fits_offline": "{note_fits_serve:text}",
+    "note_fits_embed": "one document at a time on each replica",
+    "note_fits_train": [("gpus = 1", "micro-batch {micro_batch}, {recompute:recomputed} recomputed"),
+                        ("", "{layout_train:text}")],
+    "big_fast_serve": "{first_plan:seconds} to the first token, then {token_plan:seconds} a token",
+    "small_fast_serve": "8 in 10 between {first_low-first_high:seconds}, then {token_low-token_high:seconds} a token; nothing "
+                        "beats {first_bound:seconds}, then {token_bound:seconds}",
+    "note_fast_serve": "for a request that need not wait; with the queue, the first token comes within "
+                       "{time_to_first_token:seconds}{surely:text}",
+    "big_fast_offline": "{fast_plan:token/second} a replica",
+    "small_fast_offline": _band("fast", "token/second"),
+    "note_fast_offline": "all {batch:sequences} of a replica together",
+    "big_fast_embed": "{fast_plan:seconds} a document",
+    "small_fast_embed": _band("fast", "seconds"),
+    "note_fast_embed": "read one by one; short ones packed into one pass are faster",
+    "big_fast_train": "{fast_plan:seconds} a step",
+    "small_fast_train": _band("fast", "seconds"),
+    "note_fast_train": "{step_tokens:tokens} a step",
+    "big_many": [("many_plan = 1", "one {gpu}"), ("", "{many_plan} × {gpu}")],
+    "small_many": [
+        ("many_low = @many_high", "the same in 8 of 10 cases"),
+        ("many_high unknown", "from {many_low}; in the slowest tenth of cases no number is enough"),
+        ("", "8 in 10 between {many_low-many_high}"),
+    ],
+    "note_many_serve": [
+        ("spare > 0 & replicas_required = 1", "{layout_serve:text}; one carries the load, {spare} to spare"),
+        ("spare > 0", "{layout_serve:text}; {replicas_required} carry the load, {spare} to spare"),
+        ("", "{layout_serve:text}"),
+    ],
+    "note_many_offline": "{layout_serve:text}",
+    "note_many_train": [
+        ("gpus = 1", "a machine of one GPU"),
+        ("machines = 1", "one machine of {gpus_per_server:GPUs}"),
+        ("gpus_per_server = 1", "{machines:machines} of one GPU"),
+        ("", "{machines:machines} of {gpus_per_server:GPUs}"),
+    ],
+    "big_long_serve": "{long_plan:seconds} for an answer of {output:tokens}",
+    "small_long_serve": _band("long", "seconds"),
+    "note_long_serve": "without the queue; with it, within {answer_seconds:seconds}{surely:text}",
+    "big_long_offline": "{long_plan:hour} of {window_hours:hour}",
+    "small_long_offline": "or less {sure:in_cases}",
+    "note_long_offline": "GPUs come whole, so the last one has time to spare",
+    "big_long_train": "{long_plan:days}",
+    "small_long_train": _band("long", "days"),
+    "note_long_train": "stops and restarts counted: {lost_share:chance} of the time",
+    "big_cost_serve": "{cost_plan:dollars} a month",
+    "big_cost_offline": "{cost_plan:dollars} a window",
+    "big_cost_train": "{cost_plan:dollars}",
+    "small_cost": _band("cost", "dollars"),
+    "note_cost": "{usd_per_hour:hourly} for a GPU, {price:text}",
+    "price": [("yours = 1", "your price"), ("own_book = 1", "a price from {date}, not yours"), ("", "a price from {date}")],
+    "big_ways": [("way = own & own_high > @cost_low", "Too close to call: rent or buy"),
+                 ("way = api & api_usd > @cost_low", "Too close to call: rent or an API"),
+                 ("way known", "{way:way}"), ("", "Rent")],
+    "small_ways": [
+        ("own_usd known & api_usd known", "rent {cost_plan:dollars}, own servers {own_usd:dollars}, an API {api_usd:dollars}"),
+        ("own_usd known", "rent {cost_plan:dollars}, own servers {own_usd:dollars}"),
+        ("api_usd known", "rent {cost_plan:dollars}, an API {api_usd:dollars}"),
+        ("", "{provider}, {term:in_term}, {usd_per_hour:hourly} for a GPU"),
+    ],
+    "note_ways": [("api_below known", "the API of {api_who} costs less below {api_below:requests} a second in the busiest hour"),
+                  ("own_usd unknown & api_usd unknown", "only rents are compared here; the lesson has the rest"), ("", "")],
+
+    # Rent or buy
+    "question_own": "Rent or buy {gpus_per_server} × {gpu}",
+    "headline_own": [
+        ("verdict = own", "Buy: {hour:text}."), ("verdict = rent", "Rent: {hour:text}."), ("", "Too close to call: {hour:text}."),
+    ],
+    "hour": "an hour of use of a GPU costs {rented_plan:usd} rented and {owned_plan:usd} owned (8 in 10 between "
+            "{owned_low-owned_high:usd})",
+    "prices": [("own_book = 1", "Prices: {book}, laid over the book of {book_date}."), ("", "Prices of {book_date}.")],
+} | REASONS
+
+# The six cards: the page that explains each, by kind, with what the link says; its title; the figure of its bar where it is not
+# the card's own.
+_SERVED = {"fits": ("kv_cache", "what weights and cache take"), "fast": ("serving", "how fast a server answers"),
+           "many": ("serving", "how a load becomes GPUs"), "long": ("serving", "how long an answer takes"),
+           "cost": ("serving_cost", "what serving costs"), "ways": ("serving_cost", "in house or an API")}
+_WORKED = _SERVED | {"ways": ("break_even", "rent or buy")}
+WHY = {"serve": _SERVED, "offline": _WORKED,
+       "embed": _WORKED | {"fits": ("quantization", "weights"), "fast": ("arithmetic_intensity", "what a prompt takes")},
+       "train": {"fits": ("training_memory", "what training holds in memory"), "fast": ("training_time", "how long a step takes"),
+                 "many": ("layouts", "how a job is split"), "long": ("training_time", "how long a run takes"),
+                 "cost": ("training_cost", "what a run costs"), "ways": ("break_even", "rent or buy")}}
+TITLES = {"fits": "Does it fit?", "fast": "How fast?", "many": "How many GPUs?", "long": "How long?",
+          "cost": "What does it cost?", "ways": "Rent, buy or API?"}
+BARS = {"serve": {"fast": "token"}}
+
+# What only the page says: options that can be taken, and the cards of rent or buy.
+PAGE = {
+    "option": [("layout known", "{gpu}, {layout}, from {provider} {term:in_term}"),
+               ("provider known", "{gpu} from {provider} {term:in_term}"), ("", "{gpu}")],
+    "option_best": "the cheapest that keeps the limits",
+    "big_none": "No",
+    "big_sure": "{sure:chance}",
+    "small_sure": [("kind = own", "where fewer of the draws agree, it is too close to call"),
+                   ("", "the limits hold {sure:in_cases}")],
+    "big_own_ways": [("verdict = own", "Buy"), ("verdict = rent", "Rent"), ("", "Too close to call")],
+    "small_own_ways": "owning costs less in {chance:chance} of the draws",
+    "note_own_ways": [("doubt = 1", "the price of the server is not firm, or too old to buy at"), ("", "")],
+    "big_own_cost": "{owned_plan:hourly} owned, {rented_plan:hourly} rented",
+    "small_own_cost": "owned: 8 in 10 between {owned_low-owned_high:hourly}",
+    "note_own_cost": "for an hour of one GPU that is used, over all the years; today {provider} asks {rent_usd:hourly}, and a "
+                     "server costs {server_usd:dollars}",
+    "big_own_long": [("needed_plan > 1", "More than all the time"), ("needed_plan known", "{needed_plan:percent} of the time"),
+                     ("", "at any use")],
+    "small_own_long": [("needed_plan known", "8 in 10 between {needed_low:percent} and {needed_high:percent}"), ("", "")],
+    "note_own_long": [("needed_plan known", "above so much use owning costs less; yours is {use:percent}"),
+                      ("", "a commitment is paid idle or not")],
+    "lacks": [("lacks = book", "the prices of this page lack what owning costs: power, hosting or servers"),
+              ("lacks = server_usd", "the book has no price of a server of {gpu}"),
+              ("lacks = usd_per_hour", "the book has no rent of {gpu} on these terms"), ("", "{lacks} is not given")],
+    "flip_own": "at {turn_text} ({meaning}) it is the other way round",
+}
+SURE = "How sure?"
+OWN = {"ways": ("Rent or buy?", "how this is decided"), "cost": ("What does an hour cost?", "what an hour is made of"),
+       "long": ("How busy must it be?", "where owning pays")}
+# The card that a limit is about.
+LIMITED = {"first_token_limit": "fast", "token_limit": "fast", "answer_limit": "long", "deadline_days": "long",
+           "usd_per_month": "cost", "budget_usd": "cost"}

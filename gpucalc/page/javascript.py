@@ -1,0 +1,164 @@
+"""Laws as JavaScript: from the syntax trees that print the equations, with every constant in full.
+
+`script` makes one classic script; `book/static/case.js` answers cases with it and says how.
+"""
+import ast
+import functools
+import itertools
+import json
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from ..core.figures import UNITS
+from ..core.law import LAWS, Law
+from ..core.quantities import DOMAINS, QUANTITIES
+from ..rows.catalogue import efficiency
+from ..rows.tables import rows
+from .expression import plain, quantity_node, rebuilt, tree
+from .printer import javascript
+
+# A law is a loop over its columns: the values of an argument are at k & mask, whose mask is 0 for a single value and -1 for a
+# column. One letter each names the argument's values (upper case) and its mask (lower case); k, n and o are the loop's own.
+_LETTERS = "abcdefghijlmpqrstuvwxyz"
+HEAD = """"use strict";
+window.gpucalc = window.gpucalc || {};
+{
+  const { ceil, floor, sqrt, exp, log, log2, max, min, expm1 } = Math;
+  const power = (a, b) => (a === 1 ? 1 : a ** b);
+  const quotient = (a, b) => (b > 0 ? a / b : Infinity);
+  const flow = (ratio, years) => (ratio === 1 ? years : -expm1(-log(ratio) * years) / log(ratio));
+  const law = (text, run) => {
+    const given = text.split(" ").map((each) => each.split("="));
+    const args = given.map(([name]) => name);
+    const defaults = Object.fromEntries(given.filter((each) => each[1]).map(([name, value]) => [name, Number(value)]));
+    const out = new Float64Array(1);
+    const of = (...values) => (run(out, 1, ...values.flatMap((value) => [[value], 0])), out[0]);
+    return { args, defaults, run, of };
+  };
+"""
+
+
+def script(laws: Iterable[Law | str], more: Iterable[str] = ()) -> str:
+    """A script that sets `gpucalc.laws`, these laws and all that stand for their arguments, and `gpucalc.data`.
+
+    more: further quantities that a case may hold or a page may show.
+    Raises ValueError naming what is not a law, or a law that has no equation.
+    """
+    found = reached(laws)
+    held = dict.fromkeys([*found, *(name for law in found for name in _read(law)), *more])
+    return f"{HEAD}  gpucalc.laws = {compiled(found)};\n  gpucalc.data = {literal(figures_data(held))};\n}}\n"
+
+
+def compiled(names: Iterable[str]) -> str:
+    """These laws alone by name, as JavaScript that stands below `HEAD`."""
+    return "{\n" + "".join(f"{name}: {_compiled(LAWS[name])},\n" for name in names) + "  }"
+
+
+def assigned(values: dict[str, Any]) -> str:
+    """A script that sets these names of `gpucalc`."""
+    return f"window.gpucalc = window.gpucalc || {{}};\nObject.assign(gpucalc, {literal(values)});\n"
+
+
+def literal(value: Any) -> str:
+    """Plain data as JavaScript writes it, in which no text ends a script or a line. Raises ValueError for what is no number."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", r"\u003c").replace("\u2028", r"\u2028").replace("\u2029", r"\u2029")
+
+
+def reached(laws: Iterable[Law | str]) -> list[str]:
+    """Names of the laws and of every law that can stand for an argument of one of them, by its name or in a row."""
+    found: dict[str, None] = {}
+    left = [getattr(law, "__name__", law) for law in laws]
+    while left:
+        name = left.pop()
+        if name not in LAWS:
+            raise ValueError(f"law {name!r}: unknown; allowed: the names in gpucalc.LAWS")
+        if name not in found:
+            found[name] = None
+            left += [each for each in _read(name) if each in LAWS]
+    return sorted(found)
+
+
+def _read(law):
+    """What a law may ask a case for: its arguments and what stands for them in a row."""
+    for argument in LAWS[law].arguments:
+        yield from (argument, *sorted(_stand_ins().get(argument, ())))
+
+
+@functools.cache
+def _stand_ins():
+    """What the sets of shares of the peaks name in place of a value, by column."""
+    found: dict[str, set] = {}
+    for name in rows("efficiencies"):
+        for column, cell in efficiency(name).items():
+            if column in QUANTITIES and isinstance(cell, str):
+                found.setdefault(column, set()).add(cell)
+    return found
+
+
+def figures_data(quantities: Iterable[str] = QUANTITIES) -> dict[str, Any]:
+    """What JavaScript needs beside the laws, for JSON: units as they are printed, the quantities, what each may be, defaults."""
+    held = {name: QUANTITIES[name] for name in quantities}
+    domains = {allowed: [low if abs(low) < float("inf") else None, included, high if high < float("inf") else None, whole]
+               for allowed, (low, included, high, whole) in DOMAINS.items()}
+    return {"units": {unit: [row["symbol"], row["prefixes"], row["infinity"]] for unit, row in UNITS.items()},
+            "domains": domains,
+            "quantities": {name: [held[name].unit, held[name].meaning, held[name].allowed] for name in held},
+            "defaults": {name: value for law in LAWS.values() for name, value in law.defaults.items() if name in held}}
+
+
+def _compiled(law):
+    """The call that makes a law: its arguments with their defaults, and the loop that computes it."""
+    arguments = " ".join(f"{name}={law.defaults[name]!r}" if name in law.defaults else name for name in law.arguments)
+    letters = list(itertools.islice(_letters(), len(law.arguments)))
+    texts = {name: f"{letter.upper()}[k & {letter}]" for name, letter in zip(law.arguments, letters)}
+    *parts, (_, result) = _parts(_inlined(tree(law), law), texts)
+    lines = "".join(f"const {texts[name]} = {javascript(part, texts)}; " for name, part in parts)
+    taken = "".join(f", {letter.upper()}, {letter}" for letter in letters)
+    return (f'law("{arguments}", (o, n{taken}) => {{ for (let k = 0; k < n; k++) {{ '
+            f'{lines}o[k] = {javascript(result, texts)}; }} }})')
+
+
+def _letters():
+    """Names for arguments: a, b and so on, then a1, b1."""
+    for round_ in itertools.count():
+        yield from (f"{letter}{round_ or ''}" for letter in _LETTERS)
+
+
+def _inlined(node, law):
+    """The expression with other laws, which `tree` leaves as their names, put in."""
+    if isinstance(node, ast.Name) and node.id not in law.arguments:
+        return _inlined(tree(LAWS[node.id]), law)
+    return rebuilt(node, lambda part: _inlined(part, law))
+
+
+def _parts(node, texts):
+    """The expression in parts by name, each before those that need it: what it needs more than once, then, unnamed, the rest.
+
+    The names of the parts are added to `texts`.
+    """
+    needed = Counter()
+    _count(node, needed)
+    made, parts = {}, []
+
+    def cut(node):
+        key = ast.dump(node)
+        if key not in made:
+            made[key] = rebuilt(node, cut)
+            if needed[key] > 1 and plain(node) is None:
+                name = f"_{len(parts)}"
+                texts[name] = name
+                parts.append((name, made[key]))
+                made[key] = quantity_node(name)
+        return made[key]
+
+    rest = cut(node)
+    return [*parts, (None, rest)]
+
+
+def _count(node, needed):
+    """How often each different part of the expression is needed, by what it says."""
+    needed[ast.dump(node)] += 1
+    if needed[ast.dump(node)] == 1:
+        rebuilt(node, lambda part: _count(part, needed) or part)

@@ -1,0 +1,46 @@
+"""What the page needs to read what a reader pastes, for JSON: rules of architectures, names as people write them, usual rents."""
+from typing import TYPE_CHECKING, Any
+
+from ..rows import intake_money, intake_names, intake_numbers
+from ..rows.config import TEXT_COLUMNS, UNIT, architectures, families, refused_fields
+from ..rows.intake import base_of, newest_book
+from ..rows.intake_rows import NOT_STATED, OWN_PROVIDER, usual_size
+from ..rows.price_checks import ITEMS, MOST_GPUS
+from ..rows.price_outliers import spread_of
+from ..rows.tables import TABLES, rows
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+# How far a pasted rent may be from the book's middle one, in times, before the page asks whether it is right.
+ODD = 4
+
+
+def reading(book: "DataFrame | None" = None) -> dict[str, Any]:
+    """What book/static/read.js and read_rents.js read by, `gpucalc.reading`; rents are compared with `book`, else the newest."""
+    return {"configs": configs(), "rents": rents(newest_book() if book is None else book)}
+
+
+def configs() -> dict[str, Any]:
+    """Rules and refused fields of each architecture of a Hugging Face config.json, and the columns of a model."""
+    schema = TABLES["models"]
+    shared = {name: architectures()[name] for name in ("most", "class_ends", "longest_name")}
+    types = {name: {"rules": rules, "refused": refused_fields(name)} for name, rules in families().items()}
+    columns = [column for column in schema.columns if column != schema.key]
+    return shared | {"columns": columns, "texts": TEXT_COLUMNS, "unit": UNIT, "types": types}
+
+
+def rents(book: "DataFrame") -> dict[str, Any]:
+    """Names as people write them, what a rent may be (USD/h for one GPU), GPUs in a usual machine, and the book's rents."""
+    item, sizes = ITEMS["rent"], base_of(book).sizes
+    return intake_names.written_out() | intake_numbers.written_out() | intake_money.written_out() | {
+        "low": item.low, "high": item.high, "odd": ODD, "most_gpus": MOST_GPUS, "provider": OWN_PROVIDER, "region": NOT_STATED,
+        "sizes": {gpu: usual_size(gpu, sizes) for gpu in rows("gpus")}, "prices": _spreads(book)}
+
+
+def _spreads(book):
+    """How many rents of a GPU there are, the lowest, the highest and the middle one, by GPU and term; by "" on all terms."""
+    groups = dict(list(book.groupby(["item", "gpu"])))
+    return {gpu: {term: {name: float(value) for name, value in spread_of(groups, "rent", gpu, term)._asdict().items()}
+                  for term in ["", *sorted(set(group["term"]))]}
+            for (item, gpu), group in groups.items() if item == "rent"}

@@ -1,0 +1,221 @@
+"""The answer to a case: every choice with its reason, the best one with its figures as bands, what binds and what would help.
+
+The browser gives the same answer from the same declarations; what stands here is what both do with what `rule` has solved.
+"""
+import math
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ..core.evaluate import Case
+from ..core.law import LAWS
+from ..core.quantities import QUANTITIES
+from ..rows import bands, catalogue
+from ..rows.project_books import MissingPrice
+from . import queue, rule
+from .decisions import CARDS, CHAINS, CHANGES, FREE, KEYS, OBJECTIVES, USUAL
+from .market import market
+
+_FAR = NormalDist().inv_cdf((1 + bands.INSIDE) / 2)
+
+
+class Figure(NamedTuple):
+    """A figure of the answer: to plan for, the ends of its band, and what nothing beats; None where there is no bound."""
+
+    low: float
+    plan: float
+    high: float
+    bound: float | None
+    unit: str
+
+
+class Lost(NamedTuple):
+    """The nearest choice of a GPU that has none: the number of the `step` and the `limit` that stopped it, its `value` and the
+    `most` that is allowed, and the columns of the choice."""
+
+    step: int
+    limit: rule.Limit
+    value: float
+    most: float
+    row: dict
+
+
+class Answer(NamedTuple):
+    """What a case comes to.
+
+    `kept` are the choices that keep all limits as columns, the best first; `lost` the nearest of each other GPU; `figures` those
+    of the best choice by card; `binds` what each limit costs the best one (share of the objective), the most first; `helps` the
+    changes that make it cheaper, with the objective then, the best first.
+    """
+
+    case: Case
+    kind: str
+    kept: dict
+    lost: dict[str, Lost]
+    figures: dict[str, Figure]
+    binds: list[tuple[str, float]]
+    helps: list[tuple[Any, float]]
+
+    def __deepcopy__(self, _):
+        return self    # pandas copies what a table carries
+
+    @property
+    def objective(self) -> str:
+        """What is to be least: the name of a quantity."""
+        return OBJECTIVES[self.kind]
+
+    @property
+    def best(self) -> dict | None:
+        """The columns of the best choice; None where there is none."""
+        return {name: column[0] for name, column in self.kept.items()} if rule.count(self.kept) else None
+
+
+def kind_of(case: Case) -> str:
+    """The chain that decides the case: that of its job, else of the kind of it."""
+    job = case.rows["job"]
+    return job.name if job.name in CHAINS else job["kind"]
+
+
+def completed(case: Case) -> Case:
+    """The case with what its job and the decision take where it says nothing; a limit that is not given is none."""
+    job, kind = case.rows["job"], kind_of(case)
+    usual = dict.fromkeys(FREE[kind], math.inf) | {name: job for name in job if name in QUANTITIES} | USUAL[kind]
+    if kind == "train":
+        usual |= {name: catalogue.assumed(name) for name in ("checkpoint_seconds", "restart_seconds")} | {"recipe": job["recipe"]}
+    else:
+        usual |= queue.ENGINE
+    if "daily_users" in case.inputs:
+        usual |= {"requests_per_second": LAWS["user_requests_per_second"]}
+    usual |= {"efficiency": "achieved"}
+    return case.but(**{name: value for name, value in usual.items() if name not in case.inputs and name not in case.rows})
+
+
+def judged(case: Case) -> float:
+    """How far along its band a limit must hold, 0 the plan and 1 the high end: by the share `sure` of cases."""
+    return NormalDist().inv_cdf(rule.value_of(case, "sure")) / _FAR
+
+
+def answer(case: Case, book: pd.DataFrame) -> Answer:
+    """The answer to the case of a job by the prices of a book. Raises ValueError where the book has no offer that is wanted."""
+    whole, kind = completed(case), kind_of(case)
+    tables, steps = market(whole, book, kind), CHAINS[kind]
+    solved = rule.solve(steps, whole, tables, judged(whole))
+    kept = ranked(solved, kind)
+    lost = nearest(solved["plan"], steps, whole)
+    shown = figures(whole, kept, solved, kind) if rule.count(kept) else {}
+    return Answer(whole, kind, kept, lost, shown, binding(whole, tables, kind, kept), helping(case, whole, book, kind, kept))
+
+
+def ranked(solved, kind):
+    """The choices that keep all limits, the best first, each with the objective at the ends of its band: infinite where it does
+    not keep them there."""
+    plan, objective = solved["plan"].kept, OBJECTIVES[kind]
+    keys = _keys(plan, kind)
+    ends = {end: dict(zip(_keys(solved[end].kept, kind), solved[end].kept.get(objective, ()))) for end in ("low", "high")}
+    table = plan | {f"{end}_{objective}": np.array([values.get(key, math.inf) for key in keys], float)
+                    for end, values in ends.items()}
+    names = (f"high_{objective}", objective)
+    return rule.taken(table, np.lexsort((table["offer"], *(table[name] for name in names)))) if keys else table
+
+
+def _keys(table, kind):
+    return list(zip(*(np.asarray(table[name]).tolist() for name in KEYS[kind]))) if rule.count(table) else []
+
+
+def nearest(solved, steps, case):
+    """Of each GPU without a choice the one that came furthest, as `Lost` by GPU."""
+    able, found = set(solved.kept.get("gpu", ())), {}
+    for place, (step, table) in enumerate(zip(steps, solved.lost)):
+        scores = list(zip(*(table[name] for name in ("gpu", "broken", "excess")))) if rule.count(table) else []
+        for row, (gpu, broken, excess) in enumerate(scores):
+            if gpu not in able and (gpu not in found or (place, broken, -excess) > found[gpu][0]):
+                values = {name: column[row] for name, column in table.items()}
+                found[gpu] = (place, broken, -excess), step.limits[int(broken)], values
+    return {gpu: Lost(score[0], limit, _value(limit.column, row, case), _value(limit.most, row, case), row)
+            for gpu, (score, limit, row) in found.items()}
+
+
+def _value(name, row, case):
+    return float(row[name] if name in row else rule.value_of(case, name))
+
+
+def figures(case, kept, solved, kind):
+    """The figures of the best choice by card. A column has the ends of the same choice, solved there, or is known as it is; a law
+    has a band of its own."""
+    best = {name: column[0] for name, column in kept.items()}
+    held = of_choice(case, best)
+    same = {end: _row_of(solved[end].kept, kind, best) for end in ("low", "high")}
+    found = {}
+    for card in CARDS[kind]:
+        if card.law:
+            here = held.but(**card.given)
+            ends = max((here.but(**{card.worst: last}) for last in (0, 1)), key=lambda one: one(card.of)) if card.worst else here
+            low, plan, high, _, bound, *_ = ends.band(card.of)
+        else:
+            plan, bound = best[card.of], None
+            ends = same.values() if card.banded else (best, best)
+            low, high = (math.inf if row is None else row[card.of] for row in ends)
+        found[card.name] = Figure(float(low), float(plan), float(high), bound, QUANTITIES[card.of].unit)
+    return found
+
+
+def of_choice(case: Case, row: dict) -> Case:
+    """The case with the columns of a choice put in."""
+    return case.but(**{name: float(value) for name, value in row.items()
+                       if name in QUANTITIES and name not in LAWS and not isinstance(value, str)})
+
+
+def _row_of(table, kind, best):
+    keys = _keys(table, kind)
+    key = tuple(best[name] for name in KEYS[kind])
+    return {name: column[keys.index(key)] for name, column in table.items()} if key in keys else None
+
+
+# What binds, and what would help: the plan solved again
+
+def binding(case, tables, kind, kept):
+    """What each limit of the case costs the best choice, as a share of its objective, the most first; those that cost nothing
+    are left out, and `load` stands where none does."""
+    if not rule.count(kept):
+        return []
+    best, given = kept[OBJECTIVES[kind]][0], [name for name in FREE[kind] if rule.value_of(case, name) < math.inf]
+    costs = [(name, float(1 - _least(case.but(**{name: math.inf}), tables, kind) / best)) for name in given]
+    return sorted([cost for cost in costs if cost[1] > 1e-9], key=lambda cost: -cost[1])
+
+
+def helping(given, case, book, kind, kept):
+    """The changes of `CHANGES` that lower the objective, with what it is then, the lowest first; all that work if none did."""
+    before = kept[OBJECTIVES[kind]][0] if rule.count(kept) else math.inf
+    found = []
+    for change in CHANGES[kind]:
+        if change.name in case.rows and getattr(case.rows[change.name], "name", None) == change.value:
+            continue
+        value = change.value if change.value is not None else _scaled(case, change)
+        if value is None:
+            continue
+        after = _least_of(completed(given.but(**{change.name: value})), book, kind)
+        if after < before * (1 - 1e-9):
+            found.append((change._replace(value=value), after))
+    return sorted(found, key=lambda each: each[1])
+
+
+def _least_of(case, book, kind):
+    """The objective of the best choice on the market of the case; infinite where the book has no such offer."""
+    try:
+        return _least(case, market(case, book, kind), kind)
+    except MissingPrice:
+        return math.inf
+
+
+def _scaled(case, change):
+    value = rule.value_of(case, change.name) * change.times
+    whole = QUANTITIES[change.name].allowed.startswith("a whole")
+    return None if math.isinf(value) else math.ceil(value) if whole else value
+
+
+def _least(case, tables, kind):
+    """The objective of the best choice; infinite where there is none."""
+    kept = rule.solve(CHAINS[kind], case, tables, judged(case), ("plan",))["plan"].kept
+    return kept[OBJECTIVES[kind]].min() if rule.count(kept) else math.inf

@@ -1,0 +1,244 @@
+"""The decisions as data: which choices there are, what limits them, what is to be least. `rule` evaluates them.
+
+A load is served by replicas on servers that are rented; a job runs in a layout on machines that are rented.
+"""
+from typing import Any, NamedTuple
+
+from .rule import SURE, Figure, Least, Limit, Step
+
+BATCHES = (*range(1, 16), *range(16, 64, 4), *range(64, 256, 16), *range(256, 2049, 128))
+# What keeps an offer from being taken, in the order in which it is said; columns of offers that are 0 or 1.
+DOUBTS = (
+    Limit("forbidden", 0, "the license of its driver keeps it out of data centers", early=True),
+    Limit("doubtful_price", 0, "its price is not firm", early=True),
+    Limit("doubtful_term", 0, "its term does not suit the job", early=True),
+)
+# Engines split experts as they split all other matrices: vLLM, model_executor/layers/fused_moe/layer.py.
+_SPLIT = {"expert_tensor_parallel": "tensor_parallel"}
+# What keeps a card from being looked at; columns of cards that are 0 or 1.
+_UNKNOWN = (
+    Limit("unrented", 0, "no provider of the book rents it on these terms", early=True),
+    Limit("unlinked", 0, "the latency of its link is not known", early=True),
+    Limit("lacks_format", 0, "no path for the format", early=True),
+)
+_FITS = (
+    *_UNKNOWN,
+    Limit("split_misfits", 0, "the model does not split so", early=True),
+    Limit("batch", "concurrency", "memory", early=True),
+)
+_WHOLE, _MEAN = {"context": "final_context", **_SPLIT}, {"context": "mean_context", **_SPLIT}
+_PACE = "request_seconds"
+_QUEUE = (
+    Limit("answer_seconds", "answer_limit", "the whole answer"),
+    Limit("time_to_first_token", "first_token_limit", "the first token"),
+)
+# What the queue's limits come to where there is none.
+_BY_ITSELF = ("request_seconds", "first_token_alone")
+REPLICAS = Step(
+    name="replicas",
+    joined=("cards",),
+    axes={"tensor_parallel": (1, 2, 4, 8), "batch": BATCHES},
+    per=("tensor_parallel",),
+    given=_MEAN,
+    figures=(
+        Figure("concurrency", _WHOLE),
+        Figure("split_misfits"),
+        *(Figure(law, band=_PACE) for law in ("replica_prefill_seconds", "replica_pass_seconds", "time_per_output_token",
+                                              "request_seconds")),
+    ),
+    limits=(
+        *_FITS,
+        Limit("time_per_output_token", "token_limit", "the time per token", early=True),
+        *_QUEUE,
+    ),
+    least=Least(("replicas", "replicas_required"), "least_replicas", "most_replicas", _QUEUE),
+    objective=("planned_gpus", "batch"),
+    shown=("planned_replicas", "answer_seconds", "time_to_first_token", "first_token_alone", "output_tokens_per_second"),
+)
+# Of points that are searched already, each a row, the best batch of each card and degree.
+FLEET = REPLICAS._replace(name="fleet", joined=("points",), axes={}, per=(), of=("gpu", "tensor_parallel"), given={}, figures=(),
+                          limits=REPLICAS.limits[len(_FITS) - 1:], shown=("planned_replicas",))
+# Whether a request is in time at each of the points where no other is served.
+ALONE = FLEET._replace(name="alone", of=(), least=None, objective=(), shown=(),
+                       limits=(*FLEET.limits[:2], *(limit._replace(of=law) for limit, law in zip(_QUEUE, _BY_ITSELF))))
+# Fleets that stand already: whether each is in time with its spare replicas out of service, and not too full with them.
+HELD = FLEET._replace(name="held", of=(), least=None, objective=(), shown=(),
+                      limits=(*FLEET.limits[1:], Limit("least_replicas", "replicas", "the load"),
+                              Limit("planned_replicas", "held_replicas", "the load")))
+# Of them the one that pays in the smallest month: with places for it even if every request had to wait.
+TURN = HELD._replace(name="turn", of=FLEET.of, objective=("break_even_requests_per_month", "batch"),
+                     limits=(Limit("break_even_requests_per_month", "carried_requests_per_month", "the load", early=True),
+                             *HELD.limits))
+SERVERS = Step(
+    name="servers",
+    joined=("offers", "gpu"),
+    limits=(
+        *DOUBTS,
+        Limit("tensor_parallel", "gpus_per_server", "a replica in one server", early=True),
+        Limit("serving_usd_per_month", "usd_per_month", "the budget"),
+    ),
+    objective=("serving_usd_per_month",),
+    shown=("rented_gpus",),
+)
+SERVE = (REPLICAS, SERVERS)
+# Fleets that are found already, on as many servers as a plan may have, whatever is doubtful of their price.
+RENTED = SERVERS._replace(limits=(
+    Limit("lacks_fleet", 0, "no fleet is in time", early=True),
+    *SERVERS.limits[len(DOUBTS):-1],
+    Limit("rented_gpus", "most_gpus", "the most servers"),
+))
+
+LAYOUT = Step(
+    name="layout",
+    joined=("clusters",),
+    axes={"tensor_parallel": (1, 2, 4, 8), "pipeline_parallel": "stages", "context_parallel": "context_degrees",
+          "expert_parallel": "expert_degrees", "zero_stage": (1, 3), "recompute": (0, 3, 2),
+          "micro_batch": "micro_batches_tried"},
+    sparing=("zero_stage", "recompute"),
+    given={"data_parallel": "left_data_parallel", "micro_batches": "left_micro_batches",
+           "sequence_parallel": "usual_sequence_parallel"},
+    figures=(
+        Figure("layout_misfits"),
+        Figure("training_bytes", worst="last_stage", band="training_bytes"),
+        Figure("step_seconds", worst="last_stage", band="step_seconds"),
+    ),
+    limits=(
+        *_UNKNOWN,
+        Limit("gpus_per_server", "most_gpus", "a machine has more GPUs than are to be used", early=True),
+        Limit("excess_machines", 0, "too many small machines", early=True),
+        Limit("layout_misfits", 0, "no layout splits the job so", early=True),
+        Limit("training_bytes", "memory_bytes", "memory", at="high", early=True),
+    ),
+    objective=("step_seconds", "training_bytes"),
+    steady=True,
+)
+RUN = Step(
+    name="run",
+    joined=("offers", "kind"),
+    given={"data_parallel": "left_data_parallel", "micro_batches": "left_micro_batches", "gpu_hours": "stopped_gpu_hours",
+           "interruption_seconds": "offer_interruption_seconds", "minimum_gpu_hours": "committed_gpu_hours"},
+    spread={"step_seconds": ("low_step_seconds", "plan_step_seconds", "high_step_seconds"),
+            "mfu": ("high_mfu", "plan_mfu", "low_mfu"),
+            "gpu_failure_seconds": ("fast_gpu_failure_seconds", "likely_gpu_failure_seconds", "slow_gpu_failure_seconds"),
+            "machine_interruption_seconds": ("fast_machine_interruption_seconds", "likely_machine_interruption_seconds",
+                                             "slow_machine_interruption_seconds")},
+    likely={"likely_gpu_hours": "run_gpu_hours", "likely_slowdown": "interruption_slowdown"},
+    limits=(
+        *DOUBTS,
+        Limit("training_days", "deadline_days", "the deadline", at=SURE),
+        Limit("compute_usd", "budget_usd", "the budget", at=SURE),
+    ),
+    objective=("compute_usd", "training_days"),
+    shown=("run_gpu_hours", "interruption_slowdown"),
+)
+TRAIN = (LAYOUT, RUN)
+
+WINDOW = Step(
+    name="replicas",
+    joined=("cards",),
+    axes=REPLICAS.axes,
+    per=("tensor_parallel",),
+    given={**_MEAN, "planned_replicas": "window_replicas"},
+    figures=(
+        Figure("concurrency", _WHOLE),
+        Figure("split_misfits"),
+        *(Figure(law, band=_PACE) for law in ("replica_prefill_seconds", "replica_pass_seconds", "request_seconds")),
+    ),
+    limits=_FITS,
+    objective=("planned_gpus", "batch"),
+    shown=("window_replicas", "busy_hours", "output_tokens_per_second"),
+)
+WINDOW_SERVERS = Step(
+    name="servers",
+    joined=("offers", "gpu"),
+    given={"planned_replicas": "window_replicas"},
+    limits=(
+        *DOUBTS,
+        Limit("tensor_parallel", "gpus_per_server", "a replica in one server", early=True),
+        Limit("window_usd", "budget_usd", "the budget"),
+        Limit("serving_usd_per_month", "usd_per_month", "the budget of a month"),
+    ),
+    objective=("window_usd",),
+    shown=("rented_gpus",),
+)
+# Documents are read one by one, and nothing is answered.
+READING = WINDOW._replace(
+    axes={"tensor_parallel": (1, 2, 4, 8), "batch": (1,)},
+    given={"context": "prompt", **_SPLIT, "replica_seconds": "replica_prefill_seconds", "planned_replicas": "window_replicas"},
+    figures=(Figure("concurrency"), Figure("split_misfits"), Figure("replica_prefill_seconds", band="replica_prefill_seconds")),
+    shown=("window_replicas", "busy_hours"),
+)
+# The chain of each kind of job, and of a job that has one of its own.
+CHAINS = {"serve": SERVE, "offline": (WINDOW, WINDOW_SERVERS), "embed": (READING, WINDOW_SERVERS), "train": TRAIN}
+
+
+class Card(NamedTuple):
+    """A figure of the answer: `of` is a column of the choice, or a `law` of it, which has a band of its own. A column that is not
+    `banded` is shown as planned: another number of replicas would be busy for other hours.
+
+    `given` are inputs or names of laws that hold for it, `worst` is an axis, 0 and 1, over which the larger counts.
+    """
+
+    name: str
+    of: str
+    law: bool = False
+    given: dict = {}
+    worst: str = ""
+    banded: bool = True
+
+
+class Change(NamedTuple):
+    """What may help: an input at another value, or at `times` its own, in words."""
+
+    name: str
+    words: str
+    value: Any = None
+    times: float = 1
+
+
+# Cards of the answer, by kind.
+_SERVED = Card("fits", "held_serving_bytes", True, _WHOLE)
+CARDS = {
+    "serve": (_SERVED, Card("first", "first_token_alone", True, _MEAN), Card("token", "time_per_output_token", True, _MEAN),
+              Card("many", "rented_gpus"), Card("long", "request_seconds", True, _MEAN), Card("cost", "serving_usd_per_month")),
+    "offline": (_SERVED, Card("fast", "output_tokens_per_second", True, _MEAN), Card("many", "rented_gpus"),
+                Card("long", "busy_hours", banded=False), Card("cost", "window_usd")),
+    "embed": (_SERVED._replace(given={"context": "prompt", **_SPLIT}),
+              Card("fast", "replica_prefill_seconds", True, {"context": "prompt", **_SPLIT}), Card("many", "rented_gpus"),
+              Card("long", "busy_hours", banded=False), Card("cost", "window_usd")),
+    "train": (Card("fits", "training_bytes", True, LAYOUT.given, "last_stage"),
+              Card("fast", "step_seconds", True, LAYOUT.given, "last_stage"), Card("many", "gpus"),
+              Card("long", "training_days"), Card("cost", "compute_usd")),
+}
+OBJECTIVES = {"serve": "serving_usd_per_month", "offline": "window_usd", "embed": "window_usd", "train": "compute_usd"}
+# What tells two choices apart.
+KEYS = {"serve": ("gpu", "tensor_parallel", "offer"), "offline": ("gpu", "tensor_parallel", "offer"),
+        "embed": ("gpu", "tensor_parallel", "offer"), "train": ("kind", "gpus", "offer")}
+# Limits that are none where the case says nothing, and what else a case takes.
+FREE = {"serve": ("first_token_limit", "token_limit", "answer_limit", "usd_per_month"),
+        "offline": ("budget_usd", "usd_per_month"), "embed": ("budget_usd", "usd_per_month"),
+        "train": ("deadline_days", "budget_usd")}
+USUAL = {"serve": {}, "offline": {}, "embed": {}, "train": {"flash_attention": 1, "other_work": 0}}
+CHANGES = {
+    "serve": (Change("weight_format", "weights in 8 bits", "FP8"), Change("weight_format", "weights in 4 bits", "INT4-g128"),
+              Change("cache_element_bytes", "a cache in 8 bits", 1),
+              Change("first_token_limit", "twice the time to the first token", times=2),
+              Change("token_limit", "twice the time per token", times=2), Change("output", "answers half as long", times=0.5),
+              Change("spare_replicas", "no replica to spare", 0)),
+    "offline": (Change("weight_format", "weights in 8 bits", "FP8"), Change("weight_format", "weights in 4 bits", "INT4-g128"),
+                Change("cache_element_bytes", "a cache in 8 bits", 1), Change("window_hours", "twice the hours", times=2),
+                Change("output", "answers half as long", times=0.5)),
+    "train": (Change("deadline_days", "twice the days", times=2), Change("training_tokens", "half the tokens", times=0.5),
+              Change("recipe", "a smaller optimizer state", "adamw-8bit"), Change("term", "spot machines", "spot")),
+}
+CHANGES["embed"] = CHANGES["offline"][:1] + CHANGES["offline"][3:4]
+# Loads and lengths at which the choice may be another, the nearest first; of a direction the first that turns it is told.
+_PROMPTS = (Change("prompt", "prompts half as long", times=0.5), Change("prompt", "prompts twice as long", times=2),
+            Change("prompt", "prompts four times as long", times=4))
+_WORK = tuple(Change("window_requests", words, times=times) for words, times in (
+    ("half the work", 0.5), ("a tenth of the work", 0.1), ("twice the work", 2), ("ten times the work", 10)))
+TURNS = {
+    "serve": (*(Change(name, words, times=times) for name in ("requests_per_second", "daily_users") for words, times in (
+        ("half the load", 0.5), ("a tenth of the load", 0.1), ("twice the load", 2), ("ten times the load", 10))), *_PROMPTS),
+    "offline": (*_WORK, *_PROMPTS), "embed": (*_WORK, *_PROMPTS), "train": (),
+}

@@ -1,0 +1,146 @@
+"""What a decision chooses among: the cards, the clusters and the offers of a price book, as tables of columns for `rule`.
+
+A table is a dict of columns. What a case wants of providers, regions, terms and cards is left in them, nothing else. A card that
+it names and nobody rents out so stays among the cards, marked as `unrented`.
+"""
+import numpy as np
+
+from ..laws.training_cost import excess_machines
+from ..rows import catalogue
+from ..rows.ages import STALE_DAYS, day, firm
+from ..rows.choices import names
+from ..rows.rents import rents
+from .capacity import LINK, left_out
+from .columns import of_frame
+from .fine_print import forbidden_kinds
+from .rule import value_of
+from .run_speeds import planned_mfu
+
+# Assumptions that are known as (fast, likely, slow): the longer between stops, the faster a run.
+SPREAD = ("gpu_failure_seconds", "machine_interruption_seconds")
+# Machines of so many GPUs count as servers, and what joins machines: servers, and smaller ones.
+SERVER = 8
+NETWORKS = {True: "InfiniBand NDR", False: "Ethernet 25G"}
+# Degrees that are tried where they can help: those of a pipeline have a factor of 3, where the machines have one.
+TRIED = {"stages": (1, 2, 3, 4, 6, 8, 16), "context_degrees": (1, 4), "expert_degrees": (1, 8, 32),
+         "micro_batches_tried": (1, 4, 16)}
+# Longer sequences may be split.
+LONG_SEQUENCE = 16384
+# What terms that are not asked for leave open about a run of weeks.
+TERMS = {"reserved": "the length of the reservation is not stated", "capacity-block": "sold in blocks of fixed dates",
+         "serverless": "serverless", "marketplace": "machines of unnamed hosts", "managed": "the price of a managed service"}
+
+
+def market(case, book, kind, network=None, small_network=None):
+    """The tables of a decision of that kind: `offers`, and `cards` to serve with or `clusters` to train on.
+
+    network, small_network: links between servers and between smaller machines, if not the usual ones.
+    """
+    offers = offers_of(case, book, kind)
+    tables = {"offers": offers, "assumed": assumed()}
+    if kind == "train":
+        networks = [small_network or NETWORKS[False], network or NETWORKS[True]]
+        return tables | {"clusters": clusters(case, offers, networks)} | degrees(case)
+    return tables | {"cards": cards(case, offers)}
+
+
+def wanted(case, name):
+    """What the case wants of a choice in words: a list, or None for any."""
+    return names(case.rows.get(name)) or None
+
+
+def assumed():
+    """Ends of the assumptions that a run is stopped by, by name."""
+    rows = catalogue.assumptions()
+    return {f"{speed}_{name}": float(rows.loc[name, end]) for name in SPREAD
+            for speed, end in (("fast", "high"), ("likely", "likely"), ("slow", "low"))}
+
+
+def offers_of(case, book, kind):
+    """The offers to rent that the case wants: the cheapest firm one of each provider, GPU, size of server and term."""
+    usual = None if kind == "train" else ["on-demand"]
+    asked = wanted(case, "term") or (usual if case.rows.get("term") is None else None)
+    terms = dict(provider=wanted(case, "provider"), region=wanted(case, "region"), term=asked)
+    named, there = wanted(case, "cards"), set(rents(book, **terms, required=False)["gpu"])
+    # With none of them on offer the error names them.
+    found = rents(book, gpu=named and ([gpu for gpu in named if gpu in there] or named), **terms)
+    found = found.assign(sure=firm(found)).sort_values("sure", ascending=False, kind="stable")
+    found = found.drop_duplicates(["provider", "gpu", "gpus_per_server", "term"]).sort_values("usd_per_hour", kind="stable")
+    rows = catalogue.gpus().loc[found["gpu"]]
+    consumer = rows["kind"].isin(forbidden_kinds()).to_numpy(float)
+    unsuited = found["term"].isin([*TERMS, *(["spot"] if kind != "train" else [])]) & ~found["yours"]
+    if asked:
+        unsuited &= ~found["term"].isin(asked)
+    return dict(
+        offer=np.arange(len(found)), row=found.index.to_numpy(), gpu=found["gpu"].to_numpy(),
+        gpus_per_server=found["gpus_per_server"].to_numpy(float), provider=found["provider"].to_numpy(),
+        region=found["region"].to_numpy(), term=found["term"].to_numpy(), date=found["date"].to_numpy(),
+        usd_per_hour=found["usd_per_hour"].to_numpy(float), reserved_years=found["reserved_years"].fillna(1).to_numpy(float),
+        reserved=found["reserved_years"].notna().to_numpy(float), spot=(found["term"] == "spot").to_numpy(float),
+        doubtful_price=(~found["sure"]).to_numpy(float), doubtful_term=unsuited.to_numpy(float),
+        consumer=consumer, forbidden=consumer * (named is None), no_ecc=(rows["ecc"] != 1).to_numpy(float),
+        stale=stale(found, book), yours=found["yours"].to_numpy(float),
+        kind=np.array([f"{gpu} x {size:g}" for gpu, size in zip(found["gpu"], found["gpus_per_server"])], object))
+
+
+def stale(offers, book):
+    """Which offers have to be checked again, being older than the book by so much; one that is given has no date."""
+    last = day(book.attrs["date"])
+    return np.array([date[:2] == "20" and (last - day(date)).days > STALE_DAYS for date in offers["date"]], bool)
+
+
+def cards(case, offers):
+    """The cards of the offers and those that the case names, with their links, and whether they lack a path for its format."""
+    weight_format = getattr(case.rows.get("weight_format"), "name", None)
+    frame = _linked(case, offers)
+    lacks = left_out(frame.assign(latency=0), weight_format, case.inputs.get("cache_element_bytes")) != ""
+    narrow = frame["fp8_flops"].notna() & (weight_format == "FP8")
+    return of_frame(frame.assign(lacks_format=lacks.astype(float), narrow_products=narrow.astype(float)))
+
+
+def machine_counts(gpus_per_server, gpus):
+    """Numbers of GPUs to try: 1, 2, 3, 4, 6, 8, 12 ... machines, up to `gpus`."""
+    counts = {gpus_per_server * first * 2**power for first in (1, 3) for power in range(int(gpus).bit_length())}
+    return sorted(count for count in counts if count <= gpus)
+
+
+def clusters(case, offers, networks):
+    """Each card in each size of server, in each number of GPUs up to the case's, joined by the small network or the large one.
+
+    Of a server with more GPUs than the case's there is one, of a card that is not rented one card.
+    """
+    # As in the search over layouts, whose errors are known without what a collective takes to start.
+    frame = _linked(case, offers).drop(columns="base_latency")
+    networks = catalogue.links().loc[[catalogue.link(name).name for name in networks]]
+    lacks = (case.rows["recipe"].get("compute_format", "BF16") == "BF16") & (frame["peak_format"] != "BF16")
+    shares = planned_mfu().loc[frame.index, ["low", "plan", "high"]].add_suffix("_mfu")
+    frame = frame.assign(lacks_format=lacks.astype(float)).join(shares)
+    most, sold = value_of(case, "gpus"), dict.fromkeys(zip(offers["gpu"], offers["gpus_per_server"]))
+    sold |= {(gpu, 1): None for gpu in frame.index[frame["unrented"] == 1]}
+    kinds = [(gpu, size, count) for gpu, size in sold for count in machine_counts(int(size), most) or [size]]
+    gpus, sizes, counts = (np.array(column) for column in zip(*kinds))
+    near, machines = networks.iloc[(sizes >= SERVER).astype(int)], counts / sizes
+    return of_frame(frame.loc[gpus].assign(
+        gpus_per_server=sizes, gpus_per_node=sizes, gpus=counts, machines=machines, most_gpus=np.full(len(counts), most),
+        excess_machines=case.but(machines=machines, gpus_per_server=sizes)(excess_machines),
+        network_bandwidth=near["link_bandwidth"].to_numpy(), network_latency=near["latency"].to_numpy(),
+    )) | {"kind": np.array([f"{gpu} x {size:g}" for gpu, size, _ in kinds], object)}
+
+
+def degrees(case):
+    """The degrees that are tried where they depend on the job."""
+    adapted = case.rows["recipe"].get("lora_rank", 0) > 0
+    helps = dict(stages=not adapted, context_degrees=value_of(case, "sequence") > LONG_SEQUENCE,
+                 expert_degrees=case.rows["model"].get("experts", 0) > 0, micro_batches_tried=adapted)
+    return {name: each if helps[name] else (1,) for name, each in TRIED.items()}
+
+
+def _linked(case, offers):
+    """The cards of the offers and those that the case names; one whose link is not known has no blanks, since no law sees it."""
+    offered = dict.fromkeys(offers["gpu"])
+    frame = catalogue.gpus().loc[[*offered, *(gpu for gpu in wanted(case, "cards") or () if gpu not in offered)]]
+    frame = frame.join(catalogue.links()[LINK], on="link")
+    unlinked = frame["latency"].isna()
+    numbers = frame.select_dtypes("number").columns
+    frame[numbers] = frame[numbers].mask(unlinked, frame[numbers].fillna(0))
+    return frame.assign(unlinked=unlinked.astype(float), unrented=(~frame.index.isin(list(offered))).astype(float))

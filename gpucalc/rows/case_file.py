@@ -1,0 +1,221 @@
+"""A case of a job from a file or from the address of a page, with every fault named at once, and back as YAML."""
+import json
+import math
+import re
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from ..core.evaluate import Case, Row, close
+from ..core.quantities import DOMAINS, QUANTITIES, check
+from .catalogue import FINDERS
+from .config import families
+from .files import shortened
+from .mapping import read_mapping
+from .tables import TABLES, rows
+
+# The shares of cases of which bands are made.
+SURE = (0.5, 0.8, 0.9, 0.95)
+# Outside them whole numbers are no longer exact in a column, and products and quotients overflow.
+LEAST, MOST = 1e-18, 1e18
+# A century: what grows or falls with time leaves the numbers of a computer at some ten thousand years.
+LONGEST = {"year": 100, "month": 1200}
+# What the page writes of a model of the reader's own: its row in one text, layers:80,hidden:8192, beside the name of the model.
+PACKED = "model_row"
+# Rows whose names may be a list.
+LISTS = ("cards", "ways")
+_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?"
+# Texts that YAML reads as they stand, and those of them that it takes for something else.
+_PLAIN, _WORDS = re.compile(r"[A-Za-z]([\w .,()/+-]*[\w)])?", re.ASCII), {"null", "true", "false"}
+
+
+def read_case(path: str | PathLike) -> Case:
+    """The case of a job in a YAML file; a model may be the path of a config.json as seen from there.
+
+    Raises ValueError with a line for each fault: the file, the name, the value, and what is allowed.
+    """
+    held = read_mapping(path)
+    model = held.get("model")
+    if isinstance(model, str) and model.endswith(".json"):
+        held["model"] = str(Path(path).absolute().parent / model)
+    return case_of(held, str(path))
+
+
+def case_of(held: dict[str, Any], where: str = "") -> Case:
+    """The case of a job of plain values by name: numbers in SI units, texts, lists of texts for `cards` and `ways`.
+
+    `where` opens each line of the message. What the job takes where nothing is given is in its row. Raises ValueError with a
+    line for each fault.
+    """
+    faults = list(_faults(held))
+    if faults:
+        raise ValueError("\n".join(f"{shortened(where)}: {fault}" if where else fault for fault in faults))
+    found = {name: _found(name, value) for name, value in held.items() if not (PACKED in held and name in ("model", PACKED))}
+    if PACKED in held:
+        found["model"] = Row({**_unpacked(held[PACKED]), PACKED: held[PACKED]}, held.get("model"), "model")
+    job = found.pop("job")
+    usual = {"recipe": job.recipe} if job.recipe and "recipe" not in held else {}
+    named = {name: value for name, value in found.items() if name in FINDERS}
+    return Case(job=job, **named, **usual, **{name: value for name, value in found.items() if name not in FINDERS})
+
+
+def as_yaml(case: Case) -> str:
+    """The case as the text of a file that `read_case` takes, without what is the job's own.
+
+    Raises ValueError for what such a file does not hold: a case of no job, tables, formulas and columns.
+    """
+    job = case.rows.get("job")
+    if job is None:
+        raise ValueError("job: missing; allowed: a case with one")
+    lines = {"job": job.name}
+    for kind, row in case.rows.items():
+        if kind not in FINDERS or not isinstance(row, Row) or row.name is None:
+            raise ValueError(f"row {kind}: has no name to write; allowed: rows as they stand in the catalogue")
+        if (kind, row.name) != ("recipe", job.recipe):
+            lines[kind] = row.get("path", row.name)
+        if PACKED in row:
+            lines[PACKED] = row[PACKED]
+    for name, value in case.inputs.items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError(f"{name}: {shortened(repr(value), 60)}; allowed: a number")
+        lines[name] = value
+    return "".join(f"{name}: {_written(value)}\n" for name, value in lines.items())
+
+
+def _written(value):
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _faults(held) -> Iterator[str]:
+    """What is wrong with the names and values of a case."""
+    if not isinstance(held, dict):
+        yield f"{_shown(held)}; allowed: names and values"
+        return
+    jobs = rows("jobs")
+    job = jobs.get(held.get("job")) if isinstance(held.get("job"), str) else None
+    if "job" not in held:
+        yield f"job: missing; allowed: {', '.join(jobs)}"
+    taken = ["job", *re.split("[ |]", job["needs"]), *job["takes"].split()] if job else [*FINDERS, *QUANTITIES]
+    for name, value in held.items():
+        if name == "rents":
+            yield "rents: prices, which a case does not hold; allowed: a file of their own, PRICES=mine.csv"
+        elif name == PACKED and "model" in taken:
+            yield from _packed_faults(value)
+        elif name == "model" and PACKED in held and isinstance(value, str):
+            continue
+        elif name not in FINDERS and name not in QUANTITIES:
+            yield f"{_key(name)}: unknown; allowed: {_listed(job, taken)}{close(_key(name), taken)}"
+        elif name not in taken:
+            yield f"{name}: not for the job {held['job']}; allowed: {_listed(job, taken)}{close(name, taken)}"
+        else:
+            yield from _value_faults(name, value)
+    if job:
+        yield from _missing(held, job)
+
+
+def _listed(job, taken):
+    return ", ".join(taken) if job else "names of data/jobs.csv"
+
+
+def _missing(held, job):
+    """What the job needs and is not there, and what is there twice in two names."""
+    for names in (each.split("|") for each in job["needs"].split()):
+        given = [name for name in names if name in held]
+        if not given:
+            told = " or ".join(f"{name} ({QUANTITIES[name].meaning})" if name in QUANTITIES else name for name in names)
+            yield f"{told}: missing; the job {held['job']} needs {'it' if len(names) == 1 else 'one of them'}"
+    for names in (each.split("|") for each in (*job["needs"].split(), *job["apart"].split())):
+        given = [name for name in names if name in held]
+        if len(given) > 1:
+            yield f"{' and '.join(given)}: both given; allowed: one of them"
+
+
+def _value_faults(name, value):
+    """What is wrong with one value."""
+    if value is None:
+        yield f"{name}: blank; allowed: {_allowed(name)}, or no line of that name"
+    elif name in QUANTITIES:
+        yield from _number_faults(name, value)
+    elif name in LISTS and isinstance(value, list) and all(isinstance(each, str) for each in value) and value:
+        yield from _row_faults(name, ", ".join(value))
+    elif not isinstance(value, str):
+        yield f"{name}: {_shown(value)}; allowed: {_allowed(name)}"
+    else:
+        yield from _row_faults(name, value)
+
+
+def _row_faults(name, value):
+    try:
+        _row(name, value)
+    except ValueError as error:
+        yield f"{name}: {str(error).removeprefix(f'{name}: ')}"
+
+
+def _unpacked(text):
+    """The columns of a model in one text: numbers, and words."""
+    parts = (part.split(":", 1) for part in text.split(","))
+    return {name.strip(): float(value) if re.fullmatch(_NUMBER, value.strip()) else value.strip() for name, value in parts}
+
+
+def _packed_faults(text):
+    if not isinstance(text, str) or not all(":" in part for part in text.split(",")):
+        yield f"{PACKED}: {_shown(text)}; allowed: layers:80,hidden:8192 and so on"
+        return
+    known = {*TABLES["models"].columns, *(name for rules in families().values() for name in rules)}
+    for name, value in _unpacked(text).items():
+        if name not in known or (name in QUANTITIES) == isinstance(value, str):
+            yield f"{PACKED}, {_key(name)}: {_shown(value)}; allowed: columns of data/models.csv"
+        elif name in QUANTITIES:
+            yield from _number_faults(name, value)
+
+
+def _number_faults(name, value):
+    """Not a number, one that no computer holds well, or one that the quantity can't have."""
+    if name == "sure" and value not in SURE:
+        yield f"sure: {_shown(value)}; allowed: {', '.join(map(str, SURE))}"
+    elif isinstance(value, str):
+        yield f"{name}: {_shown(value)}; allowed: {_allowed(name)}, without quotes and without a unit"
+    elif not isinstance(value, int | float) or value != value or isinstance(value, bool):
+        yield f"{name}: {_shown(value)}; allowed: {_allowed(name)}"
+    elif abs(value) > (most := LONGEST.get(QUANTITIES[name].unit, MOST)) or 0 < abs(value) < LEAST:
+        yield f"{name}: {_shown(value)}; allowed: 0, or from {LEAST:g} to {most:g} in size"
+    else:
+        try:
+            check(name, value)
+        except ValueError:
+            yield f"{name}: {_shown(value)}; allowed: {_allowed(name)}"
+
+
+def _allowed(name):
+    """What a name takes, in words."""
+    if name not in QUANTITIES:
+        return "text, or a list of texts" if name in LISTS else "text"
+    quantity = QUANTITIES[name]
+    return f"{quantity.allowed} {quantity.unit}".rstrip() + f" ({quantity.meaning}), such as {quantity.example:g}"
+
+
+def _row(name, value):
+    """The row of that name; a model from a file remembers its path."""
+    row = FINDERS[name](value)
+    return Row({**row, "path": value}, row.name, row.kind) if name == "model" and value.endswith(".json") else row
+
+
+def _found(name, value):
+    """A row, or a number: counts as whole ones."""
+    if name in QUANTITIES:
+        return int(value) if DOMAINS[QUANTITIES[name].allowed][3] else value
+    return _row(name, ", ".join(value) if isinstance(value, list) else value)
+
+
+def _key(name):
+    return shortened(name, 60) or "''"
+
+
+def _shown(value):
+    """A value for a message, however long it is."""
+    if isinstance(value, int) and abs(value) > MOST:
+        return f"a whole number of about {int(math.log10(abs(value))) + 1} digits"
+    return shortened(repr(value), 60)

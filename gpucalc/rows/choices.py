@@ -1,0 +1,83 @@
+"""What a case chooses in words: its job, and rows that are a name and nothing else: cards, a provider, a region, a term, ways."""
+from ..core.evaluate import Row, close
+from .files import hidden, shortened
+from .price_checks import ITEMS
+from .tables import plain_row, rows
+
+ANY = "any"
+WAYS = ("rent", "own", "api")
+# The most characters that a provider or a region has.
+LONGEST = 100
+
+
+def job(name: str) -> Row:
+    """The row of one job, without the columns that it leaves blank, and with the laws that stand for what is not given."""
+    held = rows("jobs")
+    if name not in held:
+        raise ValueError(f"data/jobs.csv has no job {name!r}{close(name, held)}; see all in that file")
+    filled = {column: value for column, value in held[name].items() if value == value}
+    derived = dict(pair.split("=") for pair in filled["derived"].split())
+    return plain_row(filled | derived | {"source": f"data/jobs.csv: {filled['source']}"}, name, "job")
+
+
+def cards(name: str) -> Row:
+    """`any`, or the full SKUs of GPUs joined by commas, as the name of an empty row."""
+    return _several("cards", name, rows("gpus"), "full names of data/gpus.csv")
+
+
+def ways(name: str) -> Row:
+    """`any`, or some of rent, own and api joined by commas, as the name of an empty row."""
+    return _several("ways", name, WAYS, f"some of {', '.join(WAYS)}")
+
+
+def term(name: str) -> Row:
+    """A term of rent, or `any`, as the name of an empty row."""
+    if name not in (*ITEMS["rent"].terms, ANY):
+        raise ValueError(f"term: {shortened(name)!r}; allowed: {', '.join(ITEMS['rent'].terms)} or {ANY}"
+                         f"{close(name, ITEMS['rent'].terms)}")
+    return Row({}, name, "term")
+
+
+def provider(name: str) -> Row:
+    """Who sells, or `any`, as the name of an empty row."""
+    return _words("provider", name)
+
+
+def region(name: str) -> Row:
+    """Where, or `any`, as the name of an empty row."""
+    return _words("region", name)
+
+
+def data_at(name: str) -> Row:
+    """The provider that stores the data, as the name of an empty row."""
+    return _words("data_at", name)
+
+
+def names(choice: Row | None) -> list[str]:
+    """The names that a choice of cards or ways joins; none where it is `any` or not given."""
+    return [] if choice is None or choice.name in (None, ANY) else str(choice.name).split(", ")
+
+
+def _several(kind, name, allowed, where):
+    """The row of names joined by commas, each allowed and there once."""
+    chosen = [each.strip() for each in name.split(",")]
+    if chosen != [ANY]:
+        for each in chosen:
+            if each not in allowed:
+                raise ValueError(f"{kind}: {shortened(each)!r}; allowed: {ANY}, or {where} with commas between"
+                                 f"{close(each, allowed) if each else ''}")
+            if chosen.count(each) > 1:
+                raise ValueError(f"{kind}: {each!r} is there twice; allowed: each once")
+    return Row({}, ", ".join(chosen), kind)
+
+
+def _words(kind, name):
+    """The row of a plain text."""
+    if not name.strip() or len(name) > LONGEST or hidden(name):
+        raise ValueError(f"{kind}: {shortened(name, 60)!r}; allowed: {ANY}, or a name of 1 to {LONGEST} characters without "
+                         "control and invisible ones")
+    return Row({}, name.strip(), kind)
+
+
+# As a case names them, beside the rows of the catalogue.
+CHOICES = dict(job=job, cards=cards, provider=provider, region=region, term=term, data_at=data_at, ways=ways)

@@ -1,0 +1,288 @@
+"""The answers of the front page against Python's: random cases, what a reader types wrong, and the page by its own policy."""
+import math
+import random
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+
+from book.extension import ENGINE, FRONT, STATIC
+from book.finish import secured
+from gpucalc.core.quantities import QUANTITIES
+from gpucalc.page import answer_words, front, owning_words
+from gpucalc.plan import answer as plan, owning_choice, rule
+from gpucalc.plan.turns import turns
+from gpucalc.rows import case_file, price_book
+from gpucalc.rows.project_books import MissingPrice
+from gpucalc.rows.tables import rows
+from tests.browser import visit
+
+CASES = 200
+# What the first of many choices are compared by.
+FIRST = 40
+PAGE = """<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8" />
+<meta name="viewport" content="width=device-width"><title>Front</title><link rel="stylesheet" href="front.css">{scripts}</head>
+<body><main class="bd-article"><h1>What will it take?</h1><div id="case"></div></main></body></html>"""
+ANSWERS = """(states) => states.map((state) => {
+  const given = gpucalc.jobOf(state);
+  if (given.faults.length) return { faults: given.faults.map(({ key }) => key) };
+  try {
+    const found = gpucalc.answerTo(given), known = gpucalc.words.facts(found), choices = gpucalc.words.choices(found);
+    const { kept, objective, best } = found, binds = gpucalc.bindsOf(found), helps = gpucalc.helpsOf(found);
+    const of = (name) => Array.from(kept[name] ?? []).slice(0, FIRST);
+    return {
+      kept: kept.gpu?.length ?? 0, objective,
+      first: Object.fromEntries(["gpu", "provider", "term", "row", `low_${objective}`, objective, `high_${objective}`]
+        .map((name) => [name, of(name)])),
+      best: best && Object.fromEntries(Object.entries(best)), figures: found.figures,
+      lost: [...found.lost].map(([gpu, { limit, value, most }]) => [gpu, limit.reason, value, most]),
+      turns: gpucalc.turnsOf(found).map(({ change, gpu }) => [change.words, change.value, gpu]),
+      binds, helps: helps.map(({ change, after }) => [change.words, after]),
+      cards: best ? gpucalc.words.cards(found, known).map(({ big, small, note }) => [big, small, note]) : [],
+      reasons: choices.map(({ gpu, layout, reason }) => [gpu, layout, reason]),
+      said: [best ? gpucalc.words.binds(found, known, binds) : [], gpucalc.words.helps(found, helps).map(({ text }) => text),
+        best ? gpucalc.words.flips(choices).map(({ text }) => text) : [],
+        best ? [] : gpucalc.words.loosen(found, choices, known).map(([text]) => text),
+        best ? gpucalc.words.cautions(known) : []],
+    };
+  } catch (error) {
+    return { error: error.message };
+  }
+})""".replace("FIRST", str(FIRST))
+
+
+@pytest.fixture(scope="module")
+def book():
+    return price_book.prices()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, book):
+    """A page of its own with the formulas, their data and the strict policy that every page has."""
+    folder = tmp_path_factory.mktemp("front")
+    made = front.scripts(book)
+    for name in [*ENGINE, *FRONT, "front.css"]:
+        (folder / name).write_text(made[name] if name in made else (STATIC / name).read_text(encoding="utf-8"), encoding="utf-8")
+    scripts = "".join(f'<script defer src="{name}"></script>' for name in [*ENGINE, *FRONT])
+    (folder / "index.html").write_text(secured(PAGE.format(scripts=scripts)), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(browser, folder):
+    page = visit(browser, (folder / "index.html").as_uri())
+    yield page
+    assert page.problems == []
+    page.context.close()
+
+
+# Random cases
+
+AROUND = {"requests_per_second": (0.1, 100), "daily_users": (100, 1e6), "messages_per_day": (1, 50),
+          "busiest_hour_share": (0.05, 0.5),
+          "prompt": (50, 30000), "output": (10, 2000), "cached_share": (0, 0.9), "first_token_limit": (0.1, 10),
+          "token_limit": (0.01, 0.3), "answer_limit": (2, 120), "late_share": (0.001, 0.2), "most_load": (0.3, 0.95),
+          "spare_replicas": (0, 4), "usd_per_month": (1000, 1e6), "window_requests": (1e3, 1e8), "images_per_day": (1e3, 1e8),
+          "window_hours": (1, 168), "training_tokens": (1e6, 1e12), "epochs": (1, 5), "sequence": (512, 32768),
+          "global_batch": (8, 2048), "gpus": (1, 512), "deadline_days": (1, 365), "budget_usd": (100, 1e7), "lora_rank": (4, 128)}
+WORDS = {"model": "models", "weight_format": "formats", "recipe": "recipes"}
+CHAT = dict(job="serve", model="Llama-3-70B", weight_format="FP8", requests_per_second=10, first_token_limit=1, token_limit=0.05)
+SERVED = [name for name, row in rows("jobs").items() if row["kind"] != "own"]
+
+
+def random_case(draw, book):
+    """A case of a random job: what it needs, and some of what it takes."""
+    rents = book[book["item"] == "rent"]
+    job = rows("jobs")[name := draw.choice(SERVED)]
+    needs = [draw.choice(each.split("|")) for each in job["needs"].split()]
+    others = [each for each in job["takes"].split() if each not in ("ways", "corpus_bytes", "data_at", "runs")]
+    if "requests_per_second" in needs:
+        others = [each for each in others if each not in ("messages_per_day", "busiest_hour_share")]
+    held = {"job": name}
+    for each in [*needs, *(other for other in others if draw.random() < 0.4)]:
+        held[each] = random_value(each, draw, rents)
+    if draw.random() < 0.97:
+        held["cards"] = ", ".join(draw.sample(sorted(set(rents["gpu"])), draw.randint(1, 2)))
+    return held
+
+
+def random_value(name, draw, rents):
+    if name in WORDS:
+        return draw.choice(list(rows(WORDS[name])))
+    if name in ("provider", "region", "term"):
+        return "any" if draw.random() < 0.7 else draw.choice(sorted(set(rents[name])))
+    if name in ("cards", "sure", "cache_element_bytes"):
+        return draw.choice({"cards": ["any"], "sure": list(case_file.SURE), "cache_element_bytes": [1, 2]}[name])
+    low, high = AROUND[name]
+    value = draw.uniform(low, high) if low == 0 else math.exp(draw.uniform(math.log(low), math.log(high)))
+    return round(value) if QUANTITIES[name].allowed.startswith("a whole") else float(f"{value:.4g}")
+
+
+@pytest.fixture(scope="module")
+def answers(page, book):
+    """Of each random case what Python and the browser make of it."""
+    draw = random.Random(14)
+    cases = [CHAT, *(random_case(draw, book) for _ in range(CASES - 1))]
+    return list(zip(cases, [of_python(case, book) for case in cases], page.evaluate(ANSWERS, cases)))
+
+
+def of_python(held, book):
+    try:
+        return plan.answer(case_file.case_of(held), book)
+    except MissingPrice as error:
+        return error
+
+
+def close(one, other):
+    """The same text, or the same number to 1e-9; NaN and infinities are numbers here."""
+    if isinstance(one, str) or isinstance(other, str) or one is None or other is None:
+        return one == other
+    return math.isclose(float(one), float(other), rel_tol=1e-9, abs_tol=1e-12) or (one != one and other != other)
+
+
+def unlike(wanted, found):
+    """Where two lists of lists differ."""
+    if len(wanted) != len(found):
+        return [(wanted, found)]
+    return [(one, other) for one, other in zip(wanted, found) if len(one) != len(other) or not all(map(close, one, other))]
+
+
+def test_the_browser_finds_the_same_choices(answers):
+    done = 0
+    for held, answer, found in answers:
+        if isinstance(answer, MissingPrice):
+            assert "no price" in found["error"], held
+            continue
+        assert set(found) > {"kept"}, (held, found)
+        assert found["kept"] == rule.count(answer.kept), held
+        columns = {name: [plain(each) for each in answer.kept.get(name, ())][:FIRST] for name in found["first"]}
+        assert unlike(columns.values(), found["first"].values()) == [], held
+        if answer.best is not None:
+            done += 1
+            names = [name for name in found["best"] if not isinstance(answer.best.get(name, ""), str)]
+            assert len(names) > 40
+            assert unlike([[answer.best[name] for name in names]], [[found["best"][name] for name in names]]) == [], held
+    assert done > CASES / 3
+
+
+def plain(value):
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def each_found(answers):
+    return [(held, answer, found) for held, answer, found in answers if not isinstance(answer, MissingPrice)]
+
+
+def test_figures_reasons_what_binds_and_what_helps_are_the_same(answers):
+    for held, answer, found in each_found(answers):
+        figures = [[name, *figure[:4]] for name, figure in answer.figures.items()]
+        assert unlike(figures, [[name, *(each[end] for end in ("low", "plan", "high", "bound"))]
+                                for name, each in found["figures"].items()]) == [], held
+        lost = [[gpu, each.limit.reason, each.value, each.most] for gpu, each in answer.lost.items()]
+        assert unlike(sorted(lost), sorted(found["lost"])) == [], held
+        assert unlike(answer.binds, found["binds"]) == [], held
+        assert unlike([[change.words, after] for change, after in answer.helps], found["helps"]) == [], held
+
+
+def test_the_loads_that_turn_the_choice_are_the_same(answers, book):
+    told = 0
+    for held, answer, found in each_found(answers)[::4]:
+        turned = [[change.words, change.value, gpu] for change, gpu in turns(answer, book)]
+        assert unlike(turned, found["turns"]) == [], held
+        told += len(turned)
+    assert told
+
+
+def test_what_is_said_is_the_same(answers, book):
+    for held, answer, found in each_found(answers)[::2]:
+        told = answer_words.told(answer, book)
+        assert [[card.big, card.small, card.note] for card in told.cards] == found["cards"], held
+        reasons = [[row["gpu"], row["layout"], row["reason"]] for row in told.rows]
+        assert sorted(reasons) == sorted(found["reasons"]), held
+        assert [told.binds, told.helps, told.flips, told.loosen, told.cautions] == [[text[:1].upper() + text[1:] for text in each]
+                                                                                    for each in found["said"]], held
+
+
+OWNED = [
+    {"job": "rent_or_buy", "gpu": "H100 SXM 80GB"}, {"job": "rent_or_buy", "gpu": "H100 SXM 80GB", "utilization": 0.95, "years": 5},
+    {"job": "rent_or_buy", "gpu": "A100 SXM 80GB", "provider": "AWS", "term": "reserved-3y", "sure": 0.5},
+    {"job": "rent_or_buy", "gpu": "RTX 3090 24GB", "term": "spot"},
+]
+
+
+@pytest.mark.parametrize("held", OWNED)
+def test_rent_or_buy_is_said_as_in_python(page, book, held):
+    case = case_file.case_of(held)
+    told = owning_words.told(owning_choice.rent_or_buy(case, book), case, book)
+    found = page.evaluate("(state) => gpucalc.answer(state)", held)
+    cards = [[card.title, card.big, card.small, card.note] for card in told.cards]
+    assert cards == [[card[part] for part in ("title", "big", "small", "note")] for card in found["cards"] if card["id"] != "sure"]
+    assert sorted(told.flips) == sorted(flip["text"] for flip in found["flips"])
+    assert bool(found["faults"]) == (not told.cards)
+
+
+# What is wrong in a case
+
+WRONG = [
+    {}, {"job": "serv"}, {"job": "serve"}, {"job": "serve", "model": "Llama-9", "requests_per_second": 1},
+    {"job": "serve", "model": "Llama-3-8B", "requests_per_second": -1, "sure": 0.7, "gpus": 8},
+    {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1, "daily_users": 100},
+    {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1, "messages_per_day": 3},
+    {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1e19, "prompt": 1.5, "late_share": 0, "cached_share": 2},
+    {"job": "serve", "model": "Llama-3-8B", "requests_per_second": "10", "term": "monthly", "cards": "H100, any", "provider": ""},
+    {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1, "cards": "H100 SXM 80GB, H100 SXM 80GB",
+     "region": "a\u202eb"},
+    {"job": "pretrain", "model": "Llama-3-8B", "training_tokens": 1e9, "gpus": 0, "deadline_days": None, "recipe": "adam"},
+    {"job": "images", "model": "Llama-3-8B"}, {"job": "rent_or_buy", "gpu": "H100", "years": 200},
+    {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1, "__proto__x": 1, "<script>": "alert(1)"},
+]
+
+
+@pytest.mark.parametrize("held", WRONG)
+def test_every_fault_of_a_case_is_found_at_once(page, held):
+    with pytest.raises(ValueError) as refused:
+        case_file.case_of(held)
+    found = page.evaluate("(state) => gpucalc.jobOf(state).faults", held)
+    lines = sorted(line.partition(" (")[0].partition(":")[0].partition(" ")[0] for line in str(refused.value).splitlines())
+    texts = sorted(each["text"].partition(" (")[0].partition(":")[0].partition(" ")[0] for each in found)
+    assert lines == texts
+
+
+# The page
+
+CASE = "job=serve&model=Llama-3-70B&weight_format=FP8&requests_per_second=10&first_token_limit=1&token_limit=0.05"
+FILLED = "() => document.querySelectorAll('.case-card').length >= 6 && /binds|Helps/.test(document.body.textContent)"
+
+
+def shown(page):
+    page.wait_for_function(FILLED)
+    page.wait_for_timeout(100)
+    return page.locator(".case-card").all_inner_texts(), page.locator(".case-options tr").count()
+
+
+def test_a_case_survives_a_reload_and_asks_nobody(browser, folder):
+    address = (folder / "index.html").as_uri()
+    page = visit(browser, f"{address}#{CASE}")
+    first = shown(page)
+    page.reload()
+    assert shown(page) == first and "USD a month" in " ".join(first[0])
+    assert all(url.startswith(folder.as_uri()) for url in page.requested)
+    assert page.problems == []
+    page.context.close()
+
+
+def test_rents_of_ones_own_decide_and_stay_text(browser, folder):
+    rents = "gpu,usd_per_hour,provider\nH100 SXM 80GB,0.1,<img src=x onerror=alert(1)>"
+    page = visit(browser, f"{(folder / 'index.html').as_uri()}#{CASE}&rents={quote(rents)}")
+    cards = " ".join(shown(page)[0])
+    assert "H100 SXM 80GB" in cards and "your price" in cards and "<img" in page.locator("#case").inner_text()
+    assert page.problems == []
+    page.context.close()
+
+
+def test_text_of_a_price_file_ends_no_script():
+    from gpucalc.page.javascript import literal
+
+    assert literal(["</script>", "<!--", "a\u2028b"]) == '["\\u003c/script>","\\u003c!--","a\\u2028b"]'
+    with pytest.raises(ValueError):
+        literal([math.nan])

@@ -1,0 +1,109 @@
+"""The texts of an answer are plain data whose fields, forms and conditions can be filled, and no sentence shows its template."""
+import json
+import re
+
+import pytest
+
+from gpucalc.core import figures
+from gpucalc.page import answer_words
+from gpucalc.page.answer_texts import BARS, CAUTIONS, NOUNS, PAGE, PARTS, TEXTS, TITLES, WHY, WORDS
+from gpucalc.page.answer_words import FORMS, fill
+from gpucalc.plan import decisions
+from gpucalc.plan.decisions import CARDS, CHAINS
+
+ALL = TEXTS | PAGE
+FIELD = re.compile(r"{([^}]*)}")
+CONDITION = re.compile(r"\w+ (known|unknown|[=!<>]{1,2} (@\w+|[\w.-]+))( & \w+ (known|unknown|[=!<>]{1,2} (@\w+|[\w.-]+)))*")
+
+
+def templates():
+    for name, text in ALL.items():
+        for condition, template in [("", text)] if isinstance(text, str) else text:
+            yield pytest.param(name, condition, template, id=f"{name}-{condition}")
+
+
+@pytest.mark.parametrize(("name", "condition", "template"), [*templates()])
+def test_a_template_has_fields_and_conditions_that_can_be_filled(name, condition, template):
+    assert not condition or CONDITION.fullmatch(condition), condition
+    for field in FIELD.findall(template):
+        fact, _, form = field.partition(":")
+        assert re.fullmatch(r"\w+(-\w+)?", fact)
+        assert not form or form in (*FORMS, *NOUNS, *WORDS, "text") or form in figures.UNITS, form
+        assert form != "text" or fact in ALL
+    assert re.sub(FIELD, "", template).count("{") == 0 and "  " not in template
+
+
+def test_the_data_is_plain():
+    """What the browser gets is what JSON can hold."""
+    held = dict(texts=ALL, parts=PARTS, nouns=NOUNS, words=WORDS, titles=TITLES, why=WHY, bars=BARS, cautions=CAUTIONS)
+    assert json.loads(json.dumps(held))["titles"] == TITLES
+
+
+def test_every_choice_among_templates_says_something_in_any_case():
+    """The last of a list has no condition, unless all that hold are said."""
+    assert [name for name, text in ALL.items() if not isinstance(text, str) and name not in PARTS and text[-1][0]] == ["limits", "allowed"]
+    assert set(PARTS) <= set(ALL)
+
+
+def test_every_limit_and_every_card_has_its_words():
+    reasons = {limit.of for chain in CHAINS.values() for step in chain for limit in step.limits}
+    assert {f"lost_{name}" for name in reasons} <= set(TEXTS)
+    for name in ("limits", "allowed"):
+        assert {condition.removeprefix("limit = ") for condition, _ in TEXTS[name]} == {
+            limit for limits in decisions.FREE.values() for limit in limits}
+    for kind in CARDS:
+        assert all(answer_words._of_kind(f"{part}_{card}", kind) in TEXTS for card in TITLES for part in ("big", "small", "note"))
+        assert set(WHY[kind]) == set(TITLES)
+
+
+@pytest.mark.parametrize(("facts", "said"), [
+    (dict(tensor_parallel=1, planned_replicas=1), "one replica"),
+    (dict(tensor_parallel=1, planned_replicas=3), "3 replicas of one GPU each"),
+    (dict(tensor_parallel=4, planned_replicas=1), "one replica over 4 GPUs"),
+    (dict(tensor_parallel=2.0, planned_replicas=12.0), "12 replicas of 2 GPUs each"),
+])
+def test_one_and_many(facts, said):
+    assert fill("layout_serve", facts) == said
+
+
+@pytest.mark.parametrize(("facts", "said"), [
+    (dict(more=0, ratio=1), "costs the same"), (dict(more=0.001, ratio=1.001), "costs hardly more"),
+    (dict(more=0.14, ratio=1.14), "costs 14 % more"), (dict(more=0.14, ratio=1.14, tie=1), "costs 14 % more, too close to call"),
+    (dict(more=1.5, ratio=2.5), "costs 2.50 times as much"),
+    (dict(more=0.14, ratio=1.14, tie=0, best_high=10.0), "costs 14 % more, and in the slowest tenth of cases it misses a limit"),
+])
+def test_what_a_choice_costs_beside_the_best(facts, said):
+    assert fill("later", facts) == said
+
+
+@pytest.mark.parametrize(("name", "facts", "said"), [
+    ("lost_time_to_first_token", dict(value=1.9, most=1.0), "first token after 1.90 s, over the limit of 1 s"),
+    ("lost_time_to_first_token", dict(most=1.0), "with its queue no first token is in time for the limit of 1 s"),
+    ("lost_training_days", dict(value=40.0, most=1.0), "40 days, over the limit of 1 day"),
+    ("lost_tensor_parallel", dict(value=8.0, most=1.0), "a replica needs 8 GPUs in one server, and it is offered one by one"),
+    ("lost_tensor_parallel", dict(value=8.0, most=4.0), "a replica needs 8 GPUs in one server, and a server has 4"),
+    ("lost_batch", dict(tensor_parallel=1.0), "the weights and one sequence do not fit on it"),
+    ("lost_lacks_format", dict(weight_format="FP8"), "cannot compute with FP8 weights"),
+])
+def test_why_a_gpu_is_out(name, facts, said):
+    assert fill(name, facts) == said
+
+
+def test_a_range_says_its_unit_once():
+    assert fill("small_fits", dict(fits_low=1e9, fits_high=2e9)) == "8 in 10 between 1 and 2 GB"
+    assert fill("small_fits", dict(fits_low=9e8, fits_high=2e9)) == "8 in 10 between 900 MB and 2 GB"
+    assert fill("small_fits", dict(fits_low=1e9, fits_high=1e9)) == "the same in 8 of 10 cases"
+    assert fill("small_fits", dict(fits_low=1e9)) == "from 1 GB; in the slowest tenth of cases a limit is missed"
+
+
+def test_facts_are_never_templates():
+    """What stands in a price file is put in as it is, whatever it looks like."""
+    known = dict(gpu="{provider}", provider="{gpu:text} & <b>", turn=1.0, usd_per_hour=2.0, close=0)
+    assert fill("flip_rent", known) == "{provider} would win below 1.00 USD/h for a GPU; {gpu:text} & <b> asks 2.00 USD/h"
+
+
+def test_a_fact_that_is_not_there():
+    with pytest.raises(KeyError, match="turn"):
+        fill("flip_rent", dict(gpu="a", provider="b"))
+    with pytest.raises(KeyError, match="nothing"):
+        fill("nothing", {})

@@ -1,0 +1,116 @@
+"""The report is one page that needs nothing else: no script, no request, all text escaped, and it stands in a browser."""
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from gpucalc.core.quantities import DATA
+from gpucalc.page import deciding, owning_words
+from gpucalc.page.report import owning_report, report
+from gpucalc.page.report_pictures import band_bar, choice_bars, stacked_bar
+from gpucalc.plan.owning_choice import rent_or_buy
+from gpucalc.rows import price_book
+
+
+CASES = DATA / "cases"
+EVIL = '<script>alert("1")</script>&{gpu}'
+
+
+class Reader(HTMLParser):
+    """The tags of a page in order, with those that are open, and its addresses."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.tags, self.addresses = [], set(), []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.addresses += [value for name, value in attrs if name in ("src", "href", "action", "style") or name.startswith("on")]
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.add(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def made(name, book, beside=()):
+    return report(deciding.answered(deciding.read(CASES / f"{name}.yaml"), book), book, beside)
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Pages of each kind, one of them with prices of somebody that one does not trust."""
+    book = price_book.prices()
+    mine = tmp_path_factory.mktemp("prices") / "mine.csv"
+    quoted = EVIL.replace('"', '""')
+    mine.write_text(f'gpu,usd_per_hour,provider\nMI300X 192GB,1.10,"{quoted}"\n')
+    hard = deciding.read({"job": "serve", "model": "Llama-3-70B", "requests_per_second": 10, "token_limit": 0.002})
+    own = deciding.read({"job": "rent_or_buy", "gpu": "H100 SXM 80GB"})
+    found = rent_or_buy(own, book)
+    beside = deciding.compare(CASES / "chat_70b.yaml", CASES / "three_on_one.yaml", book)
+    return {
+        "serve": made("chat_70b", book, [beside]), "offline": made("million_images", book), "train": made("lab_rtx6000", book),
+        "none": report(deciding.answered(hard, book), book), "own": owning_report(found, own, owning_words.told(found, own, book)),
+        "theirs": made("chat_70b", price_book.prices(mine))}
+
+
+def test_a_page_is_whole_and_asks_for_nothing(pages):
+    for name, page in pages.items():
+        reader = Reader()
+        reader.feed(page)
+        assert reader.open == [] and reader.addresses == [], name
+        assert "script" not in reader.tags and "img" not in reader.tags and "link" not in reader.tags
+        assert "default-src 'none'" in page and "url(" not in page and "@import" not in page
+
+
+def test_text_of_a_price_file_is_text(pages):
+    assert "<script" not in pages["theirs"] and "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;{gpu}" in pages["theirs"]
+
+
+def test_a_page_has_all_parts(pages):
+    for title in ("What fills one GPU", "What else would do", "What binds", "What helps", "What flips it", "Side by side", "What was put in", "The formulas"):
+        assert f"<h2>{title}" in pages["serve"], title
+    assert pages["serve"].count('<article class="card">') == 6 and "Prices of 2" in pages["serve"]
+    assert "What to loosen" in pages["none"] and '<article class="card">' not in pages["none"]
+    assert "Rent or buy" in pages["own"]
+    for name in ("serve", "train"):
+        assert re.search(r"<td>time per output token</td>|<td>step seconds</td>", pages[name])
+
+
+def test_inputs_have_their_sources(pages):
+    assert "<td>the case</td>" in pages["serve"] and "data/jobs.csv: " in pages["train"]
+    assert re.search(r"<tr><td>rent</td><td[^>]*>[\d.]+ USD/h</td><td[^>]*>RunPod, .*?https?://|RunPod", pages["serve"])
+
+
+def test_pictures_are_drawn_from_the_numbers():
+    show = "{:g}".format
+    bar = band_bar(2, 3, 4, 1, show)
+    widths = [float(each) for each in re.findall(r'width="([\d.]+)"', bar)]
+    assert widths[1] == pytest.approx(600 * 2 / (1.04 * 4), abs=0.1) and 'aria-label="plan 3, from 2 to 4, bound 1"' in bar
+    assert band_bar(float("nan"), float("inf"), 1, None, show) == ""
+    assert "&lt;b&gt;" in choice_bars([("<b>", 1, 2, float("inf"))], show) and "<b>" not in choice_bars(
+        [("<b>", 1, 2, 3)], show).replace("<b>2</b>", "")
+    stacked = stacked_bar({"weights": 3, "cache": 1}, 8, show)
+    assert "weights 3" in stacked and "the GPU has 8" in stacked
+
+
+def test_a_page_stands_in_a_browser(pages, browser, tmp_path):
+    """No wider than a desktop, a phone or paper, without a problem in the console; it prints on A4, and is dark where wanted."""
+    for name in ("serve", "train", "own"):
+        path = tmp_path / f"{name}.html"
+        path.write_text(pages[name], encoding="utf-8")
+        address = path.as_uri()
+        for width, scheme, medium in ((1280, "light", "screen"), (390, "dark", "screen"), (688, "light", "print")):
+            page = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
+            said = []
+            page.on("console", lambda message, said=said: said.append(message.text))
+            page.on("request", lambda request, said=said, own=address: request.url == own or said.append(request.url))
+            page.goto(address)
+            page.emulate_media(media=medium, color_scheme=scheme)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width and said == []
+            back = page.evaluate("getComputedStyle(document.body).backgroundColor")
+            assert (back == "rgb(20, 24, 29)") == (scheme == "dark")
+        assert page.pdf(prefer_css_page_size=True).startswith(b"%PDF")

@@ -1,0 +1,174 @@
+"""Which GPU: the questions of a decision are its declared limits, and where they turn, the choice turns."""
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gpucalc import Case
+from gpucalc.laws.choosing import largest_params, largest_trained_params
+from gpucalc.page import needs as shown
+from gpucalc.page.flowchart import Box, beside, flowchart, jobs_picture
+from gpucalc.plan import needs
+from gpucalc.plan.decisions import CHAINS
+from gpucalc.plan.rule import Limit
+from gpucalc.rows import catalogue, price_book
+
+ROOT, H100 = Path(__file__).parents[1], "H100 SXM 80GB"
+BOOK = price_book.prices()
+CHAT = Case(job="serve", model="Llama-3-8B", weight_format="FP8", cache_element_bytes=1, requests_per_second=5, prompt=1000, output=300,
+            first_token_limit=1, token_limit=0.05)
+TUNE = Case(job="qlora", model="Llama-3-8B", training_tokens=10**8)
+CASES = {"serve": CHAT, "tune": TUNE, "embed": Case(job="embed", model="Llama-3-8B", window_requests=10**6, weight_format="BF16"),
+         "batch": Case(job="batch", model="Llama-3-8B", window_requests=10**6, weight_format="FP8", cache_element_bytes=1)}
+WANTED = {key: needs.need(case, BOOK) for key, case in CASES.items()}
+ASKED = {key: needs.questions(each) for key, each in WANTED.items()}
+BEST = {key: needs.best(each) for key, each in WANTED.items()}
+
+
+def close(value):
+    return pytest.approx(value, rel=1e-9)
+
+
+# By hand
+
+def test_how_large_a_model_may_be():
+    # 76 GB usable less 1 GB of cache hold 75 GB of weights; 8 billion parameters take 10 GB, so 60 billion fit.
+    assert largest_params(8e9, 76e9, 10e9, 1e9) == close(60e9) and largest_params(8e9, 1e9, 10e9, 2e9) == 0
+    # 7 billion parameters take 112 GB in all, so 80 GB hold 5 billion.
+    assert largest_trained_params(7e9, 80e9, 112e9) == close(5e9)
+
+
+def test_a_model_of_the_largest_size_just_fits():
+    room = needs.sizes(WANTED["serve"], [H100])[H100]
+    alone = WANTED["serve"].case.but(gpu=H100, tensor_parallel=1, batch=1, context="final_context")
+    bytes_each = alone("gpu_weight_bytes") / CHAT.rows["model"].params
+    assert room * bytes_each + alone("kv_bytes") == close(alone("usable_bytes"))
+
+
+# The questions
+
+@pytest.mark.parametrize("key", CASES)
+def test_the_questions_are_the_limits_in_their_order(key):
+    assert [each.limit for each in ASKED[key]] == [limit for step in WANTED[key].steps for limit in step.limits]
+
+
+@pytest.mark.parametrize("key", CASES)
+def test_what_stops_and_what_goes_on_add_up(key):
+    left = len(set(WANTED[key].solved()["plan"].kept["gpu"]))
+    assert ASKED[key][-1].left == left
+    counts = [ASKED[key][0].left + len(ASKED[key][0].out), *(each.left for each in ASKED[key])]
+    assert all(before - len(each.out) == after for before, after, each in zip(counts, counts[1:], ASKED[key], strict=False))
+
+
+def test_a_new_limit_is_a_new_box():
+    step = WANTED["serve"].steps[-1]
+    added = Limit("rented_gpus", 1, "one GPU at most")
+    wanted = WANTED["serve"]._replace(steps=(WANTED["serve"].steps[0], step._replace(limits=(*step.limits, added))))
+    found = needs.questions(wanted)
+    assert found[-1].limit == added and len(found) == len(ASKED["serve"]) + 1 and found[-1].out
+    titles = [box.title for box in shown.boxes(wanted, found, needs.best(wanted))]
+    assert titles[-2].endswith(": is it within the limit?")
+
+
+@pytest.mark.parametrize(("key", "name"), [("serve", "token_limit"), ("serve", "first_token_limit"), ("tune", "deadline_days")])
+def test_a_choice_turns_where_its_question_says(key, name):
+    wanted, each = WANTED[key], next(each for each in ASKED[key] if each.limit.most == name)
+
+    def least(most):
+        kept = wanted.solved(**{name: most})["plan"].kept
+        return kept[wanted.objective].min() if len(kept["gpu"]) else math.inf
+    assert least(each.free) == close(least(math.inf)) and least(each.free * (1 - 1e-6)) >= least(math.inf)
+    assert least(each.nearest * 0.97) == math.inf > least(each.nearest * (1 + 1e-9))
+    assert least(each.asked) == close(BEST[key].plan)
+
+
+def test_a_shorter_deadline_takes_the_next_choice():
+    each = next(each for each in ASKED["tune"] if each.limit.of == "training_days")
+    now, after = each.after
+    assert now["compute_usd"] == close(BEST["tune"].plan) and after["training_days"] < now["training_days"]
+    kept = WANTED["tune"].solved(deadline_days=now["training_days"] * (1 - 1e-9))["plan"].kept
+    assert kept["compute_usd"].min() == close(after["compute_usd"])
+
+
+def test_degrees_count_the_kinds_of_gpu():
+    found = needs.degrees(WANTED["serve"])
+    assert found and set(found) <= {1, 2, 4, 8} and sum(found.values()) <= len(set(WANTED["serve"].tables["cards"]["gpu"]))
+
+
+def test_the_ladder_has_the_format():
+    found = needs.ladder(WANTED["serve"], H100)
+    memory = catalogue.gpus().loc[found]["memory_bytes"]
+    assert H100 in found and memory.is_monotonic_increasing and "T4 16GB" in found
+    assert "T4 16GB" not in needs.ladder(WANTED["tune"], H100)
+
+
+# Choices
+
+def test_a_choice_is_close_where_bands_meet():
+    for key, each in BEST.items():
+        assert each.low <= each.plan <= each.high, key
+        assert each.other is None or each.close == (each.other[f"low_{each.need.objective}"] <= each.high)
+
+
+def test_what_nothing_serves_says_why():
+    none = needs.best(needs.need(CHAT.but(token_limit=1e-6), BOOK))
+    assert none.row is None and none.plan == math.inf and none.reason == "the time per token"
+    assert shown.answer_box(none).title == "No GPU on offer keeps all limits"
+    cells = {("Llama-3-8B", "5/s"): none, ("Llama-3-8B", "tune"): BEST["tune"]}
+    assert "the time per token" in shown.need_map(cells, "x").source and "none: the time per token" in shown.need_table(cells, BOOK, "x").source
+
+
+# Loads
+
+def test_turns_of_a_load():
+    found = pd.DataFrame(dict(load=[1.0, 2, 3, 4], gpu=["a", "a", "b", "b"], gpus=[1, 2, 1, 1], usd=[10.0, 20, 25, 25],
+                              api=[8.0, 16, 24, 32]))
+    assert needs.api_turn(found) == 4 and list(needs.steps(found)["load"]) == [1, 3]
+    assert needs.api_turn(found.assign(api=0.0)) == math.inf and needs.api_turn(found.assign(api=99.0)) == 0
+
+
+def test_loads_find_the_turn_between_two():
+    found = needs.loads(CHAT, BOOK, [0.1, 100])
+    assert found["load"].is_monotonic_increasing and np.all(np.diff(found["usd"]) >= -1e-6)
+    changed = found["gpu"] != found["gpu"].shift()
+    ratio = found["load"] / found["load"].shift()
+    assert len(found) > 2 and ratio[changed & ratio.notna()].min() < 1.03
+
+
+# Pictures
+
+def picture(key):
+    return flowchart(key, key, shown.boxes(WANTED[key], ASKED[key], BEST[key], H100), shown.finding(key, ASKED[key], BEST[key]))
+
+
+@pytest.mark.parametrize("key", CASES)
+def test_a_flowchart_has_a_box_for_each_question(key):
+    source = picture(key).source
+    assert source.count("<rect") == len(ASKED[key]) + 2 and "style=" not in source and "nan" not in source
+    assert BEST[key].row["gpu"] in picture(key).plain
+
+
+def test_every_box_leads_to_a_page():
+    pages = {path.stem for folder in ("notebooks", "book") for path in (ROOT / folder).glob("*.md")}
+    limits = {limit.of for steps in CHAINS.values() for step in steps for limit in step.limits}
+    assert {shown.lesson(name) for name in limits} <= pages and {"serving_cost", "break_even"} <= pages
+
+
+def test_text_is_escaped_and_links_stay_on_the_site():
+    source = beside(jobs_picture({"a": "<b>"}), flowchart("a", "t", [Box('"<i>', ("&",), "serving", "yes")], 'said "so"')).source
+    assert "<b>" not in source and "<i>" not in source and "&amp;" in source
+    assert set(re.findall(r'href="([^"]*)"', source)) == {"#flow-a", "serving.html"}
+    assert re.findall(r'id="([^"]*)"', source) == ["flow-jobs", "flow-a"]
+
+
+def test_the_map_shows_what_and_for_how_much():
+    cells = {("Llama-3-8B", "5/s"): BEST["serve"], ("Llama-3-8B", "QLoRA"): BEST["tune"]}
+    drawn, listed = shown.need_map(cells, "Map").source, shown.need_table(cells, BOOK, "Table").source
+    for choice in BEST["serve"], BEST["tune"]:
+        assert shown.short(choice.row["gpu"]) in drawn and choice.row["gpu"] in listed
+        assert BOOK.loc[choice.row["row"]]["sku"] in listed
+    assert drawn.count("≈") == BEST["serve"].close + BEST["tune"].close and "style=" not in drawn
+    assert shown.short("RTX PRO 6000 Server 96GB") == "RTX PRO 6000" and shown.short(H100) == "H100"

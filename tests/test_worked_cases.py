@@ -1,0 +1,267 @@
+"""Each worked case by plain arithmetic over the rows of the catalogue and the price book: its choice, what binds it, its hand check."""
+import math
+import re
+from urllib.parse import parse_qsl, urlsplit
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from book.inputs import ROOT
+from gpucalc.core.quantities import DATA
+from gpucalc.page import by_hand
+from gpucalc.page import worked as pages
+from gpucalc.page.worked_pictures import falling, ranges, stacks
+from gpucalc.plan.answer import Figure
+from gpucalc.plan.rule import value_of
+from gpucalc.plan.sharing import slice_row
+from gpucalc.plan.ways import ways
+from gpucalc.rows import catalogue, price_book
+from gpucalc.rows.case_file import case_of, read_case
+from gpucalc.rows.price_book import MissingPrice
+
+# Those of the front page alone have no page of their own.
+CASES = sorted(path.stem for path in (DATA / "cases").glob("*.yaml") if path.stem not in ("own_8_h100", "tune_8b_24gb"))
+SERVED = ["chat_70b", "four_cards", "house_or_api", "three_on_one", "two_million_serve"]
+TRAINED = ["deadline_7b", "lab_rtx6000", "qlora_s3", "researcher_2000", "tokens_100b", "two_million_train"]
+# The limit of the file that costs most.
+BINDS = {"chat_70b": "token_limit", "four_cards": "answer_limit", "deadline_7b": "deadline_days",
+         "two_million_train": "deadline_days"}
+HOURS = 365 * 24 / 12
+BOOK = price_book.prices()
+TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((ROOT / "notebooks").glob("case_*.md"))}
+
+
+@pytest.fixture(scope="module")
+def found():
+    """What each case comes to, by name, worked out once."""
+    held = {}
+    return lambda name: held.setdefault(name, pages.nearest(name, BOOK))
+
+
+def params(model):
+    """Parameters of a dense model: embeddings and head, attention, a gated MLP, two norms a layer and one at the end."""
+    hidden, head = model["hidden"], model["head_dim"]
+    attention = 2 * hidden * head * (model["heads"] + model["kv_heads"])
+    heads = model["vocab"] * hidden * (1 if model.get("tied_embeddings", 0) else 2)
+    return heads + model["layers"] * (attention + 3 * hidden * model["intermediate"] + 2 * hidden) + hidden
+
+
+def test_every_case_has_its_page_and_every_page_the_way_to_your_case():
+    shown = [name for text in TEXTS.values() for names in re.findall(r"question\(([^)]*)\)", text) for name in re.findall(r'"(\w+)"', names)]
+    linked = [name for text in TEXTS.values() for names in re.findall(r"your_case\(([^)]*)\)", text) for name in re.findall(r"(\w+)=", names)]
+    assert sorted(shown) == sorted(linked) == CASES
+    toc = yaml.safe_load((ROOT / "book/_toc.yml").read_text())
+    there = {chapter["file"] for part in toc["parts"] if part["caption"] == "Worked cases" for chapter in part["chapters"]}
+    assert there == {"which_gpu", *TEXTS}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_address_leads_to_the_same_case(name):
+    address = urlsplit(pages.address(name))
+    held = {key: yaml.safe_load(value) if re.fullmatch(r"[\d.e+]+", value) else value for key, value in parse_qsl(address.fragment)}
+    held = {key: float(value) if isinstance(value, str) and re.fullmatch(r"[\d.]+e\+?\d+", value) else value for key, value in held.items()}
+    again, case = case_of(held), read_case(pages.case_file(name))
+    assert address.path == "index.html" and " " not in pages.address(name)
+    assert {key: row.name for key, row in again.rows.items()} == {key: row.name for key, row in case.rows.items()}
+    assert again.inputs == pytest.approx(case.inputs, rel=1e-11)
+
+
+# The choice
+
+@pytest.mark.parametrize("name", SERVED)
+def test_a_served_choice_by_hand(found, name):
+    one, case, best = found(name), found(name).answer.case, found(name).answer.best
+    load, held, model = by_hand.load(one.answer), by_hand.held(one.answer), case.rows["model"]
+    rate = value_of(case, "requests_per_second")
+    assert load.flight == pytest.approx(rate * best["request_seconds"]) and load.least <= load.replicas
+    # One to spare, and no replica could be left out.
+    assert best["planned_replicas"] - best["replicas_required"] == 1 and best["replicas_required"] >= load.flight / best["batch"]
+    rent = BOOK.at[best["row"], "usd_per_hour"]
+    servers = math.ceil(best["planned_replicas"] * best["tensor_parallel"] / best["gpus_per_server"])
+    assert one.cost.plan == pytest.approx(servers * best["gpus_per_server"] * HOURS * rent) == pytest.approx(load.usd)
+    assert one.cost.plan == min(one.answer.kept["serving_usd_per_month"])
+    token = 2 * model["layers"] * model["kv_heads"] * model["head_dim"] * case.inputs.get("cache_element_bytes", 2)
+    context = value_of(case, "prompt") + value_of(case, "output")
+    assert held.cache == pytest.approx(best["batch"] * context * token / best["tensor_parallel"])
+    width = 1 if "weight_format" in case.rows else 2
+    assert held.weights * best["tensor_parallel"] == pytest.approx(width * params(model), rel=0.04)
+    assert held.need == pytest.approx(one.answer.figures["fits"].low, rel=0.002) and held.need < held.memory == best["memory_bytes"]
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_a_run_by_hand(found, name):
+    one, case, best = found(name), found(name).answer.case, found(name).answer.best
+    run, model = by_hand.run(one.answer), case.rows["model"]
+    tokens = case.inputs["training_tokens"] * case.inputs.get("epochs", 1)
+    each = 4 if case.rows["job"].name == "qlora" else 6
+    assert run.flops == pytest.approx(each * params(model) * tokens)
+    assert run.hours == pytest.approx(run.flops / catalogue.gpu(best["gpu"])["peak_flops"] / best["mfu"] / 3600)
+    assert best["run_gpu_hours"] == pytest.approx(max(run.hours, run.layout_hours))
+    assert run.usd == pytest.approx(run.paid * BOOK.at[best["row"], "usd_per_hour"] * case.inputs.get("runs", 1))
+    assert run.usd == pytest.approx(one.cost.plan, rel=1e-6) and run.days == pytest.approx(best["training_days"], rel=1e-6)
+    assert one.answer.figures["fits"].high <= catalogue.gpu(best["gpu"])["memory_bytes"]
+
+
+def test_a_window_by_hand(found):
+    one = found("million_images")
+    hand, best, model = by_hand.images(one.answer), one.answer.best, one.case.rows["model"]
+    card = catalogue.gpu(best["gpu"])
+    assert hand.images == pytest.approx(1e6 * 4 / 24)
+    assert hand.reading == pytest.approx(2 * params(model) * hand.prompt / card["peak_flops"])
+    assert hand.writing == pytest.approx(hand.output * 2 * params(model) / card["bandwidth"] / best["batch"])
+    assert hand.floor_hours < best["busy_hours"] < 4 and best["busy_hours"] < 2.5 * hand.floor_hours
+    assert one.cost.plan == pytest.approx(4 * best["rented_gpus"] * BOOK.at[best["row"], "usd_per_hour"])
+
+
+def test_sixteen_thousand_gpus_by_hand(found):
+    one, longer = found("pretrain_405b"), pages.worked("pretrain_405b", BOOK, deadline_days=180)
+    limit = one.case.rows["job"]["deadline_days"]
+    assert one.cost is None and one.answer.lost[one.first["gpu"]].value > limit and f"{one.first['gpu']} comes nearest" in one.told.loosen[0]
+    run = by_hand.run(longer.answer)
+    assert run.flops == pytest.approx(6 * params(one.case.rows["model"]) * 15.6e12)
+    assert longer.answer.best["run_gpu_hours"] == pytest.approx(max(run.hours, run.layout_hours))
+    assert run.usd == pytest.approx(longer.cost.plan, rel=1e-6) and longer.answer.best["training_days"] < 180
+    even = pages.worked("pretrain_405b", BOOK, sure=0.5)
+    assert even.answer.best["training_days"] < limit and even.first["gpus"] <= one.case.inputs["gpus"], "the page says that it is a coin"
+
+
+# What binds
+
+@pytest.mark.parametrize("name", [name for name in CASES if name != "pretrain_405b"])
+def test_what_binds_costs_what_is_saved_without_it(found, name):
+    one = found(name)
+    assert [each for each, _ in one.answer.binds][:1] == [each for each in [BINDS.get(name)] if each]
+    for limit, share in one.answer.binds:
+        free = pages.nearest(name, BOOK, **{limit: 1e9})
+        assert min(free.answer.kept[free.answer.objective]) == pytest.approx(one.cost.plan * (1 - share))
+
+
+@pytest.mark.parametrize("name", [name for name, limit in BINDS.items() if limit == "deadline_days"])
+def test_half_as_many_gpus_would_miss_the_deadline(found, name):
+    """In the slow cases that the file wants to be in time, too."""
+    answer = found(name).answer
+    assert answer.best["training_days"] <= value_of(answer.case, "deadline_days") < 2 * answer.figures["long"].high
+
+
+def test_a_fuller_batch_of_the_chat_would_be_too_slow(found):
+    """At the next batch that is tried a token takes longer than the limit."""
+    answer = found("chat_70b").answer
+    best, limit = answer.best, answer.case.inputs["token_limit"]
+    pace = best["time_per_output_token"] / best["batch"]
+    assert best["time_per_output_token"] <= limit < best["time_per_output_token"] + 8 * pace
+
+
+def test_the_deadline_of_four_cards_is_that_of_the_answer(found):
+    best, case = found("four_cards").answer.best, found("four_cards").answer.case
+    floor = by_hand.held(found("four_cards").answer).weights / catalogue.gpu(best["gpu"])["bandwidth"]
+    assert floor < best["time_per_output_token"] and 200 * best["time_per_output_token"] < best["request_seconds"] < 5
+    assert best["answer_seconds"] <= case.inputs["answer_limit"] < 200 * floor * best["tensor_parallel"] * 2
+
+
+# What the pages add
+
+def test_the_money_lasts_as_said(found):
+    run, month = pages.worked("two_million_train", BOOK, term="on-demand", sure=0.9).cost, found("two_million_serve").cost
+    lasts = pages.lasting(2e6, run, month)
+    assert lasts[:3] == pytest.approx(((2e6 - run.high) / month.high, (2e6 - run.plan) / month.plan, (2e6 - run.low) / month.low))
+    assert lasts.low <= lasts.plan <= lasts.high and lasts.low > 12, "the page says: many times over"
+
+
+def test_an_api_by_hand(found):
+    one = found("house_or_api")
+    api = next(way for way in ways(one.answer.case, BOOK, one.answer.best).rows if way.way == "an API")
+    bill = by_hand.bought(one.answer.case, BOOK, api.who)
+    assert bill.requests == pytest.approx(5000 * bill.messages * 365 / 12) and bill.usd == pytest.approx(api.usd)
+    assert api.usd < one.cost.low / 2, "the page says: sure"
+
+
+def test_three_fit_one(found):
+    one = by_hand.held(found("three_on_one").answer)
+    assert 3 * one.need < catalogue.gpu("A100 SXM 40GB")["memory_bytes"] / 4
+    assert one.need < slice_row("A100 SXM 40GB", "1g.5gb")["memory_bytes"]
+    assert 3 * by_hand.load(found("three_on_one").answer).flight < 0.1, "the page says: a few minutes of the hour"
+
+
+def test_the_data_of_the_runs_by_the_price_list(found):
+    one = found("qlora_s3")
+    data = by_hand.data(one.answer, BOOK)
+    tiers = BOOK[(BOOK["item"] == "egress") & (BOOK["provider"] == "AWS")].sort_values("from_bytes")
+    assert data.months == math.ceil(20 * one.answer.best["training_days"] / (365 / 12))
+
+    def leaves(size):
+        return sum(max(min(size, row.to_bytes if row.to_bytes == row.to_bytes else math.inf) - row.from_bytes, 0) / 1e9 * row.price
+                   for row in tiers.itertuples())
+    assert data.every == pytest.approx(data.months * leaves(20 * 500e9 / data.months)) and data.once == pytest.approx(leaves(500e9))
+    assert data.every < one.cost.low / 5, "the page says: egress does not decide"
+    assert data.text < data.corpus / 100 and data.sample < data.once
+
+
+def test_ten_days_are_more_than_the_peak(found):
+    eight = pages.in_one_server(found("tokens_100b"), 8)
+    run = by_hand.run(found("tokens_100b").answer, eight)
+    assert (eight["gpus"], eight["gpus_per_server"], eight["term"]) == (8, 8, "on-demand")
+    assert run.usd == pytest.approx(eight["compute_usd"], rel=0.05) and run.days == pytest.approx(eight["training_days"], rel=0.05)
+    assert run.flops / (8 * catalogue.gpu("A100 SXM 80GB")["peak_flops"] * 10 * 86400) > 1
+
+
+def test_a_card_pays_after_many_runs():
+    one, card = pages.worked("researcher_2000", BOOK, term="on-demand", gpus=1), pages.card_price(BOOK, "RTX 4090 24GB")
+    assert card["price"] / one.cost.plan > 100 and card["confidence"] == "seen"
+    desk = one.answer.lost["RTX 4090 24GB"]
+    assert desk.limit.of == "forbidden" and desk.row["high_training_bytes"] < catalogue.gpu("RTX 4090 24GB")["memory_bytes"]
+
+
+def test_cards_that_somebody_has_are_an_offer(found):
+    ours = pages.own_cards(BOOK, "RTX 6000 Ada 48GB", 4, 0.05, "our lab")
+    mine = pages.worked("lab_rtx6000", ours)
+    assert (mine.first["provider"], mine.first["gpus"], mine.answer.best["gpus_per_server"]) == ("our lab", 4, 4)
+    assert mine.answer.best["tensor_parallel"] == 2 and ours.attrs == BOOK.attrs and len(ours) == len(BOOK) + 1
+    assert by_hand.run(mine.answer).usd == pytest.approx(mine.cost.plan, rel=0.01)
+    assert mine.answer.best["training_days"] < found("lab_rtx6000").answer.best["training_days"] / 2
+    # Half of the weights on each of two cards, and one card alone holds nothing beside them.
+    alone = by_hand.quantized(mine.answer)
+    assert 0.5 * params(mine.case.rows["model"]) < alone < catalogue.gpu("RTX 6000 Ada 48GB")["memory_bytes"]
+    assert alone / 2 < mine.answer.figures["fits"].plan
+
+
+# In words and pictures
+
+def test_a_figure_with_its_range():
+    say = pages.spread
+    assert say(Figure(900, 1000, 2500, None, "USD"), per=" a month") == "1,000 USD a month (8 in 10 between 900 and 2,500 USD)"
+    assert say(Figure(3, 3, 3, None, "USD")) == "3 USD"
+    assert say(Figure(2, 3, math.inf, None, "USD")) == "3 USD (from 2 USD; in the slowest tenth of cases it misses a limit)"
+    assert say(Figure(2, 3, 4, None, "month"), "month") == "3 months (8 in 10 between 2 and 4 months)"
+
+
+def test_what_no_offer_keeps_is_a_missing_price():
+    with pytest.raises(MissingPrice, match="no offer that keeps the limits of the case pretrain_405b"):
+        pages.worked("pretrain_405b", BOOK)
+    with pytest.raises(MissingPrice, match="no spot rent of 7 GPUs in a server"):
+        pages.in_one_server(pages.worked("tokens_100b", BOOK), 7, "spot")
+    with pytest.raises(MissingPrice, match="gpu 'T4 16GB'"):
+        pages.lost_of(pages.worked("three_on_one", BOOK), "T4 16GB")
+    with pytest.raises(MissingPrice, match="gpu 'RTX 6000 Ada 48GB'"):
+        pages.own_cards(BOOK, "RTX 6000 Ada 48GB", 4, None, "our lab")
+
+
+@pytest.mark.parametrize("name", ["chat_70b", "pretrain_405b", "tokens_100b"])
+def test_the_table_has_five_and_says_why_of_all_others(found, name):
+    one = found(name)
+    shown, gpus = pages.shortlist(one.choices).source, one.choices["gpu"].drop_duplicates()
+    able = len({*one.choices["gpu"][one.choices["reason"] == ""]})
+    assert shown.count("<tr>") - shown.count("<thead>") == len(gpus) and shown.count("<td") >= 2 * len(gpus)
+    assert ("<details" in shown) == (len(gpus) > min(able, 5) > 0) and "nan" not in shown
+
+
+@pytest.mark.parametrize("shown", [
+    ranges([("a <b>", 1.0, 2.0, 3.0), ("c", 2.0, 3.0, math.inf)], "a wins", limit=("most", 2.5)), ranges([("a", 1.0, 1.0, 1.0)], "one", "days"),
+    stacks([("one", {"x": 1e9, "y": 2e9}), ("two", {"x": 4e9})], "two is more", limit=("room", 5e9)), stacks([("one", {"x": 1.0})], "one", "dollars"),
+    falling([("a", 10.0, 1.0), ("b", 0.0, 3.0)], 100.0, 60, "b ends first")])
+def test_a_picture_is_whole_and_says_what_it_shows(shown):
+    drawn = ElementTree.fromstring(shown.source)
+    assert drawn.attrib["aria-label"] == shown.plain and drawn.attrib["role"] == "img"
+    assert "nan" not in shown.source and "inf" not in shown.source
+    wide, tall = map(float, drawn.attrib["viewBox"].split()[2:])
+    assert all(0 <= float(each.attrib["x"]) <= wide and 0 <= float(each.attrib["y"]) <= tall for each in drawn.iter("text"))
