@@ -56,7 +56,7 @@
     parts.helps.append("Helps most: ", button);
     parts.why.append(link);
     const { title, big, ...rest } = parts;
-    const element = make("li", { className: `case-card case-card-${id}` }, title, big, picture.drawing, ...Object.values(rest));
+    const element = make("li", { className: id === "sure" ? "case-card case-card-sure" : "case-card" }, title, big, picture.drawing, ...Object.values(rest));
     const write = (part, text) => {
       part.textContent = text || "";
       part.hidden = !text;

@@ -3,7 +3,7 @@
   const gpucalc = (window.gpucalc ||= {});
   const { cases } = gpucalc;
   const LOAD_NAMES = {
-    requests_per_second: "requests a second at the peak", daily_users: "users a day",
+    requests_per_second: "peak requests a second", daily_users: "users a day",
     window_requests: "requests", images_per_day: "images a day",
   };
   const ON = [" on {cards}", " from {provider}", " in {region}", ", {term}", ", with the limits kept in {sure} of all cases"];
