@@ -67,6 +67,14 @@ def visit(browser, address, drawn=True, **options):
     return page
 
 
+def ended(pages):
+    """Closes these pages, in which nothing may have failed, nor any text have run."""
+    for page in pages:
+        assert page.problems == [], page.problems
+        assert page.evaluate("window.ran") is None
+        page.context.close()
+
+
 def page_bytes(page):
     """Bytes, uncompressed, of a page opened from file:// and of everything it loaded."""
     paths = {unquote(urlsplit(url).path) for url in page.requested if url.startswith("file:")}

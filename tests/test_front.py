@@ -13,7 +13,7 @@ from gpucalc.core.quantities import QUANTITIES
 from gpucalc.page.front import EXAMPLES, examples, limits_of
 from gpucalc.page.javascript import literal
 from gpucalc.rows.tables import rows
-from tests.browser import visit
+from tests.browser import ended, visit
 
 ENGINE = Path(__file__).with_name("fake_engine.js")
 PAGE = """<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8" />
@@ -54,10 +54,7 @@ def opened(browser, front):
         return page
 
     yield open_
-    for page in pages:
-        assert page.problems == [], page.problems
-        assert page.evaluate("window.ran") is None
-        page.context.close()
+    ended(pages)
 
 
 def test_the_small_engine_speaks_of_what_the_book_has(opened):

@@ -18,7 +18,7 @@ from gpucalc.page.charts import slider_chart
 from gpucalc.plan import answer as plan
 from gpucalc.plan.owning_choice import rent_or_buy
 from gpucalc.rows import case_file, catalogue, price_book
-from tests.browser import visit
+from tests.browser import ended, visit
 from tests.test_answer_in_browser import random_case
 from tests.test_front import HOSTILE
 
@@ -82,10 +82,7 @@ def opened(browser, folder):
         return page
 
     yield open_
-    for page in pages:
-        assert page.problems == [], page.problems
-        assert page.evaluate("window.ran") is None
-        page.context.close()
+    ended(pages)
 
 
 def go(page, address):
