@@ -15,6 +15,7 @@ from ..core.quantities import QUANTITIES
 from ..rows import bands, catalogue
 from ..rows.project_books import MissingPrice
 from . import queue, rule
+from .columns import row
 from .decisions import CARDS, CHAINS, CHANGES, FREE, KEYS, OBJECTIVES, USUAL
 from .market import market
 
@@ -69,7 +70,7 @@ class Answer(NamedTuple):
     @property
     def best(self) -> dict | None:
         """The columns of the best choice; None where there is none."""
-        return {name: column[0] for name, column in self.kept.items()} if rule.count(self.kept) else None
+        return row(self.kept, 0) if rule.count(self.kept) else None
 
 
 def kind_of(case: Case) -> str:
@@ -129,22 +130,21 @@ def nearest(solved, steps, case):
     able, found = set(solved.kept.get("gpu", ())), {}
     for place, (step, table) in enumerate(zip(steps, solved.lost)):
         scores = list(zip(*(table[name] for name in ("gpu", "broken", "excess")))) if rule.count(table) else []
-        for row, (gpu, broken, excess) in enumerate(scores):
+        for at, (gpu, broken, excess) in enumerate(scores):
             if gpu not in able and (gpu not in found or (place, broken, -excess) > found[gpu][0]):
-                values = {name: column[row] for name, column in table.items()}
-                found[gpu] = (place, broken, -excess), step.limits[int(broken)], values
-    return {gpu: Lost(score[0], limit, _value(limit.column, row, case), _value(limit.most, row, case), row)
-            for gpu, (score, limit, row) in found.items()}
+                found[gpu] = (place, broken, -excess), step.limits[int(broken)], row(table, at)
+    return {gpu: Lost(score[0], limit, _value(limit.column, held, case), _value(limit.most, held, case), held)
+            for gpu, (score, limit, held) in found.items()}
 
 
-def _value(name, row, case):
-    return float(row[name] if name in row else rule.value_of(case, name))
+def _value(name, held, case):
+    return float(held[name] if name in held else rule.value_of(case, name))
 
 
 def figures(case, kept, solved, kind):
     """The figures of the best choice by card. A column has the ends of the same choice, solved there, or is known as it is; a law
     has a band of its own."""
-    best = {name: column[0] for name, column in kept.items()}
+    best = row(kept, 0)
     held = of_choice(case, best)
     same = {end: _row_of(solved[end].kept, kind, best) for end in ("low", "high")}
     found = {}
@@ -156,28 +156,28 @@ def figures(case, kept, solved, kind):
         else:
             plan, bound = best[card.of], None
             ends = same.values() if card.banded else (best, best)
-            low, high = (math.inf if row is None else row[card.of] for row in ends)
+            low, high = (math.inf if end is None else end[card.of] for end in ends)
         found[card.name] = Figure(float(low), float(plan), float(high), bound, QUANTITIES[card.of].unit)
     return found
 
 
-def of_choice(case: Case, row: dict) -> Case:
+def of_choice(case: Case, choice: dict) -> Case:
     """The case with the columns of a choice put in."""
-    return case.but(**{name: float(value) for name, value in row.items()
+    return case.but(**{name: float(value) for name, value in choice.items()
                        if name in QUANTITIES and name not in LAWS and not isinstance(value, str)})
 
 
 def _row_of(table, kind, best):
     keys = _keys(table, kind)
     key = tuple(best[name] for name in KEYS[kind])
-    return {name: column[keys.index(key)] for name, column in table.items()} if key in keys else None
+    return row(table, keys.index(key)) if key in keys else None
 
 
 # What binds, and what would help: the plan solved again
 
 def binding(case, tables, kind, kept):
     """What each limit of the case costs the best choice, as a share of its objective, the most first; those that cost nothing
-    are left out, and `load` stands where none does."""
+    are left out."""
     if not rule.count(kept):
         return []
     best, given = kept[OBJECTIVES[kind]][0], [name for name in FREE[kind] if rule.value_of(case, name) < math.inf]
@@ -215,7 +215,17 @@ def _scaled(case, change):
     return None if math.isinf(value) else math.ceil(value) if whole else value
 
 
+def kept_at_plan(case, tables, kind):
+    """The choices that keep all limits at the plan alone, in the order of the market."""
+    return rule.solve(CHAINS[kind], case, tables, judged(case), ("plan",))["plan"].kept
+
+
+def first_of(kept, kind):
+    """The choice at the plan with the least objective, the first offer of equals; None where there is none."""
+    return row(kept, np.lexsort((kept["offer"], kept[OBJECTIVES[kind]]))[0]) if rule.count(kept) else None
+
+
 def _least(case, tables, kind):
     """The objective of the best choice; infinite where there is none."""
-    kept = rule.solve(CHAINS[kind], case, tables, judged(case), ("plan",))["plan"].kept
+    kept = kept_at_plan(case, tables, kind)
     return kept[OBJECTIVES[kind]].min() if rule.count(kept) else math.inf

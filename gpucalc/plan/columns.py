@@ -22,6 +22,11 @@ def taken(table, places):
     return {name: column[places] for name, column in table.items()}
 
 
+def row(table, place):
+    """One row of a table, by column."""
+    return {name: column[place] for name, column in table.items()}
+
+
 def kinds(columns):
     """The rows by number, from 0 on in their order, the same where they agree in all of these columns."""
     found = 0

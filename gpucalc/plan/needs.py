@@ -15,6 +15,7 @@ from ..laws.choosing import largest_params, largest_trained_params
 from ..laws.demand import mean_requests_per_month
 from ..laws.sharing import api_usd_per_month
 from ..rows import catalogue
+from .columns import row
 from .decisions import CHAINS, FREE, OBJECTIVES
 from .market import market
 from .token_offers import priced_offers
@@ -92,13 +93,9 @@ def best(wanted: Need) -> Choice:
         last = max(gone, key=lambda lost: (lost.step, wanted.steps[lost.step].limits.index(lost.limit)), default=None)
         return Choice(wanted, None, math.inf, math.inf, math.inf, None, False, last.limit.reason if last else "")
     others = np.flatnonzero(kept["gpu"] != kept["gpu"][0])
-    first, other = _row(kept, 0), _row(kept, others[0]) if len(others) else None
+    first, other = row(kept, 0), row(kept, others[0]) if len(others) else None
     low, plan, high = (float(first[f"{end}{wanted.objective}"]) for end in ("low_", "", "high_"))
     return Choice(wanted, first, low, plan, high, other, bool(other and other[f"low_{wanted.objective}"] <= high), "")
-
-
-def _row(table, place):
-    return {name: column[place] for name, column in table.items()}
 
 
 # The questions of a decision
@@ -151,7 +148,7 @@ def _nearest(wanted, place, number, free):
 
 def _least(wanted, table):
     """The choice with the least objective; None without one."""
-    return _row(table, np.argmin(table[wanted.objective])) if rule.count(table) else None
+    return row(table, np.argmin(table[wanted.objective])) if rule.count(table) else None
 
 
 # How large a model one GPU takes
@@ -205,12 +202,11 @@ def loads(case: Case, book: pd.DataFrame, values: list[float]) -> pd.DataFrame:
 def _at_load(case, book, value, request):
     """A row of `loads`."""
     wanted = need(case.but(requests_per_second=value), book)
-    kept = wanted.solved()["plan"].kept
+    first = answer.first_of(wanted.solved()["plan"].kept, wanted.kind)
     api = float(api_usd_per_month(wanted.case(mean_requests_per_month), request)) if request < math.inf else math.inf
-    if not rule.count(kept):
+    if first is None:
         return dict(load=value, gpu="", gpus=math.nan, usd=math.inf, api=api)
-    row = _row(kept, np.lexsort((kept["offer"], kept[wanted.objective]))[0])
-    return dict(load=value, gpu=row["gpu"], gpus=row["rented_gpus"], usd=row[wanted.objective], api=api)
+    return dict(load=value, gpu=first["gpu"], gpus=first["rented_gpus"], usd=first[wanted.objective], api=api)
 
 
 def _turned(one, other):

@@ -1,11 +1,9 @@
 """What would turn a choice: the loads and lengths at which another GPU is the best one."""
-import numpy as np
 import pandas as pd
 
 from ..core.quantities import QUANTITIES
-from . import rule
-from .answer import Answer, judged
-from .decisions import CHAINS, OBJECTIVES, TURNS, Change
+from .answer import Answer, first_of, kept_at_plan
+from .decisions import TURNS, Change
 from .market import market
 
 
@@ -22,13 +20,7 @@ def turns(answer: Answer, book: pd.DataFrame) -> list[tuple[Change, str]]:
         if way not in found and isinstance(value, int | float):
             whole = QUANTITIES[change.name].allowed.startswith("a whole")
             value = max(round(value * change.times), 1) if whole else value * change.times
-            best = _best(case.but(**{change.name: value}), tables, kind)
-            if best not in (None, answer.best["gpu"]):
-                found[way] = change._replace(value=value), best
+            best = first_of(kept_at_plan(case.but(**{change.name: value}), tables, kind), kind)
+            if best is not None and best["gpu"] != answer.best["gpu"]:
+                found[way] = change._replace(value=value), best["gpu"]
     return list(found.values())
-
-
-def _best(case, tables, kind):
-    """The GPU of the best choice; None where nothing keeps the limits."""
-    kept = rule.solve(CHAINS[kind], case, tables, judged(case), ("plan",))["plan"].kept
-    return kept["gpu"][np.lexsort((kept["offer"], kept[OBJECTIVES[kind]]))[0]] if rule.count(kept) else None
