@@ -26,7 +26,7 @@ NBVAL := $(patsubst %,notebooks/%.ipynb,kv_cache memory_worksheet)
 # What decide and report may be given besides.
 BESIDE := --compare="$$BOOK_COMPARE" --rows="$$BOOK_ROWS"
 
-.PHONY: book check answer decide report test lint notebook prices measure lab serve bench accept clean
+.PHONY: book check answer decide report test lint notebook prices measure lab serve pdf bench accept clean
 
 book: .venv/ready
 	@$(BUILD) $(GIVEN)
@@ -75,6 +75,13 @@ lab: .venv/ready
 serve: book
 	@echo "http://localhost:$(PORT) (Ctrl-C stops it)"
 	@$(IN_VENV) -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
+
+# Installs the extra `pdf` of pyproject.toml where it is missing; nothing else needs it.
+pdf: book
+	@$(IN_VENV) -c 'import pypdf' 2>/dev/null || \
+	  { echo "Installing pypdf into .venv (once) ..."; $(IN_VENV) -m pip install --quiet -r requirements.txt -e '.[pdf]'; }
+	@$(IN_VENV) -m tests.browser
+	@$(IN_VENV) -m book.pdf
 
 bench: .venv/ready
 	@$(IN_VENV) -m tests.bench

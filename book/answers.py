@@ -14,6 +14,8 @@ ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 ASIDE = 0xE000  # where an escaped mark stands while the others go
 DATE = re.compile(r'datetime="([\d-]+)"')
 SECTION = re.compile(r"^## ", re.MULTILINE)
+GUESS = re.compile(r"^guess\(", re.MULTILINE)
+REMEMBER = re.compile(r"^> (\*\*Remember\.\*\*.*(?:\n> .*)*)", re.MULTILINE)
 
 
 def cells_of(path):
@@ -64,7 +66,10 @@ def changed(before, now):
 
 
 def answer(path):
-    """The headline of an executed notebook, the sentences right below it, and the oldest date of a price behind them."""
+    """The headline of an executed notebook, its reasons, and the oldest date of a price behind them.
+
+    Reasons are the sentences right below the headline, what the guess of a lesson explains, and the rule to remember.
+    """
     notebook = json.loads(path.read_text(encoding="utf-8"))
     above = before_sections(notebook["cells"])
     place = next((number for number, cell in enumerate(above) if "headline" in cell["metadata"].get("tags", [])), len(above))
@@ -73,6 +78,9 @@ def answer(path):
         if not re.match(r"%%say[ \t]*\n", text(cell["source"])):
             break
         below.append(said(cell, "text/markdown"))
+    below += [said(cell, "text/plain") for cell in above if GUESS.search(text(cell["source"]))]
+    prose = "\n".join(text(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
+    below += [rule.replace("\n> ", " ") for rule in REMEMBER.findall(prose)]
     dates = DATE.findall("".join(said(cell, "text/markdown") for cell in above))
     oldest = made_from(notebook).get("oldest") or min(dates, default="")
     parts = [headline_in(above), *map(plain, below), f"The oldest price behind this is of {oldest}." if oldest else ""]

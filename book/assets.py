@@ -17,6 +17,7 @@ UNUSED = ["**/*.map", "locales", "images", "*webpack-macros.html", "scripts/boot
 FONT_FACE = r"@font-face\s*\{[^}]*webfonts/fa-%s[^}]*\}"
 FONTS = ("solid-900", "regular-400", "brands-400")
 NAME = r"[\w-]|\\."
+PROPERTY = re.compile(r"(?<=[{;])\s*(--[\w-]+):[^;{}\"'()]*(?:;|(?=\}))")
 
 
 def lighten(html: Path, cache: Path) -> None:
@@ -30,6 +31,7 @@ def lighten(html: Path, cache: Path) -> None:
         kinds = json.dumps([text, sorted(used & names_in(text))])
         style.write_text(kept(cache, "style", kinds, lambda text=text: purged(text, used)), encoding="utf-8")
     subset_fonts(static, cache)
+    drop_unread(static)
     remove(static, ["vendor"])
 
 
@@ -50,6 +52,16 @@ def used_names(html):
     return used
 
 
+def drop_unread(static):
+    """Takes the properties out of the styles that none of them reads and no script names."""
+    styles = {path: path.read_text(encoding="utf-8") for path in sorted(static.rglob("*.css"))}
+    scripts = "".join(path.read_text(encoding="utf-8") for path in sorted(static.rglob("*.js")))
+    read = {*re.findall(r"var\(\s*(--[\w-]+)", "".join(styles.values())), *re.findall(r"--[\w-]+", scripts)}
+    for path, style in styles.items():
+        some = PROPERTY.sub(lambda rule: rule[0] if rule[1] in read else "", style)
+        path.write_text(some, encoding="utf-8")
+
+
 def names_in(style):
     return {name.replace("\\", "") for name in re.findall(rf"[.#]((?:{NAME})+)", style)}
 
@@ -61,7 +73,7 @@ def purged(style: str, used: set[str]) -> str:
         if rule.type == "qualified-rule":
             selectors = [each for each in split(tinycss2.serialize(rule.prelude)) if may_match(each, used)]
             if selectors:
-                rules.append(f"{','.join(selectors)}{{{tinycss2.serialize(rule.content).strip()}}}")
+                rules.append(f"{','.join(selectors)}{{{short(tinycss2.serialize(rule.content))}}}")
         elif rule.type == "at-rule" and rule.lower_at_keyword in ("media", "supports"):
             inner = purged(tinycss2.serialize(rule.content), used)
             if inner:
@@ -69,6 +81,11 @@ def purged(style: str, used: set[str]) -> str:
         else:
             rules.append(rule.serialize())
     return "\n".join(rules)
+
+
+def short(declarations):
+    """Declarations without the spaces and the end that a browser does not need."""
+    return re.sub(r"\s*([;:])\s+", r"\1", " ".join(declarations.split())).removesuffix(";")
 
 
 def split(selectors):

@@ -28,7 +28,7 @@ window.vega = { View, parse, expressionInterpreter, tooltip };
 """
 
 # A color or font that stands for the theme's: charts.js puts the page's own in its place.
-TEXT, MUTED, LINE, FONT = "@text", "@muted", "@line", "@font"
+TEXT, MUTED, LINE, PAPER, FONT = "@text", "@muted", "@line", "@paper", "@font"
 CATEGORIES = [f"@category{number}" for number in range(8)]
 CONFIG = {
     "background": "transparent",
@@ -40,27 +40,30 @@ CONFIG = {
     },
     "legend": {
         "labelColor": TEXT, "titleColor": TEXT, "labelFontSize": 12, "titleFontSize": 13, "orient": "top", "labelLimit": 260,
+        "title": None,
     },
     "title": {"color": TEXT, "subtitleColor": MUTED, "anchor": "start"},
     "text": {"color": TEXT, "fill": TEXT},
     "rule": {"color": MUTED},
     "mark": {"color": CATEGORIES[0]},
     "range": {"category": CATEGORIES},
+    "style": {"said": {"fill": TEXT}, "halo": {"fill": PAPER, "stroke": PAPER, "strokeWidth": 5, "strokeJoin": "round"}},
 }
-# The page's text column on a desk, in pixels: where the height of a chart is measured.
-USUAL_WIDTH = 700
+# The page's text column on a desk and on a phone, in pixels: where the height of a chart is measured.
+WIDE, NARROW = 700, 350
 # Entries of the cache: those of several editions of the book, at about 8 kB each.
 KEPT = 500
 
 
 def chart_html(spec: dict) -> str:
-    """A chart as Sphinx writes it: its Vega-Lite specification, in words what it shows, and its caption if it has one."""
+    """A chart as Sphinx writes it: its finding, what it shows in words, its specification, its caption if it has one."""
     about = spec.get("usermeta", {})
-    alt, caption = about.get("alt"), about.get("caption")
+    alt, caption, finding = about.get("alt"), about.get("caption"), about.get("title")
     if not alt:
         raise ValueError("a chart has no usermeta.alt: say in it what the chart shows")
     return (
-        f'<div class="chart"><div role="img" aria-label="{escape(alt)}"><div class="chart-view"></div></div>'
+        f'<div class="chart">{f"""<p class="chart-finding">{escape(finding)}</p>""" if finding else ""}'
+        f'<div role="img" aria-label="{escape(alt)}"><div class="chart-view"></div></div>'
         f'{embedded(spec, "vega-lite")}<noscript><p>{escape(alt)}</p></noscript>'
         f'{f"""<p class="chart-caption">{caption}</p>""" if caption else ""}</div>'
     )
@@ -84,26 +87,32 @@ def compile_charts(page: str, cache: Path) -> str:
 
 def compiled_html(spec, cache):
     chart = json.loads(compiled(spec, cache))
-    return (
-        f'<div class="chart-view"><svg class="pst-js-only" width="100%" height="{chart["height"]}"></svg></div></div>'
-        f'{controls(chart["vega"])}{embedded(chart["vega"], "vega")}'
-    )
+    wide, narrow = chart["heights"]
+    room = {"": wide} if wide == narrow else {" chart-wide": wide, " chart-narrow": narrow}
+    kept_free = "".join(f'<svg class="pst-js-only{kind}" width="100%" height="{height}"></svg>' for kind, height in room.items())
+    return f'<div class="chart-view">{kept_free}</div></div>{controls(chart["vega"])}{embedded(chart["vega"], "vega")}'
 
 
 def controls(vega):
-    """The sliders as Vega will write them, so that nothing moves when it does."""
-    sliders = [signal for signal in vega.get("signals", []) if "bind" in signal]
+    """The sliders and selects as Vega will write them, so that nothing moves when it does."""
     rows = [
-        f'<div class="vega-bind"><label><span class="vega-bind-name">{escape(slider["bind"].get("name", slider["name"]))}</span>'
-        f'<input type="range" disabled><span>0</span></label></div>'
-        for slider in sliders
+        f'<div class="vega-bind"><label><span class="vega-bind-name">{escape(signal["bind"].get("name", signal["name"]))}</span>'
+        f'{control(signal)}</label></div>'
+        for signal in vega.get("signals", []) if "bind" in signal
     ]
     return f'<div class="chart-controls pst-js-only">{"".join(rows)}</div>'
 
 
+def control(signal):
+    if signal["bind"]["input"] != "select":
+        return '<input type="range" disabled><span>0</span>'
+    options = dict(zip(signal["bind"]["options"], signal["bind"].get("labels", signal["bind"]["options"])))
+    return f'<select disabled><option>{escape(str(options.get(signal["value"], "")))}</option></select>'
+
+
 def compiled(spec: dict, cache: Path) -> str:
-    """JSON with the chart as Vega, in the theme's stand-in colors, and its height in pixels."""
-    key = json.dumps([spec, CONFIG, VEGA_LITE, USUAL_WIDTH, version("vl-convert-python")], sort_keys=True)
+    """JSON with the chart as Vega, in the theme's stand-in colors, and its heights in pixels on a desk and on a phone."""
+    key = json.dumps([spec, CONFIG, VEGA_LITE, WIDE, NARROW, version("vl-convert-python")], sort_keys=True)
     return kept(cache, "chart", key, lambda: compile_chart(json.loads(key)[0]))
 
 
@@ -111,9 +120,19 @@ def compile_chart(spec):
     import vl_convert
 
     vega = vl_convert.vegalite_to_vega(spec, vl_version=VEGA_LITE, config=CONFIG)
+    heights = [round(vl_convert.vega_to_scenegraph(fitted(vega, width))["height"]) for width in (WIDE, NARROW)]
+    return json.dumps({"heights": heights, "vega": vega}, sort_keys=True)
+
+
+def fitted(vega, width):
+    """The chart at a width, as charts.js draws it there: names of lines at their ends where there is room, else in a legend."""
     signals = [signal for signal in vega.get("signals", []) if signal["name"] != "width"]
-    height = vl_convert.vega_to_scenegraph({**vega, "signals": signals, "width": USUAL_WIDTH})["height"]
-    return json.dumps({"height": round(height), "vega": vega}, sort_keys=True)
+    chart = {**vega, "signals": signals, "width": width}
+    if width == NARROW:
+        marks = [mark for mark in vega["marks"] if not mark.get("name", "").startswith("line_labels")]
+        config = vega.get("config", {})
+        return {**chart, "marks": marks, "config": {**config, "legend": {**config.get("legend", {}), "columns": 1}}}
+    return {**chart, "legends": []} if vega.get("usermeta", {}).get("direct") else chart
 
 
 def library(cache: Path) -> str:

@@ -7,15 +7,16 @@ from functools import cache
 from html import escape
 from pathlib import Path
 
-import yaml
 from docutils import nodes
 from latex2mathml.converter import convert
 from myst_nb.core import render
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
+from book import lesson_page
 from book.charts import MIME, chart_html
 from book.inputs import digest
+from book.lesson_page import topics
 
 STATIC = Path(__file__).parent / "static"
 # What only the front page loads, in this order: the formulas with their data, which book/front.py has made, and who asks them.
@@ -24,7 +25,7 @@ ENGINE = ["engine.js", "owning_data.js", "words.js", "grid.js", "case.js", "figu
           "answer_words.js", "page_answer.js"]
 FRONT = ["front_state.js", "front_sentence.js", "front_cards.js", "front.js"]
 # What a lesson loads once its address holds a case.
-LESSON = [*ENGINE, "front_state.js", "lesson_data.js"]
+LESSON = [*ENGINE, "front_state.js", "lesson_data.js", "yours.js"]
 LOGGER = logging.getLogger(__name__)
 PROMPTS = {"input": "Show code", "output": "How this is computed", "all": "How this is computed"}
 NOT_FOUND = (
@@ -102,6 +103,7 @@ def word_prompts(app, doctree):
 def add_chart_scripts(app, pagename, templatename, context, doctree):
     if 'class="chart"' in context.get("body", ""):
         app.add_js_file("vega.js", loading_method="defer")
+        app.add_js_file("figures.js", loading_method="defer")
         app.add_js_file("charts.js", loading_method="defer")
 
 
@@ -110,13 +112,6 @@ def add_front(app, pagename, templatename, context, doctree):
         app.add_css_file("front.css")
         for script in [*ENGINE, *FRONT]:
             app.add_js_file(script, loading_method="defer")
-
-
-@cache
-def topics():
-    """The pages of lessons."""
-    parts = yaml.safe_load((Path(__file__).parent / "_toc.yml").read_text(encoding="utf-8")).get("parts", [])
-    return {chapter["file"] for part in parts if part.get("caption") == "Topics" for chapter in part["chapters"]}
 
 
 def add_lesson(app, pagename, templatename, context, doctree):
@@ -163,4 +158,5 @@ def setup(app):
     app.connect("html-page-context", add_front)
     app.connect("html-page-context", add_lesson)
     app.connect("html-collect-pages", not_found)
+    lesson_page.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

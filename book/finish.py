@@ -11,7 +11,7 @@ import sys
 from base64 import b64encode
 from html import escape, unescape
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import yaml
 
@@ -20,6 +20,8 @@ from book.charts import prepare
 from book.inputs import ROOT, digest
 
 CONFIG = ROOT / "_config.yml"
+# What readers type into the search, by the page that they mean.
+SEARCH_WORDS = ROOT / "book/search_words.yml"
 NOT_FOUND = "404.html"
 # Pages that a reader finds from the others, not from a search engine.
 UNLISTED = {NOT_FOUND, "search.html", "genindex.html"}
@@ -51,6 +53,11 @@ PAGE_FIXES = {
     r'<summary aria-label="Toggle hidden content">': "<summary>",
     r'(<button class="btn search-button-field [^"]*") title="Search" aria-label="Search"': r"\1",
     r'<div id="pst-primary-sidebar" class': '<div id="pst-primary-sidebar" role="region" aria-label="Book" class',
+    # What unfolds is no place for a link.
+    r'(<summary><h3>(?:(?!</h3>).)*?)<a class="headerlink"[^>]*>[^<]*</a>(?=</h3>)': r"\1",
+    r'<a class="reference external" href=': '<a href=',
+    # Most cells of tables are short: the style knows them by having no class.
+    r'<td class="short">': "<td>",
     # The front page has the title of the book.
     r"<title>([^<]*) &#8212; \1</title>": r"<title>\1</title>",
     # End tags that HTML lets go: of a cell before the next one, of a row before the next one.
@@ -59,8 +66,12 @@ PAGE_FIXES = {
 HEADLINE = re.compile(r'<div class="cell[^"]*tag_headline.*?<p>(.*?)</p>', re.DOTALL)
 FIRST_PARAGRAPH = re.compile(r"<h1.*?<p>(.*?)</p>", re.DOTALL)
 LONGEST_DESCRIPTION = 300
+PRICE_DATE = re.compile(r'<time class="price-date" datetime="[^"]*">[^<]*</time>')
+LESSON_PLACE = re.compile(r'(<span class="lesson-place">[^<]*)</span>')
 # A word to search for: h100, 70b and 2405, not 00aw, which ends one price and begins a provider.
 WORD = re.compile(r"[^\d]+|(?!0)[^\d]{0,12}\d{1,4}[^\d]{0,4}\d{0,2}")
+# No site that a page links to learns from which page a reader came.
+REFERRER = '<meta name="referrer" content="no-referrer" />'
 POLICY = "default-src 'none'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'"
 
 
@@ -68,9 +79,9 @@ def finish(html: Path, cache: Path) -> None:
     """Finishes the site in the folder `html`, in place; a second time changes nothing.
 
     Charts are compiled and drawn by a part of Vega, styles and fonts hold what pages use, each page has a strict content
-    security policy, a description and, where the site's address or repository is known, links that need it.
+    security policy, a description and, where the site's address is known, links that need it.
     """
-    address, repository = settings()
+    address, _ = settings()
     pages = pages_of(html)
     if any('class="chart"' in page.read_text(encoding="utf-8") for page in pages):
         (html / "_static/vega.js").write_text(charts.library(cache), encoding="utf-8")
@@ -82,18 +93,26 @@ def finish(html: Path, cache: Path) -> None:
     for page in pages:
         name = page.relative_to(html).as_posix()
         change(page, lambda text, name=name: described(versioned(text, versions), name, address))
-        change(page, lambda text, name=name: secured(launched(text, name, repository)))
+        change(page, secured)
     if address:
         publish(html, address)
     charts.prune(cache)
 
 
 def tidy_index(path):
-    """The search index without words that no page has any more, and without the cells of tables that Sphinx reads as one word."""
+    """The search index without words that no page has any more, and without the cells of tables that Sphinx reads as one word.
+
+    Words that readers have for a lesson find it; where the glossary explains one too, the lesson is found.
+    """
     before, index, after = re.fullmatch(r"(.*?\()(.*)(\))", path.read_text(encoding="utf-8").strip(), re.DOTALL).groups()
     index = json.loads(index)
     for part in ("terms", "titleterms"):
         index[part] = {word: pages for word, pages in index[part].items() if pages != [] and WORD.fullmatch(word)}
+    numbers, entries = {name: number for number, name in enumerate(index.get("docnames", []))}, index.get("indexentries", {})
+    for page, words in (yaml.safe_load(SEARCH_WORDS.read_text(encoding="utf-8")) if SEARCH_WORDS.exists() else {}).items():
+        for word in words if page in numbers else []:
+            others = [each for each in entries.get(word.lower(), []) if each[0] not in (numbers[page], numbers.get("glossary"))]
+            entries[word.lower()] = [[numbers[page], "", True], *others]
     tidy = json.dumps(index, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     path.write_text(before + tidy + after, encoding="utf-8")
 
@@ -128,7 +147,13 @@ def settings(config: Path = CONFIG) -> tuple[str, str]:
 def fixed(page):
     for unwanted, wanted in PAGE_FIXES.items():
         page = re.sub(unwanted, wanted, page)
-    return page
+    return dated(page)
+
+
+def dated(page):
+    """A lesson with the date of its prices in its first line, where no fold hides how old they are."""
+    price = PRICE_DATE.search(page)
+    return LESSON_PLACE.sub(lambda place: f"{place[1]} · prices of {price[0]}</span>", page, count=1) if price else page
 
 
 def versioned(page, versions):
@@ -169,27 +194,13 @@ def description(page):
     return whole + "." if whole else text[: LONGEST_DESCRIPTION - 1].rpartition(" ")[0] + "…"
 
 
-def launched(page, name, repository):
-    """A notebook's page with links that open it on Colab and Binder."""
-    page = re.sub(r'\n<a class="launch".*?</a>', "", page)
-    if not repository or 'class="cell ' not in page:
-        return page
-    project, notebook = repository.removeprefix("https://github.com/"), f"notebooks/{name.removesuffix('.html')}.ipynb"
-    links = {
-        "Colab": f"https://colab.research.google.com/github/{project}/blob/HEAD/{notebook}",
-        "Binder": f"https://mybinder.org/v2/gh/{project}/HEAD?urlpath={quote('lab/tree/' + notebook, safe='')}",
-    }
-    text = "".join(f'\n<a class="launch" href="{escape(to)}" title="Open on {where}">{where}</a>' for where, to in links.items())
-    return re.sub(r'<div class="article-header-buttons">', lambda start: start[0] + text, page, count=1)
-
-
 def secured(page):
     """The page with a content security policy that allows its own files and the scripts and styles that it holds now."""
-    page = re.sub(r'\n *<meta http-equiv="Content-Security-Policy"[^>]*>', "", page, count=1)
+    page = re.sub(rf'\n *<meta http-equiv="Content-Security-Policy"[^>]*>\n *{REFERRER}', "", page, count=1)
     scripts = re.findall(r"<script(?![^>]*(?:\ssrc=|application/json))[^>]*>(.*?)</script>", page, re.DOTALL)
     styles = re.findall(r"<style[^>]*>(.*?)</style>", page, re.DOTALL)
     policy = f"{POLICY}; script-src {allowed(scripts)}; style-src {allowed(styles)}"
-    tag = f'\n    <meta http-equiv="Content-Security-Policy" content="{policy}" />'
+    tag = f'\n    <meta http-equiv="Content-Security-Policy" content="{policy}" />\n    {REFERRER}'
     return re.sub(r'<meta charset="utf-8" />', lambda charset: charset[0] + tag, page, count=1)
 
 

@@ -1,5 +1,6 @@
 """What the front page answers with, made by gpucalc/page/front.py from the prices that were given, while the notebooks run."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,9 @@ from .inputs import BuildError, digest, files_in, surroundings
 PROGRAM = "gpucalc/page/front.py"
 MADE_FROM = ("gpucalc/", "data/", "given/prices/", "given/gpus/")
 KEPT = 4
+# Where figures stand that follow the reader, and how: `yours.batch`, `yours(batch=1).kv_bytes`, `formula(kv.kv_bytes, case)`.
+FOLLOWING = r"notebooks/\w+\.md|gpucalc/page/pictures_\w+\.py"
+FIGURE = re.compile(r"\byours(?:\((?:[^()]|\([^()]*\))*\))?\.(\w+)|\bformula\(\s*(?:\w+\.)*(\w+)")
 
 
 @contextmanager
@@ -24,12 +28,13 @@ def scripts(frozen):
         return
     given = frozen.given or Given()
     held = {name: value for name, value in given.parameters.items() if name in ("prices", "only", "rates")}
-    folder = frozen.root / f"_build/front/{digest(frozen.under(*MADE_FROM), sorted(held.items()), sys.version)}"
+    follow = followed(frozen)
+    folder = frozen.root / f"_build/front/{digest(frozen.under(*MADE_FROM), sorted(held.items()), follow, sys.version)}"
     if folder.exists():
         yield lambda: folder
         return
     with tempfile.TemporaryDirectory(dir=frozen.root / "_build", prefix="work-") as work:
-        process = start(frozen, given, Path(work))
+        process = start(frozen, given, Path(work), follow)
         try:
             yield lambda: finished(process, Path(work), folder)
         finally:
@@ -38,9 +43,17 @@ def scripts(frozen):
             process.stdout.close()
 
 
-def start(frozen, given, work):
+def followed(frozen):
+    """Names that lessons show of a reader's case, in their sentences, formulas and pictures."""
+    texts = [frozen.folder / name for name in frozen.digests if re.fullmatch(FOLLOWING, name)]
+    found = (FIGURE.findall(path.read_text(encoding="utf-8")) for path in sorted(texts))
+    return sorted({name for names in found for pair in names for name in pair if name})
+
+
+def start(frozen, given, work, follow):
     place = here({"prices": given.parameters.get("prices") or ""}, given.files, frozen.folder)["prices"]
     options = Given(Path(place), given.only, given.rates).options if place else []
+    options += [f"--follow={','.join(follow)}"] if follow else []
     return subprocess.Popen([sys.executable, "-m", "gpucalc.page.front", str(work), *options], cwd=frozen.folder, text=True,
                             env=surroundings(**given.around(frozen.folder)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 

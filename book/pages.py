@@ -21,8 +21,8 @@ from .inputs import BuildError, digest, files_in, surroundings, write_whole
 
 MADE_FROM = ".made-from"
 # What decides on all pages at once; the title of a page stands in the sidebar of every other.
-COMMON = ("_config.yml", "requirements.txt", "book/_toc.yml", "book/static/", "gpucalc/",
-          "data/quantities.csv", "data/defaults.csv", "data/units.csv")
+COMMON = ("_config.yml", "requirements.txt", "book/_toc.yml", "book/glossary.md", "book/search_words.yml", "book/static/",
+          "gpucalc/", "data/quantities.csv", "data/defaults.csv", "data/units.csv")
 IMPORTED = ["jupyter_book.sphinx", "myst_nb.sphinx_ext", "sphinx.builders.html", "sphinx_book_theme", "book.extension",
             "book.finish"]
 SURROUNDINGS = ("BOOK_URL", "GITHUB_REPOSITORY")
@@ -35,19 +35,25 @@ def page_sources(frozen, executed, lacking=()):
     """
     links = re.compile(rf"\]\((?:\.\./notebooks/)?({'|'.join(executed)})\.md\b(#[\w-]+)?")
     pages = {path.name: path.read_text(encoding="utf-8") for path in (frozen.folder / "book").glob("*.md")}
-    pages |= {f"{topic}.ipynb": without_provenance(path) for topic, path in executed.items()}
+    pages |= {f"{topic}.ipynb": without_provenance(path, frozen) for topic, path in executed.items()}
     return {name: links.sub(lambda link: f"]({link[1]}.ipynb{'' if link[1] in lacking else link[2] or ''}", page)
             for name, page in pages.items()}
 
 
-def without_provenance(path):
-    """An executed notebook without the hash of its inputs, which no page shows: the same outputs are the same page."""
+def without_provenance(path, frozen):
+    """An executed notebook without the hash of its inputs, which no page shows: the same outputs are the same page.
+
+    It can be downloaded, so a file that was given goes by its name alone.
+    """
     notebook = json.loads(path.read_text(encoding="utf-8"))
     notebook["metadata"].pop("made_from", None)
     for cell in notebook["cells"]:
         for output in cell.get("outputs", []):
             output.get("data", {}).pop(PICTURE, None)
-    return json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True)
+    text = json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True)
+    for name, given in (frozen.given.files if frozen.given else {}).items():
+        text = text.replace(str(frozen.folder / name), given.name)
+    return text
 
 
 def common_hash(frozen, pages):

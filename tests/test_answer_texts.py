@@ -78,10 +78,10 @@ def test_what_a_choice_costs_beside_the_best(facts, said):
 
 @pytest.mark.parametrize(("name", "facts", "said"), [
     ("lost_time_to_first_token", dict(value=1.9, most=1.0), "first token after 1.90 s, over the limit of 1 s"),
-    ("lost_time_to_first_token", dict(most=1.0), "with its queue no first token is in time for the limit of 1 s"),
+    ("lost_time_to_first_token", dict(most=1.0), "with its queue no first token keeps the limit of 1 s"),
     ("lost_training_days", dict(value=40.0, most=1.0), "40 days, over the limit of 1 day"),
-    ("lost_tensor_parallel", dict(value=8.0, most=1.0), "a replica needs 8 GPUs in one server, and it is offered one by one"),
-    ("lost_tensor_parallel", dict(value=8.0, most=4.0), "a replica needs 8 GPUs in one server, and a server has 4"),
+    ("lost_tensor_parallel", dict(value=8.0, most=1.0), "a replica needs 8 GPUs in one server, but it is offered one at a time"),
+    ("lost_tensor_parallel", dict(value=8.0, most=4.0), "a replica needs 8 GPUs in one server, but a server has 4"),
     ("lost_batch", dict(tensor_parallel=1.0), "the weights and one sequence do not fit on it"),
     ("lost_lacks_format", dict(weight_format="FP8"), "cannot compute with FP8 weights"),
 ])

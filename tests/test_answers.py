@@ -58,10 +58,23 @@ That is **most** of [the bill](size.md).
 
 ```{code-cell} ipython3
 :tags: [remove-input]
+guess = lambda question, text: display({"text/plain": f"{question}: {text}"}, raw=True)
+```
+
+```{code-cell} ipython3
+:tags: [remove-input]
+guess("How much?", "ten, for all layers")
+```
+
+```{code-cell} ipython3
+:tags: [remove-input]
 print(only, rates, os.environ.get("GPUCALC_GPUS", "no GPUs").rpartition("/")[2], "given")
 ```
 
 ## Far below
+
+> **Remember.** A layer costs
+> a dollar.
 
 ```{code-cell} ipython3
 Path(SLOW).write_text("ran")
@@ -216,7 +229,8 @@ def test_an_answer_is_the_headline_its_reasons_and_the_oldest_date(project, monk
     (project / "gpucalc/rows/price_book.py").write_text("")
     given = Given(mine, True, {"EUR": 1.1}, case={"layers": 3, "share": 0.4})
     said = build.answer("cost", project, given)
-    assert said == ("It costs <i>ten</i> dollars for 3 layers.\n\nThat is most of the bill.\n\n"
+    assert said == ("It costs <i>ten</i> dollars for 3 layers.\n\nThat is most of the bill.\n\nHow much?: ten, for all layers\n\n"
+                    "Remember. A layer costs a dollar.\n\n"
                     "The oldest price behind this is of 2025-03.")
     assert not (project / "slow").exists(), "what comes after the answer need not run"
     held = json.loads((project / "_build/answers/cost.ipynb").read_text())

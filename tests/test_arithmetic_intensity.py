@@ -1,5 +1,6 @@
 """Speeds against hand calculations: the arithmetic stands in each test, written out without the laws."""
 import math
+import re
 
 import numpy as np
 import pytest
@@ -10,8 +11,11 @@ from gpucalc import arithmetic_intensity as ai, kernels
 from gpucalc import shares as fills
 from gpucalc.rows import catalogue
 from gpucalc.core.evaluate import Case
+from gpucalc.core.figures import percent, times
 from gpucalc.laws.kv_cache import sequence_kv_bytes
 from gpucalc.page.measured import compare
+from gpucalc.page.pictures_arithmetic_intensity import clocks
+from gpucalc.page.speed_tables import every_gpu, turning_batches, two_speeds
 from gpucalc.plan.operators import decode_operators, prefill_operators
 
 H100, A100, RTX_4090 = map(catalogue.gpu, ["H100 SXM 80GB", "A100 SXM 80GB", "RTX 4090 24GB"])
@@ -538,6 +542,18 @@ def test_a_published_row_by_hand():
     assert FOUND.loc["llamacpp-a6000-8b-q4", "predicted"] == pytest.approx(1 / seconds, rel=1e-4)
 
 
+# The picture of the lesson
+
+def test_the_two_clocks_agree_at_the_critical_batch():
+    case = Case(LLAMA_3_8B, H100, batch=64, context=16, prompt=2048, causal=1)
+    shown, ratio = clocks(case).source, 3.35e12 / 989e12
+    assert f"{times(1 / ratio)} as long as it computes" in shown
+    assert percent(ratio) in shown and percent(64 * ratio) in shown
+    read, computed = [[float(wide) for wide in re.findall(rf'width="([\d.]+)" height="14"[^>]*class="fill-{color}"', shown)] for color in "ab"]
+    prompt = case.but(batch=1)(ai.prefill_flops) / 989e12 / (8_030_261_248 * 2 / 3.35e12)
+    assert computed[2] / read[2] == pytest.approx(prompt, rel=1e-3) and times(prompt) in shown
+
+
 # Bad input
 
 @pytest.mark.parametrize(("name", "value", "allowed"), [
@@ -553,3 +569,21 @@ def test_bad_input_is_refused_by_name(name, value, allowed):
 def test_a_missing_argument_is_named():
     with pytest.raises(ValueError, match="needs prompt"):
         Case(LLAMA_3_8B, H100, batch=1)(ai.prefill_seconds)
+
+
+# The tables of the lesson
+
+def test_two_speeds_of_familiar_cards():
+    shown = two_speeds(Case(weight_element_bytes=1), catalogue.gpus())
+    assert shown.loc["H100 SXM 80GB", "ridge_point"] == close(989e12 / 3.35e12)
+    assert shown.loc["H100 SXM 80GB", "critical_batch"] == close(989e12 / 3.35e12 / 2)
+
+
+def test_every_gpu_and_where_it_turns():
+    cards = catalogue.gpus().loc[["H100 SXM 80GB", "L4 24GB"]]
+    case = Case(LLAMA_3_8B, gpu="H100 SXM 80GB", efficiency="achieved", batch=64, context=4096, prompt=2048, causal=1)
+    shown = every_gpu(case, cards, "Every GPU").source
+    assert ">295<" in shown and ">64<" in shown, "64 sequences fit on the H100"
+    assert "–" in shown, "not on the L4, whose time for them is a dash"
+    turned = turning_batches(case, cards, "Where it turns").source
+    assert ">295<" in turned and ">148<" in turned and turned.count("<tr>") == 3

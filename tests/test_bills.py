@@ -277,7 +277,7 @@ def test_a_store_that_is_not_firm_does_not_decide(confidence):
 
 
 @pytest.mark.parametrize("confidence, said", [("floor", "its rent is a floor price"), ("recalled", "its rent is from memory"),
-                                              ("secondary", "its rent was read in a report of others")])
+                                              ("secondary", "its rent comes from somebody else's report")])
 def test_a_rent_that_is_not_firm_does_not_decide(confidence, said):
     book = two_providers(A=(0.01, "seen"), B=(0.01, "seen"))
     book.loc[(book["item"] == "rent") & (book["provider"] == "A"), "confidence"] = confidence
@@ -427,7 +427,7 @@ def test_each_line_of_fine_print_has_its_source_and_date():
     assert len(rows) == len(fine) > 0
     for cells, row in zip(rows, fine.itertuples()):
         recalled = " (recalled)" if row.confidence == "recalled" else ""
-        assert [html.unescape(cell) for cell in cells] == [
+        assert [html.unescape(re.sub("<[^>]*>", "", cell)) for cell in cells] == [
             row.subject, row.verdict, row.fact, f"{row.source}, {row.date}{recalled}"]
 
 

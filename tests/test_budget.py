@@ -40,7 +40,7 @@ def test_requests_from_an_api():
 def test_whole_servers():
     # 8 GPUs at 2 USD are 11,680 USD a month: two for 25,000, each with two replicas of 3 GPUs or four of 2.
     assert bg.affordable_replicas(25_000, 2, 8, 3) == 4 and bg.affordable_replicas(25_000, 2, 8, 2) == 8
-    assert bg.affordable_replicas(11_679, 2, 8) == 0 and bg.affordable_replicas(11_680, 2, 8) == 8
+    assert bg.affordable_replicas(11_679, 2, 8, 1) == 0 and bg.affordable_replicas(11_680, 2, 8, 1) == 8
 
 
 def test_where_the_first_server_begins_to_win():
@@ -215,8 +215,8 @@ def test_less_than_the_least_billed_tunes_nothing():
 def test_the_picture_of_the_rules_draws_the_formulas():
     """Four servers of 1 USD a month for 4.4 USD; half the money buys half from an API and a model 1 / sqrt(2) as large."""
     shown = rules_picture(4.4, 88)
-    api, servers, training = ([tuple(map(float, point.split(","))) for point in line.split()]
-                              for line in re.findall(r'points="([^"]+)"', shown._repr_html_()))
+    api, servers, training = ([tuple(map(float, point.split(","))) for point in line.split(" L")]
+                              for line in re.findall(r'd="M([^"]+)" fill="none"[^>]*stroke-width="3"', shown._repr_html_()))
     foot, top = 116, 26
     share = [(foot - y) / (foot - top) for _, y in api], [(foot - y) / (foot - top) for _, y in training]
     assert share[0][44] == pytest.approx(0.5, abs=1e-3) and share[1][44] == pytest.approx(0.5 ** 0.5, abs=1e-3)

@@ -69,6 +69,9 @@ def small_project(tmp_path, cache):
     (tmp_path / "book/index.md").write_text("# A small book\n")
     (tmp_path / "gpucalc/rows").mkdir()
     (tmp_path / "gpucalc/rows/price_book.py").write_text("import sys; sys.exit('bad row' in open(sys.argv[1]).read() and 'row 2')")
+    # What makes links of the addresses in a text.
+    (tmp_path / "gpucalc/page").mkdir()
+    shutil.copy(build.ROOT / "gpucalc/page/links.py", tmp_path / "gpucalc/page")
     (tmp_path / "data/prices/2026.csv").write_text("ten dollars")
     (tmp_path / "data/gpus.csv").write_text("a fast one")
     (tmp_path / "_build").mkdir()
@@ -491,7 +494,6 @@ def scripts_of(project, given=None):
 
 def test_the_scripts_of_the_front_page_follow_the_prices(project, tmp_path):
     assert scripts_of(project) is None and front.content(None) == ""
-    (project / "gpucalc/page").mkdir()
     (project / "gpucalc/page/front.py").write_text(FRONT)
     folder = scripts_of(project)
     assert (folder / "engine.js").read_text() == "of ten dollars"

@@ -204,5 +204,5 @@ def test_blocks_beside_the_hour_on_demand():
 @pytest.mark.parametrize("level, share", [(58, 0.7), (0, 1.1), (100, 0.01), (20, 1)])
 def test_the_picture_says_what_it_shows(level, share):
     shown = load_curve(40, 100, level, share)
-    assert f"{level} are reserved" in repr(shown) and shown._repr_html_().startswith("<svg") and "nan" not in shown._repr_html_()
+    assert f"{level} are reserved" in repr(shown) and shown._repr_html_().startswith("<figure") and "nan" not in shown._repr_html_()
     assert ("reserved, idle" in shown._repr_html_()) == (level > 40)

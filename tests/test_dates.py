@@ -41,7 +41,7 @@ def test_what_is_not_the_readers_is_said(own):
 
 def test_a_caption_that_says_so_carries_a_date_that_ages():
     shown = table(FRAME, f"Rents <all> (prices: a.csv, the oldest of {FRAME.date[0]})")
-    caption = re.search("<caption><span>(.*?)</span></caption>", shown.source)[1]
+    caption = re.search("<figcaption>(.*?)</figcaption>", shown.source)[1]
     assert caption == f"Rents &lt;all&gt; (prices: a.csv, the oldest of {TIME.format(more='', date='2026')})"
     assert repr(shown) == "Rents <all> (prices: a.csv, the oldest of 2026) (2 rows)", "as text it is a date"
 

@@ -1,77 +1,106 @@
 """How a figure came about, as a page shows it: equations of the steps, numbers put in, inputs with unit, source and date."""
 import ast
+import html
 import math
 import re
 
 import pytest
 from latex2mathml.converter import convert
 
-from gpucalc import LAWS, QUANTITIES, Case, break_even, kv_cache, renting, serving
-from gpucalc.core.evaluate import LEFT_OUT, Input
-from gpucalc.page.derivation import derivation, equation, is_absent, symbol_table, vocabulary_table, wording
+from gpucalc import LAWS, QUANTITIES, Case, break_even, kv_cache, renting, serving, training_memory, training_time
+from gpucalc.core.evaluate import LEFT_OUT, Input, Row
+from gpucalc.core.quantities import FLAG
+from gpucalc.page.derivation import derivation, equation, folded, is_absent, symbol_table, vocabulary_table
 from gpucalc.page.printer import tex
+from gpucalc.page.spoken import called
 
 CASE = Case(model="Llama-3-70B", gpu="H100 SXM 80GB", context=8192, batch=32, cache_element_bytes=2)
 
 
-WHOLE = r"""$$
-c_{\mathrm{rent}} = \frac{c_{\mathrm{hr}}}{u}
-$$
-
-$$
-c_{\mathrm{rent}} = \frac{\text{2 USD/h}}{0.800} = \text{2.50 USD/h}
-$$
-
-
-
-| symbol | input | value | source | date |
-|---|---|---:|---|---|
-| $c_{\mathrm{hr}}$ | price of one rented GPU-hour | 2 USD/h | given |  |
-| $u$ | share of the hours offered that are used | 0.800 | given |  |
-| $\chi$ | rented hours are paid used or not \(reserved\) | 1 | given |  |"""
+WHOLE = ("<p><b>rent today</b> = price per GPU-hour / utilization = 2 USD/h / 0.800 = 2.50 USD/h</p><ul>"
+         "<li>price per GPU-hour = 2 USD/h <small>given</small></li><li>utilization = 0.800 <small>given</small></li>"
+         "<li>rented hours are paid used or not (reserved): yes <small>given</small></li></ul>")
 
 
 def displays(markdown):
     return re.findall(r"\$\$\n(.*?)\n\$\$", markdown, re.DOTALL)
 
 
-def test_each_step_is_an_equation_and_its_numbers():
-    shown = displays(CASE.explain(kv_cache.kv_bytes)._repr_markdown_())
-    assert shown == [
-        r"K = K_s n", r"K = \text{2.68 GB} \times 32 = \text{85.9 GB}",
-        r"K_s = K_t c", r"K_s = \text{328 kB} \times 8{,}192 = \text{2.68 GB}",
-        r"K_t = 2 L n_{\mathrm{kv}} d e_c", r"K_t = 2 \times 80 \times 8 \times 128 \times \text{2 B} = \text{328 kB}"]
+def lines(explanation):
+    """What a derivation says, a line for each formula and each input."""
+    shown = explanation._repr_markdown_()
+    assert "\n\n" not in shown and "<table" not in shown
+    return [html.unescape(re.sub("<[^>]*>", "", line)) for line in re.findall(r"<(?:p|summary|li)>(?!<details>)(.*?)</(?:p|summary|li)>", shown)]
 
 
-def test_an_input_has_its_unit_source_and_date():
-    shown = CASE.explain(kv_cache.kv_bytes)._repr_markdown_()
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in shown.splitlines() if line.startswith("| $")]
-    inputs = {row[1]: row for row in rows}
-    assert inputs["tokens in the context"][2:] == ["8,192", "given", ""]
-    value, source, date = inputs["key and value heads"][2:]
-    assert value == "8" and source.startswith("Llama-3-70B; ") and re.fullmatch(r"\d{4}(-\d\d)*", date)
-    assert inputs["bytes of one cached element"][2:4] == ["2 B", "given"]
+def test_each_step_is_its_words_and_its_numbers_and_what_it_takes_stands_below():
+    assert [line for line in lines(CASE.explain(kv_cache.kv_bytes)) if " = " in line and ("×" in line or "given" in line)] == [
+        "KV bytes of the batch = KV bytes per sequence × batch = 2.68 GB × 32 = 85.9 GB",
+        "KV bytes per sequence = KV bytes per token × context tokens = 328 kB × 8,192 = 2.68 GB",
+        "KV bytes per token = 2 × layers × KV heads × head size × bytes per cached value = 2 × 80 × 8 × 128 × 2 B = 328 kB",
+        "bytes per cached value = 2 B given", "context tokens = 8,192 given", "batch = 32 given"]
+
+
+def test_children_are_folded_and_the_tree_is_closed():
+    shown = folded(CASE.explain(kv_cache.kv_bytes))
+    assert shown.count("<details") == 3 and " open" not in shown
+    tags = re.findall(r"<(/?\w+)", shown)
+    held = []
+    for tag in tags:
+        if tag.startswith("/"):
+            assert held.pop() == tag[1:]
+        else:
+            held.append(tag)
+    assert held == []
+
+
+def test_an_input_has_its_unit_and_its_source_with_date_where_it_is_first_named():
+    said = lines(CASE.explain(kv_cache.kv_bytes))
+    first, second = (next(line for line in said if line.startswith(words)) for words in ("layers = 80 ", "KV heads = 8 "))
+    assert re.fullmatch(r"layers = 80 Llama-3-70B; .*, \d{4}(-\d\d)*", first) and second == "KV heads = 8 Llama-3-70B"
+
+
+TRAINING = Case(model="Llama-3-70B", gpu="H100 SXM 80GB", recipe="mixed-adamw-fp32-grads", efficiency="achieved", network_bandwidth=50e9,
+                network_latency=5e-6,                sequence=8192, micro_batch=1, micro_batches=32, tensor_parallel=8, pipeline_parallel=4, data_parallel=16, zero_stage=1,
+                recompute=0, flash_attention=1)
+
+
+@pytest.mark.parametrize("law, case", [(kv_cache.kv_bytes, CASE), (training_memory.peak_bytes, TRAINING),
+                                       (training_time.step_seconds, TRAINING), (training_memory.training_bytes, TRAINING)])
+def test_every_formula_and_every_input_is_told_once(law, case):
+    explanation = case.explain(law)
+    shown = explanation._repr_markdown_()
+    needless = [step.law for step in explanation.steps if step.value == 0]
+    for step in explanation.steps:
+        stands_for = "|".join(re.escape(f"{called(name)} = ") for name, law in explanation.bound.items() if law == step.law)
+        found = re.findall(rf"<(?:p|summary)>(?:{stands_for})?<b>{re.escape(html.escape(called(step.law)))}</b> = ", shown)
+        assert len(found) == 1 or not found and needless, step.law
+    for used in explanation.inputs:
+        words = QUANTITIES[used.name].meaning + ":" if QUANTITIES[used.name].allowed == FLAG else called(used.name) + " ="
+        expected = 0 if used.source == LEFT_OUT or is_absent(used) else 1
+        assert shown.count(f"<li>{html.escape(words)} ") == expected or needless and expected, used.name
 
 
 def test_what_the_model_lacks_is_neither_shown_nor_in_the_equation():
     shown = CASE.explain(kv_cache.kv_bytes)._repr_markdown_()
-    assert "compressed" not in shown and "window" not in shown and r"\begin" not in shown
-    assert shown.endswith("Left out: layers per cache, RoPE element bytes.\n\n</details>")
+    assert "latent" not in shown and "window" not in shown and "otherwise" not in shown
+    assert shown.endswith("<p>Left out: layers per cache, bytes per rotary value.</p></details>")
     latent = Case(model="DeepSeek-V3", context=8192, batch=1).explain(kv_cache.kv_bytes)._repr_markdown_()
-    assert "rank of the compressed key and value" in latent
+    assert "KV LoRA rank" in latent
 
 
 def test_a_case_shows_the_branch_that_holds():
-    assert displays(Case(usd_per_hour=2, utilization=0.5, committed=1).explain(renting.rented_usd_per_hour)._repr_markdown_())[1] == (
-        r"c_{\mathrm{rent}} = \frac{\text{2 USD/h}}{0.500} = \text{4 USD/h}")
+    assert lines(Case(usd_per_hour=2, utilization=0.5, committed=1).explain(renting.rented_usd_per_hour))[1].endswith(
+        "price per GPU-hour / utilization = 2 USD/h / 0.500 = 4 USD/h")
     owned = dict(fixed_usd_per_hour=1.5, work_usd_per_hour=2, level_usd_per_hour=1)
     infinite = Case(**owned).explain(break_even.break_even_utilization)
-    assert infinite.value == math.inf and displays(infinite._repr_markdown_())[1].endswith(r"\text{no limit}")
+    assert infinite.value == math.inf and lines(infinite)[1].endswith(" = no limit")
 
 
 def test_a_law_that_stands_for_an_input_is_said():
     shown = Case(model="Llama-3-8B", prompt=2000, output=1000, batch=1, context=serving.mean_context).explain(kv_cache.kv_bytes)
-    assert r"c = \bar{c}" in displays(shown._repr_markdown_()) and shown.bound == {"context": "mean_context"}
+    assert "context tokens = mean context = prompt tokens + output tokens / 2 = 2,000 + 1,000 / 2 = 2,500" in lines(shown)
+    assert shown.bound == {"context": "mean_context"}
 
 
 def test_the_whole_text_of_a_derivation():
@@ -80,9 +109,11 @@ def test_the_whole_text_of_a_derivation():
     assert shown == WHOLE
 
 
-def test_a_derivation_is_folded():
-    shown = CASE.explain(kv_cache.kv_bytes)._repr_markdown_()
-    assert shown.startswith('<details class="derivation">\n<summary>How this is computed</summary>\n\n$$')
+def test_a_derivation_is_folded_and_escapes_what_data_says():
+    assert CASE.explain(kv_cache.kv_bytes)._repr_markdown_().startswith(
+        '<details class="derivation"><summary>How this is computed</summary><p><b>KV bytes')
+    hostile = Case(Row({"batch": 2, "source": "<script>a</script>", "date": "<b>"}, "<i>x"), model="Llama-3-8B", context=10)
+    assert not re.search("<(?:script|i)>|<b>[^K]", hostile.explain(kv_cache.kv_bytes)._repr_markdown_())
 
 
 def test_a_figure_is_its_name_and_value_in_plain_text():
@@ -99,8 +130,6 @@ def test_words_stand_apart_in_a_product(product, shown):
 def test_an_equation_keeps_the_order_of_its_author():
     assert equation(kv_cache.kv_bytes_per_token, kv_lora_rank=0, rope_head_dim=0, layers_per_cache=1).source == (
         "$$\nK_t = 2 L n_{\\mathrm{kv}} d e_c\n$$")
-    assert wording(kv_cache.kv_bytes_per_token, kv_lora_rank=0, rope_head_dim=0, layers_per_cache=1).source == (
-        "> KV bytes per token = 2 × layers × KV heads × head size × cache element bytes")
 
 
 def test_the_vocabulary_table_has_every_quantity_upright_and_with_its_default():

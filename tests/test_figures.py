@@ -10,7 +10,7 @@ from gpucalc.core.quantities import QUANTITIES
 
 @pytest.mark.parametrize("value, unit, text", [
     (85_899_345_920, "byte", "85.9 GB"), (0, "byte", "0 B"), (999, "byte", "999 B"), (999.6, "byte", "1.00 kB"),
-    (1e21, "byte", "1,000 EB"),
+    (1e21, "byte", "1.00e21 B"), (-6.354e24, "FLOP", "−6.35e24 FLOP"),
     (3.35e12, "byte/second", "3.35 TB/s"), (989.4e12, "FLOP/second", "989 TFLOP/s"), (700, "watt", "700 W"), (10_200, "watt",
                                                                                                               "10.2 kW"),
     (0.0234, "second", "23.4 ms"), (0.9996, "second", "1.00 s"), (6e-7, "second", "0.600 µs"), (90, "second", "90 s"),

@@ -155,7 +155,7 @@ def test_the_picture_draws_what_each_way_pays_and_what_the_sale_brings(kept):
     """A bar for what is paid today and in each of the three years of payments, and one down for a sale; a lease sells nothing."""
     found = financing.ways_to_pay(CASE, kept)
     shown = payments_picture(found, 36, 0.3)
-    bars = re.findall(r'<rect [^>]*height="([\d.]+)" fill="(#\w+)"', shown._repr_html_())
+    bars = re.findall(r'<rect [^>]*height="([\d.]+)" rx="0" class="fill-(\w)"', shown._repr_html_())
     assert len([color for _, color in bars if color == bars[0][1]]) == 1 + 4 + 3 + (len(found) - 3)
     assert len(bars) == 8 + (len(found) - 3) + len(found) - 1 and float(bars[0][0]) == 36
     assert all(text in repr(shown) for text in map(hourly, found["hour"])) and "nan" not in shown._repr_html_()

@@ -157,7 +157,7 @@ def test_styles_keep_what_a_page_or_script_could_match():
       .a:is(.b, .d) .d { x: 10 }
     """
     kept = assets.purged(style, {"a", "c", "e"})
-    assert re.findall(r"x: (\d+)", kept) == ["1", "3", "4", "5", "6", "8"]
+    assert re.findall(r"x:(\d+)", kept) == ["1", "3", "4", "5", "6", "8"]
     assert ".c:hover" not in kept and "@font-face" in kept
 
 
@@ -183,6 +183,15 @@ def test_the_search_index_has_no_word_that_no_page_has(html, cache):
     assert (html / "searchindex.js").read_text() == 'Search.setIndex({"terms":{"405b":0,"a":0,"h100":1,"kept":[1,0]},"titleterms":{}})'
 
 
+def test_the_search_finds_a_lesson_before_the_glossary(html, cache):
+    index = {"terms": {}, "titleterms": {}, "docnames": ["glossary", "interconnect"],
+             "indexentries": {"nvlink": [[0, "term-NVLink", True]], "torus": [[0, "term-torus", True]]}}
+    (html / "searchindex.js").write_text(f"Search.setIndex({json.dumps(index)})")
+    finish.finish(html, cache)
+    found = json.loads((html / "searchindex.js").read_text().partition("(")[2].rstrip(")"))["indexentries"]
+    assert found["nvlink"] == [[1, "", True]] and found["torus"] == [[0, "term-torus", True]] and "tensor parallel" in found
+
+
 def test_the_policy_names_the_scripts_of_the_page_by_their_hash(html, cache):
     finish.finish(html, cache)
     policy = policy_of((html / "lesson.html").read_text())
@@ -199,7 +208,6 @@ def test_a_page_s_head_says_what_it_is(html, cache):
     assert said.startswith("The first sentence. More follows") and said.endswith("it is long.")
     assert 200 < len(said) <= finish.LONGEST_DESCRIPTION
     assert "canonical" not in lesson and "og:image" not in lesson and not (html / "sitemap.xml").exists()
-    assert 'class="launch"' not in lesson
 
 
 def test_a_site_with_an_address_has_a_map_a_card_and_links_from_any_depth(html, cache, monkeypatch):
@@ -214,14 +222,6 @@ def test_a_site_with_an_address_has_a_map_a_card_and_links_from_any_depth(html, 
     assert 'href="/gpu/other.html#x"' in missing and 'src="/gpu/_static/site.js' in missing
     assert 'href="https://example.org/"' in missing and 'data-content_root="/gpu/"' in missing
     assert 'href="other.html#x"' in lesson, "only a page that is not found is shown at any depth"
-
-
-def test_a_notebook_opens_on_colab_and_binder_where_the_repository_is_known(html, cache, monkeypatch):
-    monkeypatch.setenv("GITHUB_REPOSITORY", "owner/name")
-    finish.finish(html, cache)
-    links = re.findall(r'class="launch" href="([^"]*)"', (html / "lesson.html").read_text())
-    assert links == ["https://colab.research.google.com/github/owner/name/blob/HEAD/notebooks/lesson.ipynb",
-                     "https://mybinder.org/v2/gh/owner/name/HEAD?urlpath=lab%2Ftree%2Fnotebooks%2Flesson.ipynb"]
 
 
 def test_settings_come_from_the_file_or_the_environment(tmp_path, monkeypatch):
@@ -268,3 +268,18 @@ def test_a_command_that_the_converter_does_not_know_is_named():
     from book.extension import mathml
 
     assert r"\nosuch" in mathml(r"a + \nosuch", "inline")[1][0]
+
+
+def test_a_style_keeps_the_properties_that_something_reads(tmp_path):
+    style, script = tmp_path / "a.css", tmp_path / "b.js"
+    style.write_text("p{--read:1px;--named:2px;--idle:3px;color:var(--read)}")
+    script.write_text('style.getPropertyValue("--named")')
+    assets.drop_unread(tmp_path)
+    assert style.read_text() == "p{--read:1px;--named:2px;color:var(--read)}"
+
+
+def test_a_lesson_says_first_how_old_its_prices_are():
+    place, price = '<span class="lesson-place">Money · 1 of 5</span>', '<time class="price-date" datetime="2026-11-09">2026-11-09</time>'
+    shown = finish.dated(f"{place}<details>{price}</details>")
+    assert shown.startswith(f'<span class="lesson-place">Money · 1 of 5 · prices of {price}</span>')
+    assert finish.dated(shown) == shown and finish.dated(place) == place

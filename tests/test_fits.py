@@ -6,7 +6,7 @@ import pytest
 
 from gpucalc import Case, quantization as qn
 from gpucalc.page.charts import tiles
-from gpucalc.plan.fits import KINDS, fit_map, widest
+from gpucalc.plan.fits import KINDS, fit_map, room_by_card, widest
 from gpucalc.rows import catalogue
 
 CASE = Case(weight_format="INT4-g128", context=8192, batch=8, cache_element_bytes=2, kept_element_bytes=2, headroom=0.1)
@@ -72,3 +72,12 @@ def test_the_map_keeps_the_order_of_kinds():
     scale = drawn["layer"][0]["encoding"]["color"]["scale"]
     assert (scale["domain"], scale["range"]) == (list(KINDS), ["#111", "#222", "#333", "#444"])
     assert drawn["usermeta"]["alt"] == "what fits"
+
+
+def test_what_each_card_takes_beside_a_cache():
+    """By hand: memory to use less the cache, in bits, over the parameters; GPUs by whole cards."""
+    case = CASE.but(model="Llama-3-70B")
+    row = room_by_card(case).loc["H100 SXM 80GB"]
+    usable, cache = 0.9 * row["memory_bytes"], 8 * 8192 * 2 * 80 * 8 * 128 * 2
+    assert row["affordable_bits"] == pytest.approx((usable - cache) * 8 / 70_553_706_496)
+    assert (row["in_bf16"], row["in_format"], row["widest"]) == (3, 1, "Q5_K")

@@ -142,6 +142,15 @@ def test_with_the_exact_ring_compute_and_communication_meet_one_gpu_above_the_li
     assert compute == close(communicate, 1e-6)
 
 
+@given(st.integers(1, 10**6), st.integers(64, 32768), bandwidth, st.floats(1e13, 1e16), st.floats(0, 1e-4))
+def test_at_the_degree_of_the_meeting_both_take_equally_long(tokens, hidden, link, peak, latency):
+    meeting = ic.meeting_degree(tokens, hidden, link, peak, latency)
+    compute = ic.layer_compute_seconds(tokens, hidden, 1, peak) / meeting
+    pair = ic.layer_communication_seconds(tokens, hidden, 2, link) * 2 / meeting + 4 * latency
+    assert compute == close((meeting - 1) * pair, 1e-6)
+    assert latency or meeting == close(1 + ic.tensor_parallel_limit(hidden, link, peak), 1e-9)
+
+
 @pytest.mark.parametrize("all_reduce, expected", [(30e-6, 44.8), (10e-6, 52.4)])
 def test_eight_4090_decode_as_the_article_rounds_it(all_reduce, expected):
     # 140 GB over 8 cards of 1 TB/s: 17.5 ms. 2 * 80 all-reduces of 30 us: 4.8 ms. 1 / 22.3 ms = 44.8 tokens/s.

@@ -28,19 +28,19 @@ def test_a_kind_is_told_from_a_tenth_of_a_page_s_figures_on(figures):
 
 def test_a_family_whose_figures_are_faster_has_a_band(figures):
     told = figures({"decode": 20}, decode=dict(median=0.9, tenth=0.8, ninetieth=1.2, plan=0.95))
-    assert told[0] == ("Published decode times are 10 % shorter than the formula says in the median of 9; eight in ten are between "
+    assert told[0] == ("Published decode times are 10 % shorter than the formula says (the median of 9); eight in ten are between "
                        "20 % below and 20 % above it")
     told = figures({"decode": 20}, decode=dict(plan=math.nan))
-    assert told[0] == "Too few figures are published for a band of the decode"
+    assert told[0] == "Too few figures on decode are published for a band"
 
 
 def test_how_far_above_the_formula(figures):
     said = [figures({"training memory": 20}, **{"training memory": dict(median=median, tenth=tenth)})[0]
             for median, tenth in ((1.3, 1), (1.001, 1.2), (0.7, 0.5))]
     assert said == [
-        "Published training memory figures are 30 % higher than the formula says in the median of 9; eight in ten are up to 100 % above it",
-        "Published training memory figures are what the formula says in the median of 9; eight in ten are 20 % to 100 % above it",
-        "Published training memory figures are 30 % lower than the formula says in the median of 9; eight in ten are between 50 % "
+        "Published training memory figures are 30 % higher than the formula says (the median of 9); eight in ten are up to 100 % above it",
+        "Published training memory figures are what the formula says (the median of 9); eight in ten are 20 % to 100 % above it",
+        "Published training memory figures are 30 % lower than the formula says (the median of 9); eight in ten are between 50 % "
         "below and 100 % above it"]
 
 

@@ -22,6 +22,15 @@ def test_the_degree_that_pays_is_a_whole_number_of_at_least_one():
     assert [paying_degree(case.but(link_bandwidth=rate)) for rate in (45e9, 4.5e9, 0.45e9)] == [11, 1, 1]
 
 
+def test_no_degree_is_larger_than_what_the_link_joins():
+    # 3 * 8,192 * 450e9 / 989e12 is 11.2, and behind the switch of a node are eight; a bridge joins two.
+    cards = catalogue.gpus()
+    assert paying_degree(Case(model="Llama-3-70B", gpu="H100 SXM 80GB")) == 8
+    assert paying_degree(Case(hidden=8192, gpu="H100 NVL 94GB")) == 2
+    assert (paying_degree(Case(cards, hidden=8192)) <= cards["reach"]).all()
+    assert paying_band(Case(model="Llama-3-70B", gpu="H100 SXM 80GB", tokens=8192)).high == 8
+
+
 def test_bytes_by_kind_of_parallelism_by_hand():
     model = catalogue.model("Llama-3-70B")
     sent = sent_by_kind(model, tokens=8192, micro_batches=32).set_index("kind")
@@ -61,7 +70,7 @@ def test_a_fabric_of_ones_own_is_listed_if_it_is_oversubscribed():
 
 
 def test_the_band_of_the_degree_takes_the_shares_and_the_errors_of_both():
-    case = Case(model="Llama-3-70B", gpu="H100 SXM 80GB", tokens=8192)
+    case = Case(model="Llama-3-70B", gpu="H100 SXM 80GB", tokens=8192, peak_flops=2 * 989e12)
     found, card = paying_band(case), case.rows["gpu"]
     # 3 h B / F with the share of the link over that of products, NCCL's 20.6 of 25 GB/s a link.
     share = card.ring_share / case.but(efficiency="achieved")("product_share")

@@ -187,8 +187,8 @@ def reasons(book, **job):
 
 def test_a_card_needs_the_format_that_the_recipe_computes_in():
     cheap = with_rent(BOOK, "V100 SXM 16GB", 8, "on-demand", 0.01)
-    assert set(reasons(cheap, gpus=8)["reason"]) == {"no path for the format"}
-    assert "no path for the format" not in set(reasons(cheap, gpus=8, recipe="fp32-adamw", model="Llama-3.2-1B")["reason"])
+    assert set(reasons(cheap, gpus=8)["reason"]) == {"cannot compute in the format"}
+    assert "cannot compute in the format" not in set(reasons(cheap, gpus=8, recipe="fp32-adamw", model="Llama-3.2-1B")["reason"])
 
 
 def test_a_job_is_spread_over_so_many_small_machines():

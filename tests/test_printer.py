@@ -159,11 +159,11 @@ class TexReader:
             self.next(r"\\")
 
 
-def printed_values(tree, numbers, **options):
+def printed_values(tree, numbers):
     """What the printed words and the printed TeX come to."""
     texts = {name: f"x_{{{index}}}" for index, name in enumerate(numbers)}
     by_text = {texts[name]: value for name, value in numbers.items()}
-    return read_words(printer.words(tree), numbers), TexReader(printer.tex(tree, texts, **options), by_text).read()
+    return read_words(printer.words(tree), numbers), TexReader(printer.tex(tree, texts), by_text).read()
 
 
 def trees(law, arguments):
@@ -181,7 +181,7 @@ def test_the_rendering_equals_the_law(law):
         for tree in trees(law, arguments):
             numbers = values(tree, arguments)
             assert expression.evaluate(tree, numbers) == expected
-            assert printed_values(expression.case(tree, numbers), numbers, times=True) == (expected, expected)
+            assert printed_values(expression.case(tree, numbers), numbers) == (expected, expected)
             if says_all(tree, numbers):
                 compared += 1
                 assert printed_values(tree, numbers) == (expected, expected)
@@ -192,7 +192,7 @@ def test_the_rendering_equals_the_law(law):
 def test_the_page_can_show_it(law):
     for tree in (expression.tree(law), expression.tree(law, **law.defaults)):
         for texts in (None, dict.fromkeys(expression.names(tree), r"\text{80 GB}")):
-            tex = printer.tex(tree, texts, times=texts is not None)
+            tex = printer.tex(tree, texts)
             shown = convert(f"{printer.SYMBOLS[law.__name__]} = {tex}", display="block")
             assert "\\" not in shown and "merror" not in shown, tex
 
@@ -213,7 +213,7 @@ def test_the_order_is_the_authors():
     texts = dict(zip(law.arguments, ("c", "T", "p", "t", "u")))
     assert printer.tex(expression.tree(law), texts) == r"\frac{10^{6} c t T}{3600 p u}"
     texts = dict(zip(law.arguments, (r"\text{2 \$}", r"\text{0.5 s}", "1{,}024", "4", "0.5")))
-    assert printer.tex(expression.tree(law), texts, times=True) == (
+    assert printer.tex(expression.tree(law), texts) == (
         r"\frac{10^{6} \times \text{2 \$} \times 4 \times \text{0.5 s}}{3600 \times 1{,}024 \times 0.5}")
     assert "1,000,000 × USD per hour × tensor parallel × " in printer.words(expression.tree(law))
 

@@ -73,7 +73,7 @@ def first_broken(checks):
 
 
 def unable(case, gpu, tables):
-    """Why a card is not looked at: nobody rents it out, or it has no path for the format of the weights."""
+    """Why a card is not looked at: nobody rents it out, or it cannot compute in the format of the weights."""
     card, least = catalogue.gpu(gpu), case.rows["weight_format"].get("least_capability", 0)
     return "no rent" if gpu not in tables["offers"]["gpu"] else "no path" if card["compute_capability"] < least else ""
 
@@ -101,7 +101,7 @@ def served(case, gpu, degree, batch, far):
     times = {name: timed(name) * pace for name in ("replica_prefill_seconds", "replica_pass_seconds", "time_per_output_token",
                                                    "request_seconds")}
     against = first_broken([
-        ("the model does not split so", here("split_misfits") == 0),
+        ("the model does not split that way", here("split_misfits") == 0),
         ("memory", batch <= here.but(context=LAWS["final_context"])("concurrency")),
         ("the time per token", times["time_per_output_token"] <= limit(here, "token_limit"))])
     if against:
@@ -123,7 +123,7 @@ def windowed(case, gpu, degree, batch, far, reading=False):
     held = here.but(context=limit(here, "prompt") if reading else context)
     full = limit(here, "prompt") if reading else limit(here, "prompt") + limit(here, "output")
     against = first_broken([
-        ("the model does not split so", here("split_misfits") == 0),
+        ("the model does not split that way", here("split_misfits") == 0),
         ("memory", batch <= here.but(context=full)("concurrency"))])
     pace = moved(bands.factors(held, LAWS[band]), far)
     alone = held("replica_prefill_seconds") * pace
@@ -136,7 +136,7 @@ def fleets(case, kind, tables, axes, far):
     """What each choice costs by degree and offer, and the furthest reason by GPU, by plain loops."""
     work = {"serve": served, "offline": windowed, "embed": lambda *given: windowed(*given, reading=True)}[kind]
     hours = 730 if kind == "serve" else limit(case, "window_hours")
-    order = ["no rent", "no link", "no path", "the model does not split so", "memory", "the time per token", "the whole answer",
+    order = ["no rent", "no link", "no path", "the model does not split that way", "memory", "the time per token", "the whole answer",
              "the first token"]
     costs, reasons = {}, {}
     for gpu, degree in itertools.product(tables["cards"]["gpu"], axes["tensor_parallel"]):

@@ -92,12 +92,22 @@ def test_say_shows_a_sentence_and_keeps_it_for_other_pages(shell):
 
 def test_an_exercise_folds_its_answer(shell):
     shell, shown = shell
+    shell.user_ns.pop("_exercises", None)
     shell.run_cell_magic("exercise", "", "How many of {{ model }}?\n---\nExactly {{ batch }}.")
     text = shown[0][0]["text/markdown"]
     question, answer = text.split("<summary>Answer</summary>")
-    assert "How many of Llama-3-70B?" in question and "Exactly 32." in answer and text.rstrip().endswith("</details>")
+    assert question.startswith('<strong id="exercise-1">Exercise 1.</strong> How many of Llama-3-70B?')
+    assert "Exactly 32." in answer and text.rstrip().endswith("</details>")
     with pytest.raises(ValueError, match="a line ---"):
         sentences.exercise("", "No answer")
+
+
+def test_exercises_are_numbered_and_keep_their_number(shell):
+    shell, shown = shell
+    shell.user_ns.pop("_exercises", None)
+    for question in ("One?", "Two?", "One?"):
+        shell.run_cell_magic("exercise", "", f"{question}\n---\nYes.")
+    assert [data["text/markdown"].split(".</strong>")[0][-1] for data, _ in shown] == ["1", "2", "1"]
 
 
 def test_a_list_in_words():

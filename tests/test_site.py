@@ -1,13 +1,11 @@
 """The built site in a real browser: self-contained, drawn, readable on a phone, and computing what Python computes."""
 
-import math
 import re
+from urllib.parse import quote
 
 import pytest
 
 import gpucalc
-from gpucalc import Case
-from gpucalc.core.law import LAWS
 from tests.browser import page_bytes, page_budget, visit
 from tests.contents import PAGES, PRICED, TOPICS, WORKSHEETS
 
@@ -93,50 +91,6 @@ def test_every_figure_is_filled_in(on_disk, name):
     assert not [figure for figure in glued if figure.startswith("(")]
 
 
-CHARTS = """() => [...document.querySelectorAll(".chart")].map((chart) => ({
-  pictures: chart.querySelectorAll(".chart-view > svg > g").length,
-  marks: chart.querySelectorAll("svg [class*=mark-] > path, svg [class*=mark-] > g").length,
-  said: chart.querySelector(":scope > [role=img]").ariaLabel,
-  labels: [...chart.querySelectorAll("input[type=range]")].map(
-    (input) => [...input.labels].map((label) => label.innerText.trim())),
-}))"""
-
-
-@each_of(TOPICS + WORKSHEETS)
-def test_every_chart_is_drawn_and_described(on_disk, name):
-    charts = on_disk(name).evaluate(CHARTS)
-    assert charts
-    for chart in charts:
-        assert chart["pictures"] == 1
-        assert chart["marks"] > 0
-        assert len(chart["said"]) > 20
-        assert all(len(labels) == 1 and labels[0] for labels in chart["labels"])
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_charts_wait_until_they_come_near_and_move_nothing(browser, site, width):
-    page = visit(browser, f"{site.as_uri()}/break_even.html", drawn=False, viewport={"width": width, "height": 800})
-    page.wait_for_timeout(300)
-    last = page.locator(".chart").last
-    height = last.bounding_box()["height"]
-    assert last.locator("svg > g").count() == 0
-    assert page.evaluate(LAYOUT_SHIFT) < 0.01
-    last.scroll_into_view_if_needed()
-    last.locator("svg > g").wait_for(state="attached")
-    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    assert abs(last.bounding_box()["height"] - height) <= 8, "the room kept for the chart is not what it takes"
-    assert page.problems == []
-    page.context.close()
-
-
-LAYOUT_SHIFT = """() => new Promise((done) => {
-  let shifted = 0;
-  new PerformanceObserver((list) => list.getEntries().forEach((shift) => { shifted += shift.hadRecentInput ? 0 : shift.value; }))
-    .observe({ type: "layout-shift", buffered: true });
-  setTimeout(() => done(shifted), 100);
-})"""
-
-
 # After the page has prepared itself for paper.
 COUNT_WHAT_IS_PRINTED = """() => addEventListener("beforeprint", () => {
   window.printed = [".chart svg > g", "article details[open]"].map((what) => document.querySelectorAll(what).length);
@@ -172,101 +126,16 @@ def test_a_phone_needs_no_sideways_scrolling(on_disk, name):
     assert width <= 390, wider[:5]
 
 
-SET_SLIDER = """([number, name, position]) => {
-  const chart = gpuCharts[number];
-  const input = chart.element.querySelector(`input[name="${name}"]`);
-  input.value = Number(input.min) + position * (Number(input.max) - Number(input.min));
-  input.dispatchEvent(new Event("input"));
-  return chart.view.runAsync().then(() => true);
-}"""
-READ_CHART = """(number) => {
-  const { view, spec } = gpuCharts[number];
-  const { lines, x } = spec.usermeta.gpucalc;
-  const sliders = spec.signals.filter((signal) => signal.bind).map((signal) => signal.name);
-  const data = Object.keys(view._runtime.data).map((name) => view.data(name) || []);
-  const values = (field) => data.find((rows) => rows.length && field in rows[0]) || [];
-  return {
-    sliders: Object.fromEntries(sliders.map((name) => [name, view.signal(name)])),
-    rows: lines.map((line) => values(line.field).map((row) => [row[x], row[line.field]])),
-  };
-}"""
-
-RESET_SLIDER = "([number, name, value]) => gpuCharts[number].view.signal(name, value).runAsync().then(() => true)"
-
-
-def compare_with_law(chart, check):
-    """Compares every point of every line with the law in Python; returns how many there were."""
-    compared = 0
-    for line, rows in zip(check["lines"], chart["rows"], strict=True):
-        law = LAWS[line["law"]]
-        for x, drawn in rows:
-            inputs = line["given"] | {name: value for name, value in chart["sliders"].items()
-                                      if not isinstance(line["given"].get(name), (int, float))}
-            inputs |= {} if line["level"] else {check["x"]: x}
-            expected = Case.of(inputs)(law)
-            assert math.isclose(drawn, expected, rel_tol=1e-9), f"{line['law']} at {inputs}: drawn {drawn}, law {expected}"
-            compared += 1
-    return compared
-
-
-@each_of(TOPICS)
-def test_every_slider_computes_what_the_law_computes(on_disk, name):
-    page = on_disk(name)
-    moved = 0
-    for number, check in enumerate(page.evaluate("gpuCharts.map((chart) => chart.spec.usermeta.gpucalc || null)")):
-        if not check:
-            continue
-        start = page.evaluate(READ_CHART, number)
-        assert compare_with_law(start, check) > 0
-        for slider, value in start["sliders"].items():
-            seen = set()
-            for position in (0, 0.3, 1):
-                page.evaluate(SET_SLIDER, [number, slider, position])
-                now = page.evaluate(READ_CHART, number)
-                seen.add(now["sliders"][slider])
-                compare_with_law(now, check)
-                moved += 1
-            assert len(seen) > 1, f"{slider} does not move"
-            page.evaluate(RESET_SLIDER, [number, slider, value])
-    assert moved >= 5, "no slider whose line is a law"
-
-
-def test_charts_follow_the_window(on_disk):
-    """From a phone's width to a desk's: the layout settles after the window has changed."""
-    page = on_disk("serving")
-    before = page.viewport_size
-    for width in (390, 1280):
-        page.set_viewport_size({"width": width, "height": 800})
-        page.wait_for_function("""() => [...document.querySelectorAll(".chart-view")].every(
-            (view) => Number(view.querySelector("svg").getAttribute("width")) === view.clientWidth)""")
-    page.set_viewport_size(before)
-
-
-@each_of(TOPICS)
-def test_a_theme_change_redraws_and_keeps_the_sliders(on_disk, name):
-    page = on_disk(name)
-    label, slider = page.locator(".chart svg text").first, page.locator(".chart input[type=range]").first
-    slider.focus()
-    page.keyboard.press("End")
-    chosen, light = slider.input_value(), label.get_attribute("fill")
-    page.emulate_media(color_scheme="dark")
-    page.wait_for_function("fill => document.querySelector('.chart svg text')?.getAttribute('fill') !== fill", arg=light)
-    assert slider.input_value() == chosen
-    page.emulate_media(color_scheme="light")
-    page.wait_for_function("fill => document.querySelector('.chart svg text')?.getAttribute('fill') === fill", arg=light)
-    assert slider.input_value() == chosen
-    assert page.problems == []
-
-
 def test_a_guess_is_judged(on_disk):
     guess = on_disk("kv_cache").locator(".guess").first
     answer = float(guess.get_attribute("data-answer"))
-    assert not guess.locator("details p").is_visible()
+    assert not guess.locator("details p").first.is_visible()
     for factor, verdict in ((1.05, "Right"), (4, "4 times too high"), (0.5, "2 times too low")):
         guess.locator("input").fill(repr(answer * factor))
         guess.locator("button").click()
         assert verdict in guess.locator("output").inner_text()
-    assert guess.locator("details p").is_visible()
+    assert guess.locator("details p").first.is_visible()
+    assert guess.locator(".whole p").first.is_visible()
 
 
 SORTED_COLUMNS = """() => [...document.querySelectorAll("table.data:has(td[data-value])")].map((table) => {
@@ -310,6 +179,20 @@ def test_the_buttons_work_under_the_policy(served, browser):
     page.wait_for_function("async () => (await navigator.clipboard.readText()).length > 0")
     assert page.evaluate("navigator.clipboard.readText()").strip() == cell.locator("pre").inner_text().strip()
     assert page.problems == []
+    page.context.close()
+
+
+ASKED = {"fine-tune": "training_memory", "finetune": "training_memory", "24 GB": "training_memory", "OOM": "training_memory",
+         "out of memory": "training_memory", "chat": "serving", "7B": "model_size", "context length": "kv_cache",
+         "NVLink": "interconnect", "rent vs buy": "break_even"}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_search_finds_the_lesson_first(served, browser, asked):
+    page = visit(browser, f"{served}/search.html?q={quote(asked)}")
+    page.wait_for_selector("#search-results li a")
+    first = page.locator("#search-results li > a").first.get_attribute("href")
+    assert first.partition("?")[0].partition("#")[0] == f"{ASKED[asked]}.html"
     page.context.close()
 
 

@@ -712,3 +712,17 @@ def test_a_misspelled_input_is_refused():
 def test_headroom_is_a_share():
     with pytest.raises(ValueError, match=r"usable_bytes: headroom .* is 10; allowed: a number from 0 to 1"):
         tm.usable_bytes(80e9, 10)
+
+
+@pytest.mark.parametrize("change", [{}, {"recipe": "qlora"}, {"loss_chunks": 8}, {"micro_batch": 4}, {"recompute": 0}])
+def test_the_longest_sequence_is_the_last_that_fits(change):
+    job = Case(**dict(model="Llama-3-8B", gpu="H100 SXM 80GB", recipe="lora", micro_batch=1, micro_batches=1, sequence=2048,
+                      recompute=2, flash_attention=1) | change)
+    longest, memory = job(tm.longest_sequence), job.rows["gpu"].memory_bytes
+    assert job.but(sequence=longest)(tm.training_bytes) <= memory < job.but(sequence=longest + 1)(tm.training_bytes)
+    assert job.but(sequence=8192)(tm.longest_sequence) == pytest.approx(longest, abs=1)
+
+
+def test_no_sequence_fits_where_the_state_does_not():
+    assert Case(model="Llama-3-70B", gpu="L4 24GB", recipe="lora", micro_batch=1, micro_batches=1, sequence=2048, recompute=2,
+                flash_attention=1)(tm.longest_sequence) == 0

@@ -60,6 +60,7 @@ window.gpucalc = window.gpucalc || {};
     const symbol = unit_symbol(unit), [, prefixes, infinity] = gpucalc.data.units[unit];
     if (infinite(value)) return infinity;
     if (prefixes === "small") return seconds(value);
+    if (prefixes === "large" && Math.abs(value) >= 1e21) return `${minus(value.toExponential(2).replace("+", ""))} ${symbol}`;
     if (prefixes === "large") return scaled(value, PREFIXES) + symbol;
     if (unit === "" && Math.abs(value) >= 1e6) return scaled(value, LARGE_COUNTS);
     if (unit === "" && Number.isInteger(value)) return minus(commas(value || 0, 0));

@@ -122,7 +122,7 @@
       return rowOf(answer.words, cell(figure(answer.gpus), "case-number"), usd, cell(answer.reason || ""),
         cell(answer.state ? use : "", "case-screen"));
     });
-    const titles = [["option"], ["GPUs", "case-number"], ["USD", "case-number"], ["what decides"], ["", "case-screen"]];
+    const titles = [["option"], ["GPUs", "case-number"], ["USD", "case-number"], ["what decides"], ["take it", "case-screen"]];
     return answers.length ? [make("h2", { textContent: title }), table(titles, rows, title, "case-options"), ...shownAll(rows)] : [];
   }
 

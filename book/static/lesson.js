@@ -46,14 +46,19 @@
   function shown() {
     const { cases } = gpucalc, { state, faults } = cases.fromAddress(hash());
     const found = answered(state), left = [...faults, ...found.faults];
+    const followed = gpucalc.follow(found.held, found.names);
     const wrong = make("ul", { className: "lesson-faults" }, ...left.map((text) => make("li", { textContent: text })));
     const kind = found.kind ?? kindOf(state);
     const said = found.said.map((textContent) => make("p", { className: "lesson-said", textContent }));
-    const kept = ["The text below keeps this page’s own example.", ...sliders(found)].join(" ");
+    const kept = [followed ? "Figures with a dotted line below are yours; the rest keeps the page’s own example."
+      : "The text below keeps this page’s own example.", ...sliders(found)].join(" ");
     return [...(left.length ? [wrong] : []), ...said,
-      ...(found.steps.length ? [make("ol", { className: "lesson-steps" }, ...found.steps.map(item))] : []),
+      ...(found.steps.length ? [stepByStep(found.steps)] : []),
       make("p", { className: "lesson-soft", textContent: kept }), links(state, kind)];
   }
+
+  const stepByStep = (steps) => make("details", {}, make("summary", { textContent: "Step by step" }),
+    make("ol", { className: "lesson-steps" }, ...steps.map(item)));
 
   const kindOf = ({ job }) => (gpucalc.data.chains[job] ? job : gpucalc.catalogue.jobs[job].kind);
 
@@ -78,16 +83,21 @@
     }
   }
 
-  const nothing = (kind) => ({ kind, said: ["This lesson has nothing on your case."] });
+  const nothing = (kind) => ({ kind, said: ["This lesson has nothing on your case to work out step by step."] });
 
   function planned(given) {
     const found = gpucalc.answerTo(given), { kind, best } = found, view = gpucalc.lessons.views[page]?.[kind];
-    if (!view) return nothing(kind);
+    if (!view) return { ...nothing(kind), ...(best ? { held: ofChoice(found), names: namesOf(found) } : {}) };
     if (!best) return { kind, said: ["Nothing on offer keeps the limits of your case: there is no choice to put numbers to."] };
     const facts = gpucalc.words.facts(found);
     if (page === "break_even") return bought(kind, { gpu: best.gpu, usd_per_hour: best.usd_per_hour, term: best.term }, facts);
-    return worked(kind, view, ofChoice(found), best, facts);
+    return { ...worked(kind, view, ofChoice(found), best, facts), names: namesOf(found) };
   }
+
+  // Rows of the case and of the choice, by kind.
+  const namesOf = ({ case: { rows }, best }) => ({
+    ...Object.fromEntries(Object.entries(rows).map(([kind, row]) => [kind, row.name])), gpu: best.gpu,
+  });
 
   const isQuantity = (name) => Object.hasOwn(gpucalc.data.quantities, name);
 
@@ -168,12 +178,16 @@
     return { law, at, value: of, values };
   }
 
+  // A share as a percentage, as in the lesson's own formulas.
+  const printed = (name, each) => (name === "mfu" || /^(share|utilization) /.test(gpucalc.data.quantities[name]?.[1])
+    ? gpucalc.figures.percent(each) : gpucalc.figures.quantity(name, each));
+
   // A step: the formula in words, the numbers put in, the result.
   function item({ law, at, value: of, values }) {
-    const { formulas, words } = gpucalc.lessons, { quantity } = gpucalc.figures;
-    const shownAs = Object.fromEntries(Object.entries(values).map(([name, each]) => [name, quantity(name, each)]));
+    const { formulas, words } = gpucalc.lessons;
+    const shownAs = Object.fromEntries(Object.entries(values).map(([name, each]) => [name, printed(name, each)]));
     const [said, numbers] = [words, shownAs].map((texts) => formulas[law].said(texts, values));
-    const result = make("strong", { textContent: quantity(law, of) });
+    const result = make("strong", { textContent: printed(law, of) });
     Object.assign(result.dataset, { law, value: of });
     if (at) return make("li", {}, `${words[law]} in ${at} = `, result);
     return make("li", {}, make("span", { className: "lesson-words", textContent: `${words[law]} = ${said}` }),
@@ -181,15 +195,16 @@
   }
 
   // Sliders that have a name of the case stand at its value, or at the end that is nearer to it.
-  function sliders({ held }) {
+  function sliders({ held, names }) {
     const of = (name) => {
       try {
-        return held?.given(name) === undefined ? undefined : held.value(name).number;
+        const known = held && (held.given(name) !== undefined || gpucalc.lessons.sourced.includes(name));
+        return known ? held.value(name).number : undefined;
       } catch {
         return undefined;
       }
     };
-    const { quantity } = gpucalc.figures, { words } = gpucalc.lessons, set = window.setSliders?.(of) ?? [];
+    const { quantity } = gpucalc.figures, { words } = gpucalc.lessons, set = window.setSliders?.(of, names) ?? [];
     const told = (each) => `${words[each.name] ?? gpucalc.data.quantities[each.name][1]} ${quantity(each.name, each.at)}`;
     const beyond = ({ name, value: yours }) => ` (yours, ${quantity(name, yours)}, is beyond its end)`;
     const all = set.sort((a, b) => a.beyond - b.beyond).map((each) => told(each) + (each.beyond ? beyond(each) : ""));

@@ -52,12 +52,39 @@
     header.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
   }
 
+  // A table as CSV: figures at full precision; no text may be a formula of a spreadsheet.
+  const field = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const plain = (text) => field(/^[=+@\t\r-]/.test(text) ? `'${text}` : text);
+  const content = (cell) => cell.dataset.value ?? plain(cell.textContent.trim().replace(/^–$/, ""));
+  const csv = (table) => [...table.rows].map((row) => [...row.cells].map(content).join(",") + "\r\n").join("");
+  const pageName = () => location.pathname.split("/").pop().replace(/\.html$/, "") || "index";
+
+  function save(text, download) {
+    const href = URL.createObjectURL(new Blob(["\ufeff", text], { type: "text/csv" }));
+    Object.assign(document.createElement("a"), { href, download }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 10000);
+  }
+
+  // A link to what is folded opens it and all that it lies in.
+  function reveal() {
+    const target = location.hash && document.getElementById(location.hash.slice(1));
+    if (!target) return;
+    const folds = target.matches("section.depth") ? [target.querySelector("details.depth")] : [];
+    for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) folds.push(fold);
+    const closed = folds.filter((fold) => !fold.open);
+    for (const fold of closed) fold.open = true;
+    if (closed.length) target.scrollIntoView();
+  }
+
   function start() {
+    addEventListener("hashchange", reveal);
+    document.addEventListener("click", (event) => event.target.closest('a[href*="#"]') && setTimeout(reveal));
+    reveal();
     for (const guess of document.querySelectorAll(".guess")) {
       const input = guess.querySelector("input");
       const check = () => {
-        if (!input.value) return;
         guess.querySelector("output").textContent = verdict(input.valueAsNumber, Number(guess.dataset.answer));
+        if (!(input.valueAsNumber > 0)) return;
         guess.querySelector("details").open = true;
       };
       guess.querySelector("button").addEventListener("click", check);
@@ -72,6 +99,15 @@
         button.addEventListener("click", () => sort(table, header));
         header.append(button);
       }
+    }
+
+    for (const [number, figure] of document.querySelectorAll("figure.data-table").entries()) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "csv";
+      button.append("CSV");
+      button.addEventListener("click", () => save(csv(figure.querySelector("table")), `${pageName()}-${number + 1}.csv`));
+      figure.querySelector("figcaption").append(button);
     }
 
     // What scrolls sideways must be reachable by keyboard.

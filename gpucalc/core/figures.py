@@ -22,7 +22,7 @@ def number(value: float, unit: str = "") -> str:
     if prefixes == "small":
         return seconds(value)
     if prefixes == "large":
-        return _scaled(value, _PREFIXES) + symbol
+        return _minus(f"{value:.2e} ".replace("e+", "e") + symbol) if abs(value) >= 1e21 else _scaled(value, _PREFIXES) + symbol
     if unit == "" and abs(value) >= 1e6:
         return _scaled(value, ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")))
     if unit == "" and value == int(value):

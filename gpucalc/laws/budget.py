@@ -13,7 +13,7 @@ def affordable_requests_per_month(usd_per_month, api_request_usd):
 
 
 @law
-def affordable_replicas(usd_per_month, usd_per_hour, gpus_per_server, tensor_parallel=1):
+def affordable_replicas(usd_per_month, usd_per_hour, gpus_per_server, tensor_parallel):
     """Replicas in the servers that a budget rents all month (count): whole servers, each with as many as fit in it."""
     servers = floor(usd_per_month / (usd_per_hour * gpus_per_server * HOURS_PER_MONTH))
     return servers * floor(gpus_per_server / tensor_parallel)

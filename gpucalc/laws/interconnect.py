@@ -4,7 +4,7 @@ from .collectives import (all_gather_seconds, all_reduce_seconds, all_to_all_sec
                           point_to_point_seconds, reduce_scatter_seconds, ring_tree_bytes, switch_all_reduce_seconds,
                           tree_all_reduce_seconds)
 from .topology import group_bandwidth
-from ..core.arithmetic import ceil, maximum, minimum, quotient, where
+from ..core.arithmetic import ceil, maximum, minimum, quotient, sqrt, where
 from ..core.law import law
 
 __all__ = ["all_gather_seconds", "all_reduce_seconds", "all_to_all_seconds", "broadcast_seconds", "bus_bandwidth",
@@ -162,6 +162,19 @@ def tensor_parallel_limit(hidden, link_bandwidth, peak_flops, activation_element
     From 24 h^2 / (t F) = 4 h e / B in the forward pass, with the ring's (t-1)/t taken as 1 and no latency. Tokens cancel.
     """
     return 6 * hidden * link_bandwidth / (activation_element_bytes * peak_flops * compute_efficiency)
+
+
+@law
+def meeting_degree(tokens, hidden, link_bandwidth, peak_flops, latency=0, activation_element_bytes=..., compute_efficiency=1,
+                   link_efficiency=1):
+    """Degree at which a layer communicates exactly as long as it computes (count), with the ring's (t-1)/t and its latency.
+
+    The root of a t^2 + (s - a) t = s + c: c the layer's compute on one GPU, s = 4 T h e / B, a four latencies.
+    """
+    alone = 24 * tokens * hidden**2 / (peak_flops * compute_efficiency)
+    sent = 4 * tokens * hidden * activation_element_bytes / (link_bandwidth * link_efficiency)
+    rest = sent - 4 * latency
+    return 2 * (alone + sent) / (rest + sqrt(rest * rest + 16 * latency * (alone + sent)))
 
 
 @law

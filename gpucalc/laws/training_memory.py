@@ -4,7 +4,7 @@ Five moments compete for the peak. At the loss all activations and the logits ar
 head. As the backward pass of the layers starts, one is made again beside all activations; as it ends, one is left beside
 all gradients. Then the optimizer steps.
 """
-from ..core.arithmetic import maximum, minimum, where
+from ..core.arithmetic import floor, maximum, minimum, quotient, where
 from ..core.law import law
 from .low_rank import lora_attention_params, lora_expert_params, lora_mlp_params
 
@@ -245,6 +245,17 @@ def training_bytes(peak_bytes, fragmentation_bytes, communication_bytes, framewo
     A context with kernels loaded as they are needed takes some 400 MB (github.com/pytorch/pytorch/issues/109888).
     """
     return peak_bytes + fragmentation_bytes + communication_bytes + framework_bytes
+
+
+@law
+def longest_sequence(sequence, memory_bytes, peak_bytes, resident_bytes, communication_bytes, fragmentation=...,
+                     framework_bytes=...):
+    """Longest sequence that one GPU can train on (tokens), where all that is not there in every moment grows with the tokens.
+
+    That is so at the loss, and wherever adapters or held gradients leave nothing else; FlashAttention is taken for granted.
+    """
+    for_tensors = (memory_bytes - communication_bytes - framework_bytes) / (1 + fragmentation)
+    return floor(maximum(quotient(sequence * (for_tensors - resident_bytes), peak_bytes - resident_bytes), 0))
 
 
 @law

@@ -7,15 +7,15 @@ REASONS = {
     "lost_unlinked": "the latency of its link is unknown",
     "lost_gpus_per_server": "a machine has {value:GPUs}, more than the {most} that may be used",
     "lost_forbidden": "its driver's license keeps it out of data centers",
-    "lost_doubtful_price": "no price of it is firm enough to decide by",
+    "lost_doubtful_price": "none of its prices is firm enough to decide by",
     "lost_doubtful_term": [("term known", "offered only {term:in_term}, which does not suit the job"),
                            ("", "its term does not suit the job")],
     "lost_answer_seconds": [
-        ("value unknown", "with its queue no answer is in time for the limit of {most:seconds}"),
+        ("value unknown", "with its queue no answer keeps the limit of {most:seconds}"),
         ("", "the whole answer takes {value:seconds}, over the limit of {most:seconds}"),
     ],
     "lost_time_to_first_token": [
-        ("value unknown", "with its queue no first token is in time for the limit of {most:seconds}"),
+        ("value unknown", "with its queue no first token keeps the limit of {most:seconds}"),
         ("", "first token after {value:seconds}, over the limit of {most:seconds}"),
     ],
     "lost_time_per_output_token": "{value:seconds} a token, over the limit of {most:seconds}",
@@ -24,8 +24,8 @@ REASONS = {
     "lost_split_misfits": "the model does not split over {tensor_parallel:GPUs}",
     "lost_batch": [("tensor_parallel = 1", "the weights and one sequence do not fit on it"),
                    ("", "the weights and one sequence do not fit on {tensor_parallel:GPUs}")],
-    "lost_tensor_parallel": [("most = 1", "a replica needs {value:GPUs} in one server, and it is offered one by one"),
-                             ("", "a replica needs {value:GPUs} in one server, and a server has {most}")],
+    "lost_tensor_parallel": [("most = 1", "a replica needs {value:GPUs} in one server, but it is offered one at a time"),
+                             ("", "a replica needs {value:GPUs} in one server, but a server has {most}")],
     "lost_serving_usd_per_month": "{value:dollars} a month, over the limit of {most:dollars}",
     "lost_window_usd": "{value:dollars} a window, over the limit of {most:dollars}",
     "lost_compute_usd": [("value unknown", "stopped so often that it never finishes"),
@@ -89,8 +89,8 @@ REASONS = {
     "caution_ecc": [
         ("no_ecc = 1", "The memory of {gpu} has no error correction, or has it switched off: a wrong bit goes unnoticed."),
         ("", "")],
-    "caution_stale": [("stale = 1", "The price at {provider} is from {date}, more than {stale_days:days} before the book's: ask "
-                                    "for a new one."),
+    "caution_stale": [("stale = 1", "The price at {provider} is from {date}, more than {stale_days:days} older than the price "
+                                    "book: ask for a new one."),
                       ("", "")],
     "caution_not_yours": [("own_book = 1 & yours = 0", "The price at {provider} is not yours: your file has none for it."),
                           ("", "")],

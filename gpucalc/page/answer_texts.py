@@ -50,7 +50,7 @@ def _cost(kind):
 
 
 _RENTED = "rented from {provider} {term:in_term}"
-_HIRED = "Rented from {provider} {term:in_term} that is"
+_HIRED = "Renting the same from {provider} {term:in_term} would cost"
 _SURE = "With this plan the limits hold {sure:in_cases}."
 
 TEXTS = {
@@ -192,7 +192,7 @@ TEXTS = {
         ("", "{provider}, {term:in_term}, {usd_per_hour:hourly} for a GPU"),
     ],
     "note_ways": [("api_below known", "the API of {api_who} costs less below {api_below:requests} a second in the busiest hour"),
-                  ("own_usd unknown & api_usd unknown", "only rents are compared here; the lesson has the rest"), ("", "")],
+                  ("own_usd unknown & api_usd unknown", "this compares rents only"), ("", "")],
 
     # Rent or buy
     "question_own": "Rent or buy {gpus_per_server} × {gpu}",
@@ -233,17 +233,17 @@ PAGE = {
     "note_own_ways": [("doubt = 1", "the price of the server is not firm, or too old to buy at"), ("", "")],
     "big_own_cost": "{owned_plan:hourly} owned, {rented_plan:hourly} rented",
     "small_own_cost": "owned: 8 in 10 between {owned_low-owned_high:hourly}",
-    "note_own_cost": "for an hour of one GPU that is used, over all the years; today {provider} asks {rent_usd:hourly}, and a "
-                     "server costs {server_usd:dollars}",
+    "note_own_cost": "for each hour in which a GPU is used, averaged over the years; today {provider} asks {rent_usd:hourly}, "
+                     "and a server costs {server_usd:dollars}",
     "big_own_long": [("needed_plan > 1", "More than all the time"), ("needed_plan known", "{needed_plan:percent} of the time"),
                      ("", "at any use")],
     "small_own_long": [("needed_plan known", "8 in 10 between {needed_low:percent} and {needed_high:percent}"), ("", "")],
-    "note_own_long": [("needed_plan known", "above so much use owning costs less; yours is {use:percent}"),
+    "note_own_long": [("needed_plan known", "above this use owning costs less; yours is {use:percent}"),
                       ("", "a commitment is paid idle or not")],
-    "lacks": [("lacks = book", "the prices of this page lack what owning costs: power, hosting or servers"),
+    "lacks": [("lacks = book", "the prices on this page lack a part of owning: power, hosting or servers"),
               ("lacks = server_usd", "the book has no price of a server of {gpu}"),
               ("lacks = usd_per_hour", "the book has no rent of {gpu} on these terms"), ("", "{lacks} is not given")],
-    "flip_own": "at {turn_text} ({meaning}) it is the other way round",
+    "flip_own": "at {turn_text} ({meaning}) the answer turns",
 }
 SURE = "How sure?"
 OWN = {"ways": ("Rent or buy?", "how this is decided"), "cost": ("What does an hour cost?", "what an hour is made of"),

@@ -36,7 +36,7 @@ def _ends(bill):
 
 
 def _unsure(row):
-    rent = {"floor": "its rent is a floor price", "secondary": "its rent was read in a report of others",
+    rent = {"floor": "its rent is a floor price", "secondary": "its rent comes from somebody else's report",
             "recalled": "its rent is from memory"}
     named = [] if row.firm else [rent[row.confidence]]
     return " and ".join(named + (["its store has no firm price"] if row.least_usd < row.most_usd else []))

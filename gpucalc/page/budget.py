@@ -4,16 +4,17 @@ import math
 from pandas import DataFrame
 
 from ..core.arithmetic import HOURS_PER_MONTH
-from ..core.figures import dollars, number, times
+from ..core.figures import dollars, gib, times
 from ..laws.budget import affordable_replicas, affordable_requests_per_month, balanced_params
-from .show import Html, table, volume
+from .picture import Sheet
+from .show import table, volume
 
 RECIPES = {"lora": "LoRA", "qlora": "QLoRA"}
 # What so much money buys in servers of 1 USD a month, to draw each rule.
-_RULES = {"API": lambda usd: affordable_requests_per_month(usd, 1),
-          "servers": lambda usd: affordable_replicas(usd, 1 / HOURS_PER_MONTH, 1, 1),
-          "training": lambda usd: balanced_params(1, usd, 1)}
-_WIDE, _TALL, _GAP = 118, 90, 22
+_RULES = {"API requests": lambda usd: affordable_requests_per_month(usd, 1),
+          "rented servers": lambda usd: affordable_replicas(usd, 1 / HOURS_PER_MONTH, 1, 1),
+          "a trained model": lambda usd: balanced_params(1, usd, 1)}
+_WIDE, _TALL, _GAP = 120, 90, 20
 
 
 def api_cell(row):
@@ -57,26 +58,25 @@ def _tuned(best, tried):
         return dict(gpu="–", fits="on no single GPU of the book")
     least = tried[tried["fits"] == best.fits].sort_values("usd_per_hour", kind="stable").iloc[0]
     return dict(gpu=f"{best.gpu}, {best.provider}", fits=best.fits, rate=best.usd_per_hour,
-                memory=f"{number(best.need, 'byte')} of {number(best.memory, 'byte')}",
+                memory=f"{gib(best.need)} of {gib(best.memory)}",
                 tokens=f"{volume(best.tokens)} ({volume(best.low_tokens)} to {volume(best.high_tokens)})",
                 least=f"{least.gpu}, {dollars(least.usd_per_hour)}")
 
 
 def rules_picture(most=4.4, steps=88):
     """What growing money buys by each of the three rules, as three small curves."""
-    said = ("What a growing budget buys: requests to an API grow evenly, servers come in steps, and each dollar adds less to the "
-            "size of a trained model.")
-    curves = "".join(_curve(name, rule, [most * step / steps for step in range(1, steps + 1)], 10 + place * (_WIDE + _GAP))
-                     for place, (name, rule) in enumerate(_RULES.items()))
-    return Html(f'<svg viewBox="0 0 420 146" width="460" class="picture" font-size="14" role="img" aria-label="{said}">'
-                f'{curves}<text x="10" y="140" fill="currentColor">across: money; up: what it buys</text></svg>', said)
+    sheet = Sheet(150)
+    for place, (name, rule) in enumerate(_RULES.items()):
+        _curve(sheet, name, rule, [most * step / steps for step in range(1, steps + 1)], place * (_WIDE + _GAP))
+    sheet.text(0, 142, "across: money; up: what it buys", color="soft")
+    return sheet.picture("Money buys in a line, in steps, or by a square root",
+                         "What a growing budget buys: requests to an API grow evenly, servers come in steps, and each dollar "
+                         "adds less to the size of a trained model.")
 
 
-def _curve(name, rule, money, left):
+def _curve(sheet, name, rule, money, left):
     """One rule over the money, each curve as high as its own most."""
     bought, foot = [float(rule(usd)) for usd in money], _TALL + 26
-    points = " ".join(f"{left + _WIDE * usd / money[-1]:.1f},{foot - _TALL * amount / bought[-1]:.1f}"
-                      for usd, amount in zip(money, bought))
-    return (f'<text x="{left}" y="14" fill="currentColor">{name}</text>'
-            f'<path d="M{left},20 V{foot} H{left + _WIDE}" fill="none" stroke="currentColor"/>'
-            f'<polyline points="{left},{foot} {points}" fill="none" stroke="#f58518" stroke-width="3"/>')
+    points = [(left + _WIDE * usd / money[-1], foot - _TALL * amount / bought[-1]) for usd, amount in zip(money, bought)]
+    sheet.text(left + _WIDE / 2, 14, name, "middle", bold=True)
+    sheet.line((left, 20), (left, foot), (left + _WIDE, foot)).line((left, foot), *points, color="b", thick=3)

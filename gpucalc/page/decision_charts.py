@@ -126,7 +126,7 @@ def _dated(row):
     return f"{row['date']}, {row['confidence']}" if "date" in row else None
 
 
-def spread_chart(npvs, alt):
+def spread_chart(npvs, alt, title=""):
     """How often each net present value (USD) was drawn, in bars of a round width; the rarest at both ends are left out."""
     low, high = numpy.quantile(npvs, [0.002, 0.998])
     width = 2 * 10 ** numpy.floor(numpy.log10((high - low) / 20))
@@ -139,10 +139,10 @@ def spread_chart(npvs, alt):
         x=axis(altair.X, "low", "owning_npv", WORTH), x2="high:Q",
         y=altair.Y("part:Q", title="share of the draws", axis=altair.Axis(format="%", tickCount=5)), y2=altair.datum(0),
         color=altair.Color("winner:N", title=None, scale=winners))
-    return finish(chart, alt).properties(height=260)
+    return finish(chart, alt, title=title).properties(height=260)
 
 
-def tornado_chart(swings, npv, alt, named=short_name):
+def tornado_chart(swings, npv, alt, named=short_name, title=""):
     """A bar from the likely net present value (USD) to that at each end of an input's range, for the rows of `decide.tornado`.
 
     `named` gives an input's name as text.
@@ -155,10 +155,10 @@ def tornado_chart(swings, npv, alt, named=short_name):
         color=altair.Color("end:N", title=None, scale=altair.Scale(domain=["low", "high"])),
         tooltip=["input:N", "end:N", "value:N", altair.Tooltip("stop:Q", format=",.0f")])
     zero = altair.Chart(DataFrame([dict(at=0)])).mark_rule(strokeDash=[6, 4], strokeWidth=2).encode(x="at:Q")
-    return finish(bars + zero, alt).properties(height=max(360, 22 * len(swings)))
+    return finish(bars + zero, alt, title=title).properties(height=max(360, 22 * len(swings)))
 
 
-def map_chart(cells, alt):
+def map_chart(cells, alt, title=""):
     """The probability that owning wins in each cell of `decide.rent_or_buy_map`."""
     chart = altair.Chart(cells).mark_rect().encode(
         x=altair.X("utilization:O", title=QUANTITIES["utilization"].meaning, axis=altair.Axis(
@@ -167,4 +167,4 @@ def map_chart(cells, alt):
         color=altair.Color("wins:Q", title="owning wins in", scale=altair.Scale(
             domain=[0, 0.5, 1], range=[RENTING, "#f7f7f7", OWNING]), legend=altair.Legend(format=".0%")),
         tooltip=[altair.Tooltip("utilization:Q", format=".0%"), "years:Q", altair.Tooltip("wins:Q", format=".0%")])
-    return finish(altair.layer(chart), alt).properties(height=230)
+    return finish(altair.layer(chart), alt, title=title).properties(height=230)

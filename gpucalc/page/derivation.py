@@ -1,5 +1,6 @@
 """How a figure came about, as a page shows it: equations in words and symbols, numbers, sources."""
 import ast
+import html
 from collections.abc import Container
 from typing import Any
 
@@ -8,8 +9,9 @@ from ..core.figures import number
 from ..core.law import LAWS, Law
 from ..core.quantities import COUNT0, FLAG, LEVEL2, LEVEL3, QUANTITIES
 from .expression import case, names, tree
-from .printer import SYMBOLS, in_words, tex, words
+from .printer import SYMBOLS, tex
 from .sentences import Markdown, markdown
+from .spoken import called, said
 
 SWITCHES = (FLAG, LEVEL2, LEVEL3)
 
@@ -17,11 +19,6 @@ SWITCHES = (FLAG, LEVEL2, LEVEL3)
 def equation(law: Law, **known: float) -> Markdown:
     """The law's equation in symbols, with the values in `known` (switches, absent features, degrees of 1) already put in."""
     return Markdown(_display(law.__name__, tex(tree(law, **known))))
-
-
-def wording(law: Law, **known: float) -> Markdown:
-    """The law's equation in words, in the order in which its author wrote it."""
-    return Markdown(f"> {in_words(law.__name__)} = {words(tree(law, **known))}")
 
 
 def symbol_table(*laws: Law) -> Markdown:
@@ -42,21 +39,19 @@ def vocabulary_table() -> Markdown:
 
 
 def derivation(explanation: Explanation) -> str:
-    """The explanation as Markdown: each law's equation and numbers, then the inputs with unit, source and date.
+    """The explanation as a tree in HTML: each formula in words and numbers, what it takes folded below it,
+    inputs with their source.
 
-    Terms that a neutral default leaves out of a law are not shown; a last line names them.
+    What stands twice is told once. Terms that a neutral default leaves out of a law are not shown; a last line names them.
     """
-    left_out = {used.name: in_words(used.name) for used in explanation.inputs if used.source == LEFT_OUT}
-    equations = "\n\n".join(_equation(step, left_out) for step in reversed(explanation.steps))
-    equal = "\n\n".join(_display(name, SYMBOLS[law]) for name, law in explanation.bound.items())
-    rows = "\n".join(_input_row(used) for used in explanation.inputs if used.name not in left_out and not is_absent(used))
-    named = f"\n\nLeft out: {', '.join(left_out.values())}." if left_out else ""
-    return f"{equations}\n\n{equal}\n\n| symbol | input | value | source | date |\n|---|---|---:|---|---|\n{rows}{named}"
+    told = _Tree(explanation)
+    left_out = ", ".join(map(called, told.left_out))
+    return told.law(explanation.steps[-1], "<p>", "</p>") + (f"<p>Left out: {html.escape(left_out)}.</p>" if left_out else "")
 
 
 def folded(explanation: Explanation) -> str:
     """The derivation as a notebook shows it: folded, because it answers a question that not every reader has."""
-    return f'<details class="derivation">\n<summary>How this is computed</summary>\n\n{derivation(explanation)}\n\n</details>'
+    return f'<details class="derivation"><summary>How this is computed</summary>{derivation(explanation)}</details>'
 
 
 Explanation._repr_markdown_ = folded  # type: ignore[attr-defined]
@@ -75,35 +70,67 @@ def written(step: Step, left_out: Container[str]) -> tuple[ast.expr, ast.expr, d
     return general, case(general, values), values
 
 
-def _equation(step, left_out):
-    """The law's equation and its line of numbers."""
-    general, holding, values = written(step, left_out)
-    value = _tex_number(step.law, step.value)
-    if isinstance(holding, ast.Constant):
-        lines = [tex(general), value] if names(general) else [value]
-    else:
-        with_numbers = tex(holding, {name: _tex_number(name, each) for name, each in values.items()}, times=True)
-        lines = [tex(holding), value if with_numbers == value else f"{with_numbers} = {value}"]
-    return "\n\n".join(_display(step.law, line) for line in lines)
+class _Tree:
+    """The laws and inputs of an explanation, each told where it is first needed."""
+
+    def __init__(self, explanation):
+        self.steps = {step.law: step for step in explanation.steps}
+        self.inputs = {used.name: used for used in explanation.inputs}
+        self.bound, self.told = explanation.bound, set()
+        self.left_out = [used.name for used in explanation.inputs if used.source == LEFT_OUT]
+
+    def law(self, step, before, after):
+        """A law's line between two texts, and below it what it takes."""
+        self.told.add(step.law)
+        general, holding, values = written(step, self.left_out)
+        numbers, value = said(holding, lambda name: _value(name, values[name])), _value(step.law, step.value)
+        decided = isinstance(holding, ast.Constant)
+        words = value if not names(general) else said(general if decided else holding)
+        line = " = ".join(dict.fromkeys([words, value if decided else numbers, value]))
+        taken = dict.fromkeys([*names(holding), *names(general), *filter(self.counts, step.arguments)])
+        below = "".join(self.taken(name, values) for name in taken)
+        return (f"{before}<b>{html.escape(called(step.law))}</b> = {html.escape(line)}{after}"
+                + (f"<ul>{below}</ul>" if below else ""))
+
+    def counts(self, name):
+        """Whether what is not in a law's line belongs below it: a law that comes to nothing here does not."""
+        name = self.bound.get(name, name)
+        return name in self.inputs or self.steps[name].value != 0
+
+    def taken(self, name, values):
+        """What a law takes, unless it is told, left out or absent."""
+        name, was = self.bound.get(name, name), name
+        if name in self.told or name in self.left_out:
+            return ""
+        if name in self.inputs:
+            self.told.add(name)
+            return "" if is_absent(self.inputs[name]) else self.input(self.inputs[name])
+        same = f"{called(was)} = " if was != name else ""
+        step = self.steps.get(name) or Step(name, {part: self.value(part) for part in LAWS[name].arguments}, values[was])
+        return self.law(step, f"<li><details><summary>{html.escape(same)}", "</summary>") + "</details></li>"
+
+    def value(self, name):
+        return self.inputs[name].value if name in self.inputs else self.steps[self.bound.get(name, name)].value
+
+    def input(self, used):
+        """An input's line; a source that was named before is named by what it is of."""
+        source = used.source if used.source not in self.told else used.source.partition(";")[0]
+        self.told.add(used.source)
+        about = ", ".join(filter(None, (source, used.date if source == used.source else "")))
+        is_switch, meaning = QUANTITIES[used.name].allowed == FLAG, QUANTITIES[used.name].meaning
+        said_so = (f"{meaning}: {'yes' if used.value else 'no'}" if is_switch else
+                   f"{called(used.name)} = {_value(used.name, used.value)}")
+        return f"<li>{html.escape(said_so)} <small>{html.escape(about)}</small></li>"
 
 
 def _display(name, right_side):
     return f"$$\n{SYMBOLS[name]} = {right_side}\n$$"
 
 
-def _tex_number(name, value):
-    text = number(value, QUANTITIES[name].unit)
-    if text.replace(".", "").replace(",", "").isdigit():
-        return text.replace(",", "{,}")
-    return "\\text{" + text.replace("%", "\\%") + "}"
+def _value(name, value):
+    return number(value, QUANTITIES[name].unit)
 
 
 def is_absent(used: Input) -> bool:
     """A row's zero for a feature the model does not have."""
     return used.value == 0 and used.source not in ("given", LEFT_OUT) and QUANTITIES[used.name].allowed in (COUNT0, FLAG)
-
-
-def _input_row(used):
-    quantity = QUANTITIES[used.name]
-    return (f"| ${SYMBOLS[used.name]}$ | {markdown(quantity.meaning)} | {markdown(number(used.value, quantity.unit))} "
-            f"| {markdown(used.source)} | {markdown(used.date)} |")

@@ -56,6 +56,10 @@ def case(tree, values):
             return case(years, values)
         case ast.Call(ast.Name("quotient"), [_, b]) if evaluate(b, values) <= 0:
             return ast.Constant(math.inf)
+        case ast.Call(ast.Name("minimum") as smallest, given):
+            parts = [case(part, values) for part in given]
+            finite = [part for part in parts if not (isinstance(part, ast.Constant) and part.value == math.inf)] or parts[:1]
+            return finite[0] if len(finite) == 1 else ast.Call(smallest, finite, [])
     return rebuilt(tree, lambda part: case(part, values))
 
 
@@ -180,6 +184,8 @@ def operated(operation, a, b):
             return a
         case (ast.Sub, 0, _):
             return negative(b)
+        case (ast.Sub, _, _) if names(a) and ast.dump(a) == ast.dump(b):
+            return ast.Constant(0)
         case (ast.Mult, _, 0):
             return b
         case (ast.Pow, 1, _) | (ast.Pow, _, 0):

@@ -1,4 +1,4 @@
-"""Fleets as a table: what each GPU and degree takes for a load, or what is in the way."""
+"""Fleets as a table: what each GPU and degree takes for a load, or what rules it out."""
 import math
 
 from ..core.figures import percent
@@ -6,13 +6,13 @@ from .show import table
 
 LABELS = {"gpu": "GPU", "tensor_parallel": "GPUs in a replica", "batch": "batch", "replicas": "replicas", "gpus": "GPUs",
           "low_gpus": "fast end", "high_gpus": "slow end", "formula_gpus": "GPUs, formula",
-          "bound": "GPUs, bound", "offered_load": "places filled", "limit": "in the way", "binds": "what costs most",
+          "bound": "GPUs, bound", "offered_load": "places filled", "limit": "what rules it out", "binds": "what costs most",
           "time_to_first_token": "first token within",
           "time_per_output_token": "time per output token",
           "request_seconds": "whole request", "alone": "one request, alone"}
 
-# Why there is no plan, by what is in the way.
-NO_PLAN = {"memory": "memory does not hold it", "the whole answer": "one request alone takes too long",
+# Why there is no plan, by what rules it out.
+NO_PLAN = {"memory": "the model does not fit its memory", "the whole answer": "one request alone takes too long",
            "the first token": "a prompt alone takes too long", "the time per token": "a pass alone takes too long"}
 
 

@@ -7,7 +7,7 @@ from .sentences import in_words
 from .show import Html
 
 _WIDE, _EDGE, _LEFT, _LINE, _PAD, _GAP, _SMALL, _LETTERS = 360, 3, 14, 18, 9, 40, 12.5, 46
-_OUTLINE, _STOP = 'fill="none" stroke="currentColor"', 'fill="none" stroke="#f58518" stroke-width="2"'
+_OUTLINE, _STOP = 'fill="none" stroke="currentColor"', 'fill="none" stroke="#a26614" data-edge="b" stroke-width="2"'
 
 
 class Box(NamedTuple):

@@ -5,6 +5,7 @@
 import argparse
 import math
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,14 +101,18 @@ def prices_of(book: "DataFrame") -> dict[str, Any]:
     return dict(own=book.attrs["own"], file=book.attrs["file"], date=date, stale_days=STALE_DAYS)
 
 
-def scripts(book: "DataFrame") -> dict[str, str]:
+def scripts(book: "DataFrame", follow: Iterable[str] = ()) -> dict[str, str]:
     """The scripts of front page and lessons by their files: `engine.js` with laws and prices, `owning_data.js`, `words.js` with
-    names and texts, `lesson_data.js`."""
+    names and texts, `lesson_data.js`.
+
+    follow: names of the laws and quantities that lessons show of a reader's case.
+    """
+    columns = lesson_links.columns(follow)
     words = dict(catalogue=catalogue_of(book), limits=limits_of(), reading=reading(book), texts=texts_of(),
                  prices=prices_of(book))
-    return {"engine.js": export.script(book, [*export_owning.LAWS, *export_owning.HELD]),
+    return {"engine.js": export.script(book, [*export_owning.LAWS, *export_owning.HELD, *columns]),
             "owning_data.js": javascript.assigned(dict(owning=_owning(book))), "words.js": javascript.assigned(words),
-            "lesson_data.js": lesson_links.script()}
+            "lesson_data.js": lesson_links.script(follow)}
 
 
 def _owning(book):
@@ -124,8 +129,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("file", nargs="?", help="prices of your own; else the newest book")
     price_book.add_options(parser)
+    parser.add_argument("--follow", metavar="NAME,NAME", default="", help="laws and quantities that lessons show of a case")
     given = parser.parse_args(arguments)
-    for name, text in scripts(price_book.asked(given)).items():
+    for name, text in scripts(price_book.asked(given), given.follow.split(",")).items():
         (given.folder / name).write_text(text, encoding="utf-8")
     return 0
 

@@ -4,13 +4,22 @@ Facts are those of the answer, and the laws that the lesson shows with their arg
 """
 
 TITLES = {
-    "training_memory": "training memory", "kv_cache": "the KV cache", "quantization": "quantization",
-    "arithmetic_intensity": "compute or memory", "serving": "how fast a server answers", "interconnect": "links between GPUs",
+    "model_size": "twelve numbers",
+    "arithmetic_intensity": "compute or memory", "kv_cache": "the KV cache", "quantization": "quantization",
+    "training_memory": "training memory", "interconnect": "links between GPUs", "serving": "how fast a server answers",
     "training_time": "how long a step takes", "layouts": "layouts", "break_even": "rent or buy",
     "training_cost": "what a run costs", "serving_cost": "what a token costs",
 }
 _ALONE, _SPLIT = "tensor_parallel = 1", "tensor_parallel > 1"
 _PLANNED = "Times are those to plan for: what the formulas give, moved by how far they were off."
+_TWELVE = [
+    ("", "{model} has {params} parameters. A token takes {token_flops:FLOP} of work, and each pass reads {read_bytes:byte} of "
+         "weights. {gpu} reads {bandwidth:byte/second} and does {peak_flops:FLOP/second}."),
+]
+_TRAINED = [
+    ("", "{model} has {params} parameters. A token takes {token_flops:FLOP} to read and three times that to train on. {gpu} does "
+         "{peak_flops:FLOP/second}."),
+]
 _KV = [
     ("", "{model} keeps {kv_bytes_per_token:byte} for each token."),
     (f"batch = 1 & {_ALONE}", "Your one sequence of {context:tokens} takes {kv_bytes:byte} of the {memory_bytes:byte} of a GPU."),
@@ -39,10 +48,10 @@ _EXCHANGE = [
              "{exchange_seconds:seconds} exchanging results."),
 ]
 _OWNED = [
-    ("", "An hour of use of {gpu} costs {owned_usd_per_hour:hourly} owned and {level_usd_per_hour:hourly} rented, if it is "
-         "busy {utilization:percent} of the time."),
+    ("", "With every input at its likely value, an hour of use of {gpu} costs {owned_usd_per_hour:hourly} owned and "
+         "{level_usd_per_hour:hourly} rented, if it is busy {utilization:percent} of the time."),
     ("break_even_utilization < 1", "Owning pays above {break_even_utilization:percent}."),
-    ("break_even_utilization > 1", "Owning does not pay even if no hour is idle."),
+    ("break_even_utilization > 1", "Owning never pays, however busy the GPU is."),
 ]
 _RENTED = [("", "Your plan rents {gpu} at {usd_per_hour:hourly} from {provider}."), *_OWNED]
 _WINDOW = [
@@ -51,6 +60,7 @@ _WINDOW = [
 ]
 
 TEXTS = {
+    "model_size": dict.fromkeys(("serve", "offline", "embed"), _TWELVE) | {"train": _TRAINED},
     "training_memory": {"train": [
         ("gpus = 1", "On your {gpu} training holds {training_bytes:byte} of {memory_bytes:byte} by the formulas; plan for "
                      "{fits_plan:byte}."),
@@ -100,13 +110,14 @@ TEXTS = {
     },
     "training_time": {"train": [
         ("", "By the formulas a step of {step_tokens:tokens} takes {step_seconds:seconds}, at an MFU of {layout_mfu:percent}; "
-             "plan for {fast_plan:seconds}, and for {long_plan:days} of training."),
+             "plan for {fast_plan:seconds}, and for {long_plan:days} of training with what stops it."),
     ]},
     "layouts": {"train": [
         ("gpus = 1", "Your job runs on one {gpu}, with {layout_train:text}."),
         ("gpus > 1", "Your {gpus} × {gpu} are split so: {layout_train:text}."),
     ]},
-    "break_even": {"own": _OWNED, "serve": _RENTED, "offline": _RENTED, "embed": _RENTED, "train": _RENTED},
+    "break_even": {"own": [*_OWNED, ("", "Your case on the front page has the middle of the draws instead.")],
+                   "serve": _RENTED, "offline": _RENTED, "embed": _RENTED, "train": _RENTED},
     "training_cost": {"train": [
         ("", "Your run is {run_gpu_hours:hour} of one GPU, {stopped_gpu_hours:hour} with what stops it, and costs "
              "{compute_usd:dollars} at {usd_per_hour:hourly} from {provider}."),

@@ -27,7 +27,7 @@ def claims_table(page, caption, ids=()):
     if ids:
         frame = frame.loc[list(ids)]
     _say_figures(frame)
-    shown = frame[["claim", "document", "value", "predicted", "note"]]
+    shown = frame[["claim", "value", "predicted", "note", "document"]]
     return table(shown, caption, labels={"value": "claimed", "predicted": "by the formulas", "note": "what to make of it"})
 
 
@@ -72,10 +72,10 @@ def how_wrong(topic):
     kinds = rows[rows["topic"] == topic]["family"].map(bands.widest).value_counts()
     few = [name for name in kinds.index if not every["plan"][name] > 0]
     said = [_how_wrong(name, every.loc[name]) for name in kinds.index[kinds > kinds.sum() / 10] if name not in few]
-    said += [f"Too few figures are published for a band of the {name}." for name in few]
+    said += [f"Too few figures on {name} are published for a band." for name in few]
     said = said or ["Too few figures are published on this subject to say how wrong the formulas are."]
     if len(kinds) > len(few):
-        said.append("The bands are mostly wider: they weigh publishers, and have to hold for one that is not among them.")
+        said.append("The bands are mostly wider: they weigh sources, and must hold for a source that is not among them.")
     return Markdown(" ".join([*said, "All figures: [how wrong are the formulas?](measurements.md)"]))
 
 
@@ -87,7 +87,7 @@ def _how_wrong(name, found):
     reach = (f"up to {percent(ninetieth)} above it" if not tenth else
              f"{percent(tenth)} to {percent(ninetieth)} above it" if tenth > 0 else
              f"between {percent(-tenth)} below and {percent(ninetieth)} above it")
-    return f"Published {name} {what} are {side} in the median of {found.figures}; eight in ten are {reach}."
+    return f"Published {name} {what} are {side} (the median of {found.figures}); eight in ten are {reach}."
 
 
 def family_table(caption):

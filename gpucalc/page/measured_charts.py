@@ -7,6 +7,7 @@ from .charts import finish, rule
 
 # Families that a chart tells apart by colour: the page has eight.
 MOST = 8
+_GRAY = "#7a8594"  # seen on a light page and on a dark one
 
 
 def error_chart(alt):
@@ -29,7 +30,7 @@ def error_chart(alt):
                    scale=altair.Scale(type="log", nice=False, padding=8)),
         color=altair.Color("family:N", title=None, sort=[*known, "others"]),
         shape=altair.Shape("era:N", title="software", sort=[bands.era_name(era) for era in range(len(bands.ERAS) + 1)],
-                           legend=altair.Legend(orient="top", columns=3)),
+                           legend=altair.Legend(orient="bottom", columns=2, symbolFillColor=_GRAY, symbolStrokeColor=_GRAY)),
         opacity=altair.condition(picked, altair.value(0.7), altair.value(0.06)),
         tooltip=["subject", "source", "predicted", "ratio"]).add_params(picked)
     return finish(rule(altair.Y, 1) + chart, alt)

@@ -70,16 +70,16 @@ def largest(terms):
     return max(sums, key=sums.get)
 
 
-def memory_bars(accounts, limit, alt, title="bytes on one GPU", unit="training_bytes"):
+def memory_bars(accounts, limit, alt, x_title="bytes on one GPU", unit="training_bytes", title=""):
     """A bar for each account (label -> bytes by term), in parts by colour; a dashed line marks the memory of the GPU.
 
-    title, unit: the axis and the quantity on it. A part has the same colour in every chart.
+    x_title, unit: the axis and the quantity on it; title: the finding. A part has the same colour in every chart.
     """
     from pandas import DataFrame
     pieces = DataFrame([{"bar": label, "part": part, unit: float(f"{value:.6g}")}
                         for label, terms in accounts.items() for part, value in parts(terms).items()])
     order = list(dict.fromkeys(part for _, part in TERMS.values() if part != "cache" or part in set(pieces["part"])))
-    return bars(pieces, unit, "bar", "part", alt, title, order, limit)
+    return bars(pieces, unit, "bar", "part", alt, x_title, order, limit, title=title)
 
 
 def moment_bars(account, server):

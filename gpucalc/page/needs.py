@@ -32,7 +32,7 @@ ASKED = {
 _LESSONS = {"unrented": "sources", "unlinked": "interconnect", "gpus_per_server": "interconnect", "lacks_format": "quantization",
             "batch": "kv_cache", "tensor_parallel": "interconnect", "split_misfits": "layouts", "layout_misfits": "layouts",
             "window_usd": "serving_cost", "forbidden": "total_cost", "doubtful_price": "sources", "doubtful_term": "commitments"}
-_ROW, _HEAD, _WIDE, _COST = 78, 20, 360, "#4c78a8"
+_ROW, _HEAD, _WIDE, _COST = 78, 20, 360, ' class="fill-a" fill="#246be6"'
 
 
 def lesson(name: str) -> str:
@@ -74,7 +74,7 @@ def _turns(wanted, each):
     """Where a limit that the case may set turns."""
     if each.asked is None:
         return ()
-    asks = f"Asked: at most {_shown(each.limit.of, each.asked)}." if each.asked < math.inf else "Not asked here."
+    asks = f"Your limit: at most {_shown(each.limit.of, each.asked)}." if each.asked < math.inf else "No limit here."
     if math.isnan(each.free):
         return (asks,)
     free = f" A limit above {_shown(each.limit.of, each.free)} costs nothing." if each.free > each.nearest else ""
@@ -124,7 +124,7 @@ def closeness(choices: list[needs.Choice]) -> str:
 def answer_box(choice: needs.Choice) -> Box:
     """The box at the end: what to take, from whom, what it costs, and who is next."""
     if choice.row is None:
-        return Box("No GPU on offer keeps all limits", (f"The last one stopped at: {choice.reason}.",))
+        return Box("No GPU on offer keeps all limits", (f"The last one failed at: {choice.reason}.",))
     said = "Too close to call against" if choice.close else "Next is"
     rival = () if choice.other is None else (f"{said} {choice.other['gpu']}.",)
     return Box(taken(choice), (f"{choice.row['provider']}, {choice.row['term']}: {cost(choice)}.", *rival))
@@ -148,7 +148,7 @@ def api_box(found: DataFrame) -> Box:
 def own_box(gpu: str, utilization) -> Box:
     """The question whether buying pays, by the band of the utilization from which it does."""
     ends = f"{percent(utilization.plan)} (8 in 10 between {percent(utilization.low)} and {percent(utilization.high)})"
-    never = " More than the whole is never reached." if utilization.high > 1 else ""
+    never = f" Above {percent(1)} means never." if utilization.high > 1 else ""
     says = f"{gpu}: buying pays above {ends}.{never}"
     return Box("Are the GPUs busy enough to buy?", (says,), "break_even", "yes: buy", "no: rent")
 
@@ -156,7 +156,7 @@ def own_box(gpu: str, utilization) -> Box:
 def finding(title: str, found: list[needs.Question], choice: needs.Choice) -> str:
     """What a flowchart comes to, in a sentence."""
     worst = max(found, key=lambda each: len(each.out))
-    stops = f" Most GPUs stop at: {worst.limit.reason} ({len(worst.out)})." if worst.out else ""
+    stops = f" Most GPUs fail at: {worst.limit.reason} ({len(worst.out)})." if worst.out else ""
     if choice.row is None:
         return f"{title}: no GPU on offer keeps all limits.{stops}"
     sure = f", {CLOSE} against {choice.other['gpu']}" if choice.other and choice.close else ""
@@ -199,7 +199,7 @@ def _cell(choice, x, y, wide, paid):
     lines = ["none", choice.reason] if choice.row is None else [
         f"{'≈ ' if choice.close else ''}{taken(choice).partition(' ')[0]} ×", short(choice.row["gpu"]), dollars(choice.plan)]
     words = "".join(text(line, x + wide / 2, y + 15 + 16 * place, small=True, middle=True) for place, line in enumerate(lines))
-    return (f'<rect x="{x + 1:.1f}" y="{y}" width="{wide - 2:.1f}" height="{_ROW - 23}" rx="3" fill="{_COST}" '
+    return (f'<rect x="{x + 1:.1f}" y="{y}" width="{wide - 2:.1f}" height="{_ROW - 23}" rx="3"{_COST} '
             f'fill-opacity="{0.1 + 0.4 * share:.2f}"/>{words}')
 
 

@@ -1,14 +1,16 @@
-"""A picture of the ways to pay for a server: when each asks for money, and what the sale at the end gives back."""
+"""The ways to pay for a server: a picture of when each asks for money, tables of them and of one more year, leased or bought."""
 import math
 
 from ..core.arithmetic import MONTHS_PER_YEAR
-from ..core.figures import dollars, hourly, number
-from ..laws.financing import market_usd
+from ..core.figures import dollars, hourly, number, percent, quantity, signed
+from ..laws.financing import leased_usd_per_hour, market_usd
+from ..laws.owning import owned_usd_per_hour
+from .charts import slider_chart
+from .picture import Sheet
 from .sentences import in_words
-from .show import Html
+from .show import table
 
-_LEFT, _RIGHT, _ROW, _TALLEST, _BAR = 16, 400, 82, 36, 12
-_PAID, _GOT, _FILL = "#f58518", "#4c78a8", 'fill="currentColor"'
+_LEFT, _RIGHT, _ROW, _TALLEST, _BAR = 8, 384, 86, 36, 12
 
 
 def payments_picture(ways, months, depreciation_rate):
@@ -16,47 +18,72 @@ def payments_picture(ways, months, depreciation_rate):
 
     months: payments of a loan or lease; those of a year stand in its middle as one bar.
     """
-    price, longest = max(ways["today"]), max(ways["years"])
+    price, longest, sheet = max(ways["today"]), max(ways["years"]), Sheet(_ROW * len(ways) + 22)
+    for place, way in enumerate(ways.itertuples()):
+        base, year = _ROW * (place + 1) - 18, (_RIGHT - _LEFT - _BAR) / longest
+        _bars(sheet, way, base, year, price, months, depreciation_rate)
+        _words(sheet, way, base, _LEFT + way.years * year, way.years < longest)
+    sheet.text(_LEFT, sheet.tall - 4, "up: paid, year by year", color="b").text(
+        _RIGHT + _BAR, sheet.tall - 4, "down: sold at the end", at="end", color="a")
     hours = in_words([f"{hourly(way.hour)} ({way.way})" for way in ways.itertuples()])
-    said = (f"{len(ways)} ways to pay for one server, year by year: cash asks for {dollars(price)} at once, a lease for nothing "
-            f"today. An hour used costs {hours}.")
-    rows = "".join(_words(way, place, longest) + _bars(way, place, price, longest, months, depreciation_rate)
-                   for place, way in enumerate(ways.itertuples()))
-    tall = _ROW * len(ways) + 26
-    key = f'<text x="{_LEFT}" y="{tall - 6}" {_FILL}>bars up: paid, year by year; down: sold at the end</text>'
-    opened = f'<svg viewBox="0 0 420 {tall}" width="460" class="picture" font-size="14" role="img" aria-label="{said}">'
-    return Html(f"{opened}{rows}{key}</svg>", said)
+    return sheet.picture("Cash asks for everything today, a lease for nothing today: only the cost of an hour compares them",
+                         f"{len(ways)} ways to pay for one server, year by year: cash asks for {dollars(price)} at once, a lease "
+                         f"for nothing today. An hour used costs {hours}.")
 
 
-def _line(way, place, longest):
-    """Where the line of a way stands: its height, the length of a year, and the end of its years."""
-    year = (_RIGHT - _LEFT - _BAR) / longest
-    return _ROW * (place + 1) - 14, year, _LEFT + way.years * year
-
-
-def _words(way, place, longest):
+def _words(sheet, way, base, end, shorter):
     """The name of a way and its hourly cost, what is paid today if nothing follows, and its years."""
-    base, _, end = _line(way, place, longest)
-    last = (end + _BAR + 6, base + 5, "start") if way.years < longest else (end + _BAR, base - 7, "end")
-    words = [(_LEFT, base - _TALLEST - 8, "start", f'<tspan font-weight="bold">{way.way}</tspan>, {hourly(way.hour)} used'),
-             (*last, number(way.years, "year"))]
-    words += [] if way.monthly else [(_LEFT + _BAR + 6, base - 7, "start", dollars(way.today))]
-    return "".join(f'<text x="{x:.1f}" y="{y}" text-anchor="{anchor}" {_FILL}>{text}</text>' for x, y, anchor, text in words)
+    name = base - _TALLEST - 8
+    sheet.text(_LEFT, name, way.way, bold=True).text(_RIGHT + _BAR, name, f"{hourly(way.hour)} used", at="end")
+    if shorter:
+        sheet.text(end + _BAR + 6, base + 5, number(way.years, "year"), color="soft")
+    else:
+        sheet.text(end + _BAR, base - 7, number(way.years, "year"), at="end", color="soft")
+    if not way.monthly:
+        sheet.text(_LEFT + _BAR + 6, base - 7, dollars(way.today))
 
 
-def _bars(way, place, price, longest, months, depreciation_rate):
+def _bars(sheet, way, base, year, price, months, depreciation_rate):
     """The line of a way's years, with a bar for what is paid today and in each year, and one down for the sale."""
-    base, year, end = _line(way, place, longest)
+    end, scale = _LEFT + way.years * year, _TALLEST / price
     paying = min(months / MONTHS_PER_YEAR, way.years) if way.monthly else 0
     lasts = {start: min(1, paying - start) for start in range(math.ceil(paying))}
     paid = {0: way.today} | {start + part / 2: way.monthly * MONTHS_PER_YEAR * part for start, part in lasts.items()}
-    scale = _TALLEST / price
-    bars = "".join(_bar(_LEFT + when * year, base - usd * scale, usd * scale, _PAID) for when, usd in paid.items())
+    for when, usd in paid.items():
+        if usd:
+            sheet.box(_LEFT + when * year, base - usd * scale, _BAR, usd * scale, "b", round=0)
     if way.way != "lease":
         bought = price if way.way == "loan" else way.today
-        bars += _bar(end, base, market_usd(bought, depreciation_rate, way.years) * scale, _GOT)
-    return f'{bars}<line x1="{_LEFT}" y1="{base}" x2="{end + _BAR:.1f}" y2="{base}" stroke="currentColor"/>'
+        sheet.box(end, base, _BAR, market_usd(bought, depreciation_rate, way.years) * scale, "a", round=0)
+    sheet.line((_LEFT, base), (end + _BAR, base), color="ink")
 
 
-def _bar(x, y, height, color):
-    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{_BAR}" height="{height:.1f}" fill="{color}"/>' if height else ""
+def ways_table(ways, caption):
+    """The ways of `plan.financing.ways_to_pay`."""
+    return table(ways, caption,
+                 labels={"today": "paid today, USD", "monthly": "USD a month", "years": "used for", "hour": "USD per hour used"},
+                 formats={"today": "{:,.0f}".format, "monthly": "{:,.0f}".format, "years": lambda value: quantity("years", value),
+                          "hour": "{:.2f}".format})
+
+
+def keeping_table(years, caption):
+    """One more year with a server by its age, of `plan.financing.keeping`."""
+    return table(years, caption, labels={
+        "kept_years": "age", "market_usd": "sells for", "hold_usd_per_year": "costs to hold", "saved_usd_per_year": "saves",
+        "running_on_usd_per_year": "gain of keeping it"},
+        formats=dict.fromkeys(("market_usd", "hold_usd_per_year"), dollars)
+        | dict.fromkeys(("saved_usd_per_year", "running_on_usd_per_year"), lambda value: signed(value, dollars)))
+
+
+def lease_slider_chart(case, months, even, end_share, discount_rate, depreciation_rate, finding):
+    """A leased hour and one bought and sold after as many months, over the lender's rate; `even` is where they cross, or None."""
+    return slider_chart(
+        case.but(years=months / MONTHS_PER_YEAR),
+        {"leased": leased_usd_per_hour, "bought and sold at the end": owned_usd_per_hour},
+        x="loan_rate", values=[step / 100 for step in range(0, 31)], y_title="USD per GPU-hour used",
+        finding=finding,
+        sliders={"end_share": (0, 0.6, 0.01, end_share), "discount_rate": (0, max(0.3, discount_rate), 0.01, discount_rate),
+                 "depreciation_rate": (0.05, 0.7, 0.01, depreciation_rate)},
+        alt="A leased hour costs more the more the lender asks for; one that is bought does not change. "
+            + ("The lines do not cross." if even is None else
+               f"Over {quantity('loan_months', months)} they cross at {percent(even)} a year."))

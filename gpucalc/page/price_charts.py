@@ -3,7 +3,8 @@ import altair
 import pandas as pd
 
 from ..core.figures import hourly, percent, signed, times
-from .charts import finish
+from ..laws.break_even import break_even_rent, break_even_utilization
+from .charts import finish, slider_chart
 from .show import reach, table
 
 CENTS = "{:,.2f}".format
@@ -49,7 +50,8 @@ def moves_chart(moves):
     found = " and ".join(f"{row.offer.replace('|', ', ')} at {times(row.ratio)} the older price"
                          for row in moves.iloc[[0, -1][:len(moves)]].itertuples())
     says = f"How the cheapest GPU-hour of each provider moved. The ends are {found}."
-    chart = finish(bars, says if found else "No provider's cheapest GPU-hour moved.")
+    chart = finish(bars, says if found else "No provider's cheapest GPU-hour moved.",
+                   title="How the cheapest GPU-hour of each provider moved")
     return chart.properties(height=max(120, 36 * len(moves)))
 
 
@@ -62,7 +64,7 @@ def rents_table(found, caption):
                  formats=dict.fromkeys(["median", "low", "high"], change))
 
 
-def rents_chart(levels, turn, alt):
+def rents_chart(levels, turn, alt, title=""):
     """Rents of one GPU at each provider over its own rent when rents turned, of `price_history.against_turn`."""
     drawn = altair.Chart(levels).mark_line(strokeWidth=2, interpolate="step-after").encode(
         x=altair.X("date:T", title=None, axis=altair.Axis(format="%Y-%m", tickCount=6), scale=altair.Scale(type="utc")),
@@ -70,7 +72,7 @@ def rents_chart(levels, turn, alt):
         color=altair.Color("provider:N", title=None),
         strokeDash=altair.StrokeDash("provider:N", title=None, scale=altair.Scale(range=DASHES)))
     mark = altair.Chart(pd.DataFrame([{"date": turn}])).mark_rule(strokeDash=[4, 4]).encode(x="date:T")
-    return finish(drawn + mark, alt)
+    return finish(drawn + mark, alt, title=title)
 
 
 def use_chart(costs, utilization, alt):
@@ -82,3 +84,37 @@ def use_chart(costs, utilization, alt):
         color=altair.Color("hour:N", title=None),
         strokeDash=altair.StrokeDash("book:N", title=None, sort=list(dict.fromkeys(costs["book"]))))
     return finish(drawn + mine.encode(x="utilization:Q"), alt)
+
+
+def edge_slider_chart(case, gpu, likely, utilization, finding):
+    """The break-even utilization of a GPU over its rent, with a dashed line at the rent that brings it to the reader's own."""
+    rent, server = likely["usd_per_hour"], likely["server_usd"]
+    return slider_chart(
+        case, {f"break-even of {gpu}": break_even_utilization}, "usd_per_hour", [rent * (0.5 + step / 20) for step in range(61)],
+        {"server_usd": (round(server / 4), round(server * 2), 1000, server),
+         "rent_decline": (-0.2, 0.4, 0.01, likely["rent_decline"]), "utilization": (0.05, 1, 0.05, utilization)},
+        f"Break-even utilization against the rent of a GPU-hour. It falls with one over the rent: at {hourly(rent)} it is "
+        f"{reach(case(break_even_utilization))}.", "break-even utilization", crossing=break_even_rent, finding=finding)
+
+
+def edges_table(owning, utilization, caption):
+    """Break-evens before and after, of the conclusions whether to rent or own."""
+    shown = ["gpu", "value_before", "value_after", "answer_before", "answer_after", "oldest_before", "oldest_after", "moved"]
+    return table(owning[shown], caption,
+                 labels={
+                     "gpu": "GPU", "answer_before": f"at {percent(utilization)}, before", "answer_after": "after",
+                     "value_after": "newer book", "value_before": "older book", "oldest_before": "oldest row, older book",
+                     "oldest_after": "oldest row, newer book", "moved": "which price moved (USD)"},
+                 formats={"value_before": reach, "value_after": reach})
+
+
+def conclusions_table(both, caption):
+    """Every conclusion that both books allow, those that flip first."""
+    flips = both["verdict"].map({"flips": "yes", "close": "too close to call", "stays": "no"})
+    shown = both.assign(flips=flips).sort_values("flips", ascending=False, kind="stable")
+    shown = shown.assign(older=shown["answer_before"] + ": " + shown["figure_before"],
+                         newer=shown["answer_after"] + ": " + shown["figure_after"], moved=shown["moved"].replace("", "no price"),
+                         rows=shown["oldest_before"] + " and " + shown["oldest_after"])
+    return table(shown[["question", "older", "newer", "flips", "moved", "rows"]], caption,
+                 labels={"question": "conclusion", "older": "older book", "newer": "newer book", "moved": "what moved it (USD)",
+                         "rows": "oldest rows behind it"})

@@ -17,9 +17,9 @@ _SPELLING = {word.lower(): word for word in _SPELLED.split()} | {
     "params": "parameters", "vocab": "vocabulary", "zero3": "ZeRO-3"}
 
 
-def tex(tree, texts=None, times=False):
-    r"""TeX of the expression, quantities as in `texts`, else as symbols; `times` puts \times between all factors."""
-    return _Tex((SYMBOLS if texts is None else texts).__getitem__, times).whole(operators(tree))
+def tex(tree, texts=None):
+    """TeX of the expression, quantities as in `texts`, else as symbols."""
+    return _Tex((SYMBOLS if texts is None else texts).__getitem__).whole(operators(tree))
 
 
 def words(tree, name=None):
@@ -120,8 +120,8 @@ class Words:
     signs = {ast.Gt: ">", ast.Lt: "<", ast.GtE: "≥", ast.LtE: "≤", ast.Eq: "=", ast.NotEq: "≠", ast.BitAnd: "and",
              ast.BitOr: "or"}
 
-    def __init__(self, name, all_times=False):
-        self.name, self.all_times = name, all_times
+    def __init__(self, name):
+        self.name = name
 
     def whole(self, node):
         """An expression that nothing stands beside."""
@@ -194,7 +194,7 @@ class _Tex(Words):
         return self.whole(functools.reduce(lambda left, right: ast.BinOp(left, ast.Mult(), right), factors))
 
     def joined(self, left, right):
-        if self.all_times or right[0].isdigit() or r"\text" in (left[:5], right[:5]):
+        if right[0].isdigit() or r"\text" in (left[:5], right[:5]):
             return rf"{left} \times {right}"
         return rf"{left} \, {right}" if r"\mathrm" in (left[:7], right[:7]) else f"{left} {right}"
 

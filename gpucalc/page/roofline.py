@@ -6,7 +6,8 @@ from ..core.figures import seconds, three_figures
 from ..laws import arithmetic_intensity as ai
 from ..plan.operators import decode_operators, prefill_operators
 from ..rows import catalogue
-from .charts import axis, expression, finish, slider
+from .charts import axis, finish
+from .moving import expression, slider
 from .show import table
 
 # Ends of the axes of a chart with sliders: FLOP per byte, FLOP/s.

@@ -13,7 +13,9 @@ import re
 import sys
 
 from ..core import figures
+from ..core.evaluate import Case
 from ..rows.bands import CLOSE
+from .yours import Figure, Yours
 
 # Formatters by the word after |; those without a word of their own go by their name in core.figures.
 FORMATS = {"bytes": "byte", "flop": "FLOP", "flop_rate": "FLOP/second", "byte_rate": "byte/second", "watts": "watt",
@@ -72,8 +74,9 @@ def said(text, names, escape=markdown):
     Raises ValueError naming what is not there.
     """
     import jinja2
+    known = {"yours": Yours(names["case"])} if isinstance(names.get("case"), Case) else {}
     try:
-        return environment(escape).from_string(text.strip()).render(names)
+        return environment(escape).from_string(text.strip()).render(names | known)
     except jinja2.TemplateError as error:
         raise ValueError(f"sentence {' '.join(text.split())[:60]!r}: {error}") from None
 
@@ -140,12 +143,16 @@ def say(line, cell):
 
 
 def exercise(line, cell):
-    """%%exercise: a question, a line ---, and its answer, which stays folded. Figures as in %%say."""
+    """%%exercise: a question, a line ---, and its answer, which stays folded. Figures as in %%say. They are numbered."""
     from IPython.display import display
     question, rule, answer = cell.partition("\n---\n")
     if not rule:
         raise ValueError("an exercise needs a line --- between its question and its answer")
-    shown, names = "**Exercise.** " + said(question, _names()), _names()
+    names = _names()
+    # By the question, so that a cell that runs again keeps its number.
+    numbers = names.setdefault("_exercises", {})
+    number = numbers.setdefault(question, len(numbers) + 1)
+    shown = f'<strong id="exercise-{number}">Exercise {number}.</strong> {said(question, names)}'
     display(Markdown(f'{shown}\n\n<details class="answer">\n<summary>Answer</summary>\n\n{said(answer, names)}\n\n</details>'))
 
 
@@ -161,15 +168,21 @@ def _names():
 
 
 def _formatted(show, value, *more):
+    if isinstance(value, Figure):
+        return value.said(show.__name__)
     return Shown(show(value, *(getattr(figures, each) if each in NAMED else each for each in more)))
 
 
 def _in_unit(value, unit):
+    if isinstance(value, Figure):
+        return value.said(unit)
     return Shown(figures.number(value, unit))
 
 
 def _shown(value, escape):
     """A value as it stands in a sentence: text escaped, whole numbers with separators, others at three figures."""
+    if isinstance(value, Figure):
+        return str(value) if escape is str else value.marked(escape)
     if isinstance(value, Shown) or hasattr(value, "__html__"):
         return value
     if hasattr(value, "dtype") and not value.ndim:

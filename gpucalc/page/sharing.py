@@ -2,9 +2,8 @@
 from pandas import DataFrame
 
 from ..core.figures import dollars, number, percent
-from .show import Html, table
-
-_LEFT, _WIDE, _TALL, _CUT, _OVER = 10, 400, 30, "#4c78a8", "#f58518"
+from .picture import WIDE, Sheet
+from .show import table
 
 
 def ways_table(found, caption):
@@ -35,18 +34,18 @@ def slices_picture(gpu, part, card):
     """What all slices of one kind take of a GPU's multiprocessors and memory, and what is left over; `part`: a `slice_row`."""
     shares = {"multiprocessors": part.units / card.units, "memory": part.memory_bytes / card.memory_bytes}
     left = {name: max(1 - part.instances * share, 0) for name, share in shares.items()}
-    said = (f"{gpu} cut into {part.instances} slices: {percent(left['multiprocessors'])} of its multiprocessors and "
-            f"{percent(left['memory'])} of its memory are in none of them.")
-    bars = "".join(_cut_bar(name, shares[name], part.instances, left[name], 54 * place) for place, name in enumerate(shares))
-    return Html(f'<svg viewBox="0 0 420 112" width="460" class="picture" font-size="14" role="img" aria-label="{said}">'
-                f"{bars}</svg>", said)
+    sheet = Sheet(126)
+    for place, (name, share) in enumerate(shares.items()):
+        said, rest = f"{name}: {percent(share)} in each slice", f"{percent(left[name])} in none"
+        _cut_bar(sheet, said, rest, share, part.instances, 64 * place)
+    return sheet.picture(f"{part.instances} slices are less than the whole {gpu}",
+                         f"{gpu} cut into {part.instances} slices: {percent(left['multiprocessors'])} of its multiprocessors and "
+                         f"{percent(left['memory'])} of its memory are in none of them.")
 
 
-def _cut_bar(name, share, count, left, top):
+def _cut_bar(sheet, said, rest, share, count, top):
     """A bar for the whole GPU: a piece for each slice, and the rest in another color."""
-    wide, place = share * _WIDE, top + 18
-    pieces = "".join(f'<rect x="{_LEFT + each * wide:.1f}" y="{place}" width="{wide - 2:.1f}" height="{_TALL}" fill="{_CUT}"/>'
-                     for each in range(count))
-    rest = f'<rect x="{_LEFT + count * wide:.1f}" y="{place}" width="{left * _WIDE:.1f}" height="{_TALL}" fill="{_OVER}"/>'
-    words = f"{name}: {percent(share)} in each slice, {percent(left)} in none"
-    return f'<text x="{_LEFT}" y="{top + 13}" fill="currentColor">{words}</text>{pieces}{rest}'
+    sheet.text(0, top + 14, said).text(WIDE, top + 14, rest, "end", "b", True)
+    for each in range(count):
+        sheet.box(each * share * WIDE, top + 22, share * WIDE - 2, 32, "a", round=1)
+    sheet.box(count * share * WIDE, top + 22, max(1 - count * share, 0) * WIDE, 32, "b", round=1)

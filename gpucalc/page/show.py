@@ -2,13 +2,16 @@
 import html
 import math
 
-from ..core.figures import number, percent, quantity
+from ..core.figures import gib, number, percent, quantity
 from ..core.quantities import QUANTITIES
 from .dates import foreign_rows, is_dated, marked, marked_date
+from .links import linked, links
 from .sentences import Markdown, markdown
 
 
 _NOT_YOURS = " <small>not yours</small></td>"
+_NUMBER = ' class="number"'
+_SHOWN = 25  # rows of a table before the reader asks for the others, as in the site's style
 
 
 class Html:
@@ -24,6 +27,10 @@ class Html:
         return self.plain
 
 
+# A memory as its driver reports it, beside the GB with which the card is sold.
+FORMS = {"memory_bytes": gib}
+
+
 def table(frame, caption, labels=None, formats=None):
     """A data frame as a sortable HTML table.
 
@@ -33,16 +40,19 @@ def table(frame, caption, labels=None, formats=None):
     it says that some are not the reader's, those rows say so: the index or a column `row` has the keys of their prices.
     """
     labels, formats, dates = labels or {}, formats or {}, {"date"} if is_dated(caption) else set()
-    heads = "".join(f'<th scope="col">{html.escape(labels.get(name) or _label(name))}</th>' for name in frame.columns)
+    numbers = {name for name in frame.columns if not all(isinstance(value, str) for value in frame[name].dropna())}
+    heads = "".join(f'<th scope="col"{_NUMBER if name in numbers else ""}>{html.escape(labels.get(name) or _label(name))}</th>'
+                    for name in frame.columns)
     rows = zip(frame.to_dict("records"), foreign_rows(frame, caption))
-    body = "".join(_row(row, formats, dates, foreign) for row, foreign in rows)
-    plain = f"{caption} ({len(frame)} rows)"
-    return Html(f'<div class="table-scroll"><table class="data"><caption><span>{marked(caption)}</span></caption>'
-                f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>", plain)
+    body = "".join(_row(row, formats, dates, numbers, foreign) for row, foreign in rows)
+    plain, more = f"{caption} ({len(frame)} rows)", len(frame) - _SHOWN
+    rest = f'<details class="more-rows"><summary>{more} more rows</summary></details>' if more > 0 else ""
+    return Html(f'<figure class="data-table"><figcaption>{marked(caption)}</figcaption><div class="table-scroll">'
+                f'<table class="data"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>{rest}</figure>', plain)
 
 
-def _row(row, formats, dates, foreign):
-    first, *others = [_cell(name, value, formats, dates) for name, value in row.items()]
+def _row(row, formats, dates, numbers, foreign):
+    first, *others = [_cell(name, value, formats, dates, numbers) for name, value in row.items()]
     return f"<tr>{first.removesuffix('</td>') + _NOT_YOURS if foreign else first}{''.join(others)}</tr>"
 
 
@@ -50,22 +60,25 @@ def _label(name):
     return QUANTITIES[name].meaning if name in QUANTITIES else name.replace("_", " ")
 
 
-def _cell(name, value, formats, dates):
+def _cell(name, value, formats, dates, numbers):
     if value is None or value != value:
-        return "<td>–</td>"
+        return f"<td{_NUMBER if name in numbers else ''}>–</td>"
     if isinstance(value, str):
         width = "short" if len(value) <= 20 else "long" if len(value) > 40 else "middling"
-        return f'<td class="{width}">{marked_date(value) if name in dates else html.escape(value)}</td>'
-    show = formats.get(name) or (lambda plain: quantity(name, plain) if name in QUANTITIES else number(plain))
-    return f'<td class="number" data-value="{float(value):.12g}">{html.escape(show(value))}</td>'
+        return f'<td class="{width}">{marked_date(value) if name in dates else linked(value)}</td>'
+    show = formats.get(name) or FORMS.get(name) or (lambda plain: quantity(name, plain) if name in QUANTITIES else number(plain))
+    return f'<td{_NUMBER} data-value="{float(value):.12g}">{html.escape(show(value))}</td>'
 
 
 def guess(question, answer, unit, text):
     """A box in which the reader commits to an estimate before the answer unfolds. `unit` names what to type the number in."""
+    said, measure = html.escape(question), html.escape(unit)
     return Html(
-        f'<div class="guess" data-answer="{float(answer):.17g}" data-unit="{html.escape(unit)}"><label>{html.escape(question)} '
-        f'({html.escape(unit)}) <input type="number" step="any"></label> <button type="button">Check</button> '
-        f"<output></output><details><summary>Show the answer</summary><p>{html.escape(text)}</p></details></div>",
+        f'<div class="guess" data-answer="{float(answer):.17g}" data-unit="{measure}">'
+        f'<p><strong>Your guess first.</strong> {said}</p>'
+        f'<label><input type="number" step="any" aria-label="Your guess in {measure}"> {measure}</label> '
+        '<button type="button">Check</button> <output></output>'
+        f"<details><summary>Tell me</summary><p>{html.escape(text)}</p></details></div>",
         f"{question} ({unit}): {text}")
 
 
@@ -76,9 +89,19 @@ def sources(*rows, caption="Rows this page was computed from"):
     """
     about = [(getattr(row, "name", "given"), row.get("source", ""), row.get("date", ""), row.get("confidence", "seen"))
              for row in rows if len(row)]
-    lines = "\n".join(f"| {' | '.join(map(markdown, (name, source, date if seen == 'seen' else f'{date} ({seen})')))} |"
+    lines = "\n".join(f"| {markdown(name)} | {_with_links(source)} | {markdown(date if seen == 'seen' else f'{date} ({seen})')} |"
                       for name, source, date, seen in dict.fromkeys(about))
     return Markdown(f"| {markdown(caption)} | source | date |\n|---|---|---|\n{lines}")
+
+
+def _with_links(source):
+    """A source as Markdown, with the addresses that it names."""
+    return "".join(f"[{markdown(piece)}](<{to}>)" if to else _spaced(piece) for piece, to in links(str(source)))
+
+
+def _spaced(piece):
+    """Markdown of a piece of text, with the spaces at its ends."""
+    return f"{' ' * piece[:1].isspace()}{markdown(piece)}{' ' * (piece[-1:].isspace() and len(piece) > 1)}"
 
 
 def reach(share):

@@ -79,7 +79,7 @@ def dollar_chart(ratios, alt):
         x=altair.X("measure:N", title=None, sort=list(MEASURES.values()), axis=altair.Axis(labelAngle=0)),
         y=altair.Y("ratio:Q", title="tokens per dollar over those of the H100", scale=altair.Scale(type="log")),
         color=altair.Color("gpu:N", title=None, sort=list(ratios.index)), tooltip=["gpu", "measure", "ratio"])
-    return finish(dots, alt)
+    return finish(dots, alt, title="Which GPU gives most for a dollar depends on the measure")
 
 
 def volume_chart(bills, spans, late_share, alt):
@@ -94,7 +94,7 @@ def volume_chart(bills, spans, late_share, alt):
         strokeDash=altair.StrokeDash("kind:N", legend=None, sort=["in time", "late"]))
     for span in spans[1:]:
         chart += rule(altair.X, span["start"])
-    return finish(chart, alt)
+    return finish(chart, alt, title=f"The cheapest way: {cheapest_words(spans)}")
 
 
 def cheapest_words(spans):

@@ -3,10 +3,11 @@ import html
 import math
 
 from ..core import figures
+from .picture import fill, stroke
 from .show import Html
 
 _LEFT, _RIGHT, _FILL = 12, 408, 'fill="currentColor"'
-_COLORS = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#9d755d")
+_COLORS = "abcde"
 
 
 def ranges(rows, said, form="dollars", limit=None):
@@ -26,9 +27,9 @@ def _range(row, y, most, show):
     name, low, middle, high = row
     closed = math.isfinite(high)
     start, at, end = _across(low, most), _across(middle, most), _across(high, most) if closed else _RIGHT
-    line = f'<path d="M{start:.1f},{y + 14} H{end:.1f}" stroke="{_COLORS[0]}" stroke-width="8"{"" if closed else _OPEN}/>'
+    line = f'<path d="M{start:.1f},{y + 14} H{end:.1f}"{stroke(_COLORS[0], 8)}{"" if closed else _OPEN}/>'
     return (_text(_LEFT, y, name) + _text(_RIGHT, y, show(middle), "end") + line
-            + f'<circle cx="{at:.1f}" cy="{y + 14}" r="7" fill="{_COLORS[1]}"/>')
+            + f'<circle cx="{at:.1f}" cy="{y + 14}" r="7"{fill(_COLORS[1])}/>')
 
 
 def _limit(limit, most, places, show):
@@ -52,7 +53,7 @@ def stacks(rows, said, form="byte", limit=None):
     foot = top + 48 * len(rows)
     drawn += _limit(limit, most, [top + 26 + 48 * place for place in range(len(rows))], show) if limit else ""
     keys = [(place % 2 * 200, foot + 20 + place // 2 * 20) for place in range(len(names))]
-    drawn += "".join(f'<rect x="{_LEFT + x}" y="{y - 11}" width="12" height="12" fill="{_COLORS[place % 5]}"/>'
+    drawn += "".join(f'<rect x="{_LEFT + x}" y="{y - 11}" width="12" height="12"{fill(_COLORS[place % 5])}/>'
                      + _text(_LEFT + x + 18, y, names[place]) for place, (x, y) in enumerate(keys))
     return _picture(drawn, keys[-1][1] + 8, said)
 
@@ -62,7 +63,7 @@ def _stack(name, parts, names, y, most, show):
     for part, value in parts.items():
         wide = (_RIGHT - _LEFT) * value / most
         color = _COLORS[names.index(part) % len(_COLORS)]
-        drawn += f'<rect x="{_across(start, most):.1f}" y="{y + 18}" width="{wide:.1f}" height="16" fill="{color}"/>'
+        drawn += f'<rect x="{_across(start, most):.1f}" y="{y + 18}" width="{wide:.1f}" height="16"{fill(color)}/>'
         start += value
     return _text(_LEFT, y + 12, f"{name}: {show(sum(parts.values()))}") + drawn
 
@@ -74,9 +75,9 @@ def falling(lines, start, months, said):
         gone = min((start - once) / monthly, months)
         left = foot - 130 * (start - once) / start
         end = foot - 130 * (start - once - monthly * gone) / start
-        drawn += (f'<path d="M{_LEFT},{foot - 130} V{left:.1f} L{_LEFT + wide * gone:.1f},{end:.1f}" fill="none" '
-                  f'stroke="{_COLORS[place]}" stroke-width="3"/>'
-                  f'<rect x="{_LEFT}" y="{foot + 32 + 20 * place}" width="12" height="12" fill="{_COLORS[place]}"/>'
+        drawn += (f'<path d="M{_LEFT},{foot - 130} V{left:.1f} L{_LEFT + wide * gone:.1f},{end:.1f}" fill="none"'
+                  f'{stroke(_COLORS[place], 3)}/>'
+                  f'<rect x="{_LEFT}" y="{foot + 32 + 20 * place}" width="12" height="12"{fill(_COLORS[place])}/>'
                   + _text(_LEFT + 18, foot + 43 + 20 * place, name))
     axes = f'<path d="M{_LEFT},{foot - 140} V{foot} H{_RIGHT}" fill="none" stroke="currentColor"/>'
     words = (_text(_LEFT + 8, foot - 142, f"{figures.dollars(start)} at the start")

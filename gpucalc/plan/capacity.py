@@ -63,7 +63,7 @@ def search(case, cards, degrees):
     """Times of a full replica for each GPU, degree and batch of BATCHES, and the `places` its memory has: a table of points.
 
     `low`, `plan` and `high` are what `paced` multiplies times by; 1 but for achieved efficiencies, which published figures check.
-    case: model, efficiency, formats, prompt, output, cached_share where prompts begin alike, and what the engine's account of
+    case: model, efficiency, formats, prompt, output, cached_share where prompts begin alike, and what the engine's count of
     memory (`concurrency`) needs. cards: rows of `linked_gpus`.
     """
     import pandas

@@ -19,11 +19,11 @@ _SPLIT = {"expert_tensor_parallel": "tensor_parallel"}
 _UNKNOWN = (
     Limit("unrented", 0, "no provider of the book rents it on these terms", early=True),
     Limit("unlinked", 0, "the latency of its link is not known", early=True),
-    Limit("lacks_format", 0, "no path for the format", early=True),
+    Limit("lacks_format", 0, "cannot compute in the format", early=True),
 )
 _FITS = (
     *_UNKNOWN,
-    Limit("split_misfits", 0, "the model does not split so", early=True),
+    Limit("split_misfits", 0, "the model does not split that way", early=True),
     Limit("batch", "concurrency", "memory", early=True),
 )
 _WHOLE, _MEAN = {"context": "final_context", **_SPLIT}, {"context": "mean_context", **_SPLIT}
@@ -106,7 +106,7 @@ LAYOUT = Step(
         *_UNKNOWN,
         Limit("gpus_per_server", "most_gpus", "a machine has more GPUs than are to be used", early=True),
         Limit("excess_machines", 0, "too many small machines", early=True),
-        Limit("layout_misfits", 0, "no layout splits the job so", early=True),
+        Limit("layout_misfits", 0, "no layout splits the job that way", early=True),
         Limit("training_bytes", "memory_bytes", "memory", at="high", early=True),
     ),
     objective=("step_seconds", "training_bytes"),

@@ -1,8 +1,9 @@
 """What runs on what: which model, in which format of its weights, fits on how many GPUs of which memory."""
 from ..core.arithmetic import where
 from ..laws.interconnect import gpus_required
-from ..laws.quantization import serving_bytes
+from ..laws.quantization import affordable_bits, serving_bytes
 from ..laws.training_memory import usable_bytes
+from ..rows import catalogue
 
 # GPUs that hold a model, as the map groups them.
 KINDS = ("BF16 on one GPU", "quantized on one GPU", "quantized on 2 to 8 GPUs", "more than 8 GPUs")
@@ -12,6 +13,21 @@ def widest(needs, room):
     """Of the formats whose `needs` (bytes, by name) the room holds the one that takes most; "none" if it holds none."""
     held = needs[needs <= room]
     return held.idxmax() if len(held) else "none"
+
+
+def room_by_card(case):
+    """Each card with the bits a weight may take, the widest format on one, and how many hold the case, in BF16 and as it is.
+
+    All by the plan value. The case has a model, a format of its weights, a load and a headroom.
+    """
+    cards, formats = catalogue.gpus(), catalogue.formats()
+    wide, narrow = (each.band(serving_bytes).plan for each in (case.but(weight_format="BF16"), case))
+    needs = case.but(weight_format=formats[formats["value_bits"] <= 16]).band(serving_bytes).plan
+    every = case.but(gpu=cards)
+    room = every(usable_bytes)
+    return cards[["memory_bytes"]].assign(
+        in_bf16=gpus_required(wide, room), in_format=gpus_required(narrow, room), widest=[widest(needs, each) for each in room],
+        affordable_bits=every(affordable_bits), fp8_flops=cards["fp8_flops"])
 
 
 def fit_map(case, models, memories):

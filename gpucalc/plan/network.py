@@ -1,5 +1,7 @@
 """What a network does to a model that is split: bytes by kind of parallelism, fabrics, and the degree that pays."""
-from ..core.arithmetic import floor, maximum
+from math import inf
+
+from ..core.arithmetic import floor, maximum, minimum
 from ..core.evaluate import Case, Row
 from ..laws import interconnect as ic
 
@@ -21,9 +23,17 @@ def known(link):
     return Row({name: value for name, value in link.items() if value == value}, link.name, link.kind)
 
 
+def joined(case):
+    """Most GPUs that the link of the case joins (count); infinite where the case has a bandwidth alone."""
+    return next((row["reach"] for row in case.rows.values() if "reach" in row), inf)
+
+
 def paying_degree(case):
-    """Largest tensor-parallel degree at which a layer computes longer than it communicates (count); 1 if no split pays."""
-    return maximum(floor(case(ic.tensor_parallel_limit)), 1)
+    """Largest tensor-parallel degree at which a layer computes longer than it communicates, of those that the link joins (count).
+
+    It is 1 if no split pays.
+    """
+    return minimum(maximum(floor(case(ic.tensor_parallel_limit)), 1), joined(case))
 
 
 def paying_band(case):
@@ -34,7 +44,7 @@ def paying_band(case):
     pair = case.but(efficiency="achieved", tensor_parallel=2, latency=0, base_latency=0)
     compute, sent = pair.band(ic.layer_compute_seconds), pair.band(ic.layer_communication_seconds)
     ratios = compute.low / sent.high, compute.plan / sent.plan, compute.high / sent.low, compute.value / sent.value
-    degrees = dict(zip(compute._fields, (maximum(floor(ratio), 1) for ratio in ratios)))
+    degrees = dict(zip(compute._fields, (minimum(maximum(floor(ratio), 1), joined(case)) for ratio in ratios)))
     return compute._replace(**degrees, bound=None, family=f"{compute.family} and {sent.family}", unit="",
                             rows=min(compute.rows, sent.rows), sources=min(compute.sources, sent.sources))
 

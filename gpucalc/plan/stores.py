@@ -128,7 +128,7 @@ def cheapest_gear(book):
 
 
 def _leaving(book, provider):
-    """Egress rows of the provider: of its store, else of all it sells; of several the one whose dearest tier is the cheapest."""
+    """Egress rows of the provider: of its store, else of all it sells; of several the one whose highest price is lowest."""
     rows = book[(book["item"] == "egress") & (book["provider"] == provider)]
     if rows.empty:
         raise _missing(book, "egress", provider, "usd_per_gb")

@@ -1,0 +1,83 @@
+// Figures of a lesson that follow the reader, as gpucalc/page/yours.py wrote them: each says in its attributes what it is.
+// What a section shows follows as a whole or not at all, so that no two sentences of it are about two cases.
+"use strict";
+window.gpucalc = window.gpucalc || {};
+{
+  const FIGURES = "[data-yours]";
+
+  // Shows the figures of `held`, a case, with the names of its rows; without one those of the page. Whether any follows.
+  gpucalc.follow = (held, names = {}) => {
+    const following = [...grouped().values()].filter((figures) => followed(figures, held, names));
+    for (const picture of document.querySelectorAll(".bd-article figure.drawing")) {
+      picture.classList.toggle("keeps-example", following.length > 0 && !picture.closest(".follows-you"));
+    }
+    return following.length > 0;
+  };
+
+  // The figures that follow together: those of an exercise, and all others of a section.
+  function grouped() {
+    const groups = new Map();
+    for (const figure of document.querySelectorAll(`.bd-article ${FIGURES}`)) {
+      const cell = figure.closest(".cell_output"), isExercise = cell.querySelector("details.answer");
+      const place = isExercise ? cell : figure.closest("section");
+      groups.set(place, [...(groups.get(place) ?? []), figure]);
+    }
+    return groups;
+  }
+
+  function followed(figures, held, names) {
+    for (const each of figures) each.dataset.own ??= each.textContent;
+    const texts = held ? said(figures, held, names) : null;
+    figures.forEach((each, k) => {
+      each.textContent = texts ? texts[k] : each.dataset.own;
+      each.closest(".cell_output").classList.toggle("follows-you", texts !== null);
+    });
+    return texts !== null;
+  }
+
+  // The texts of all, or nothing where one cannot be told.
+  function said(figures, held, names) {
+    try {
+      return figures.map((each) => text(each.dataset, held, names));
+    } catch {
+      return null;
+    }
+  }
+
+  function text({ yours: name, but, form = "" }, held, names) {
+    const here = but ? changed(held, JSON.parse(but)) : held, { figures } = gpucalc;
+    if (!Object.hasOwn(gpucalc.data.quantities, name)) return rowName(name, but ? here.rows[name]?.name : names[name]);
+    const value = number(name, here);
+    if (!form) return figures.quantity(name, value);
+    return Object.hasOwn(figures, form) ? figures[form](value) : figures.number(value, form);
+  }
+
+  // What the case has, else the law, else a default that has a source.
+  function number(name, here) {
+    const given = here.given(name) !== undefined, isLaw = !given && Object.hasOwn(gpucalc.laws, name);
+    if (!given && !isLaw && !gpucalc.lessons.sourced.includes(name)) throw new Error(`the case has no ${name}`);
+    const { number: value } = isLaw ? here.law(name) : here.value(name);
+    if (!Number.isFinite(value)) throw new Error(`${name} has no end`);
+    return value;
+  }
+
+  function rowName(kind, name) {
+    if (!name) throw new Error(`the case has no ${kind}`);
+    return name;
+  }
+
+  // The case with other values; one that has them already shows no change.
+  function changed(held, given) {
+    for (const [name, value] of Object.entries(given)) {
+      const had = Object.hasOwn(gpucalc.data.quantities, name) ? held.given(name) : held.rows[name]?.name;
+      if (had === value) throw new Error(`${name} is ${value} already`);
+    }
+    return held.but(Object.fromEntries(Object.entries(given).map(([name, value]) => [name, meant(name, value)])));
+  }
+
+  // A row by its name, a law by "law:NAME", as the case of a browser takes them.
+  function meant(name, value) {
+    if (typeof value !== "string") return value;
+    return Object.hasOwn(gpucalc.laws, value) ? `law:${value}` : gpucalc.rowNamed(name, value);
+  }
+}

@@ -1,0 +1,37 @@
+"""Addresses in the words of a source: papers, repositories, models and sites that it names."""
+import html
+import re
+
+_FILE = r"[\w./+-]+\.(?:md|mdx|py|csv|json|jsonl|ya?ml|toml|ts|h|cc|parquet|txt)\b"
+_COMMIT = r"(?: \(commit (?P<commit>[0-9a-f]{7,40})\)| @(?P<at>[0-9a-f]{7,40}))?"
+_PATTERN = re.compile(
+    r"arXiv[ :](?P<paper>\d{4}\.\d{4,5})"
+    r"|(?P<address>https?://[^\s<>\"'|\\^`{}]+[\w/=])"
+    r"|Hugging Face (?P<model>[\w.-]+/[\w.-]+\w)"
+    rf"|(?<![\w/.-])(?P<project>[\w.-]+/[\w.-]*\w),? (?P<file>{_FILE}){_COMMIT}"
+    r"|(?<![\w@/.-])(?P<site>(?:[a-z0-9-]+\.)+(?:com|org|io|ai|net|dev|edu|co|sh)(?:/[\w./~%?=&-]*[\w/])?)(?![\w-])")
+
+
+def links(text: str) -> list[tuple[str, str]]:
+    """The text in pieces, each with the address that it names; an empty one where it names none."""
+    pieces, end = [], 0
+    for found in _PATTERN.finditer(text):
+        pieces += [(text[end:found.start()], ""), (found[0], _address(found))]
+        end = found.end()
+    return [piece for piece in [*pieces, (text[end:], "")] if piece[0]]
+
+
+def _address(found):
+    if found["paper"]:
+        return f"https://arxiv.org/abs/{found['paper']}"
+    if found["model"]:
+        return f"https://huggingface.co/{found['model']}"
+    if found["project"]:
+        return f"https://github.com/{found['project']}/blob/{found['commit'] or found['at'] or 'HEAD'}/{found['file']}"
+    return found["address"] or f"https://{found['site']}"
+
+
+def linked(text: str) -> str:
+    """The text as HTML, escaped, with its links."""
+    return "".join(f'<a href="{html.escape(to)}">{html.escape(piece)}</a>' if to else html.escape(piece)
+                   for piece, to in links(text))

@@ -1,0 +1,103 @@
+"""Figures of a lesson that follow the reader: what the page writes for a case is what Python writes for it."""
+import html
+import re
+from types import SimpleNamespace
+
+import pytest
+
+from book.extension import LESSON, STATIC, lesson_scripts
+from book.finish import secured
+from book.front import FOLLOWING, followed
+from book.inputs import ROOT
+from gpucalc.core.evaluate import FINDERS
+from gpucalc.page import front, lesson_links
+from gpucalc.page.yours import Figure, Yours
+from gpucalc.rows import price_book
+from tests.browser import ended, visit
+from tests.test_lesson_in_browser import PAGE, READY, address, go, random_answers
+
+CASES = 8
+CHANGES = {"batch": 1, "weight_format": "FP8", "context": "mean_context"}
+SHOWN = """() => [...document.querySelectorAll(".cell_output")].map((cell) => {
+  const figure = cell.querySelector("[data-yours]");
+  return [figure.dataset.yours, figure.dataset.form ?? "", figure.dataset.but ?? "",
+          cell.classList.contains("follows-you") ? figure.textContent : null];
+})"""
+
+
+@pytest.fixture(scope="module")
+def names():
+    """Every name that a lesson of the book shows of a case."""
+    texts = [path.relative_to(ROOT).as_posix() for folder in ("notebooks", "gpucalc/page") for path in (ROOT / folder).glob("*")]
+    found = followed(SimpleNamespace(folder=ROOT, digests=[text for text in texts if re.fullmatch(FOLLOWING, text)]))
+    assert {"kv_bytes_per_token", "batch", "model"} <= set(found)
+    return found
+
+
+@pytest.fixture(scope="module")
+def book():
+    return price_book.prices()
+
+
+def cells(names):
+    """Each name in a cell of its own, plain, in other forms and of a case that differs."""
+    figures = [Figure(name, name if name in FINDERS else 0, {}) for name in names]
+    figures += [Figure("sequence_kv_bytes", 0, {}, form) for form in ("gib", "byte", "exact")]
+    figures += [Figure("kv_bytes", 0, {name: value}) for name, value in CHANGES.items()]
+    return "".join(f'<section><div class="cell_output"><p>{figure.marked()}</p></div></section>' for figure in figures)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, names, book):
+    folder, made = tmp_path_factory.mktemp("yours"), front.scripts(book, names)
+    for name in [*LESSON, "lesson.js", "lesson.css"]:
+        (folder / name).write_text(made[name] if name in made else (STATIC / name).read_text(encoding="utf-8"), encoding="utf-8")
+    for name in lesson_links.VIEWS:
+        body = PAGE.format(template=lesson_scripts("")).replace("<p>Text.</p>", cells(names))
+        (folder / f"{name}.html").write_text(secured(body), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def answers(book):
+    return random_answers(book, 15, CASES)
+
+
+def of_python(here, answer, name, form, but):
+    """What Python writes; None where the case cannot tell."""
+    if name in FINDERS:
+        return answer.best["gpu"] if name == "gpu" else getattr(here.rows.get(name), "name", None)
+    try:
+        figure = getattr(Yours(here)(**but), name)
+        return str(figure.said(form) if form else figure)
+    except (ValueError, KeyError):
+        return None
+
+
+@pytest.mark.parametrize("lesson", [name for name in lesson_links.VIEWS if name != "break_even"])
+def test_figures_follow_the_case_as_python_says(browser, folder, answers, book, lesson):
+    compared, page = 0, None
+    for held, answer in answers:
+        view = lesson_links.VIEWS[lesson].get(answer.kind)
+        if not view:
+            continue
+        if page is None:
+            page = visit(browser, f"{(folder / lesson).as_uri()}.html#{address(held)}")
+            page.wait_for_function(READY)
+        else:
+            go(page, address(held))
+        here = lesson_links.held(view, lesson_links.chosen(answer, book), answer.best)
+        for name, form, but, shown in page.evaluate(SHOWN):
+            changes = {key: value for key, value in CHANGES.items() if key in html.unescape(but)}
+            expected = of_python(here, answer, name, form, changes)
+            if shown is not None:
+                assert shown == expected, (lesson, held, name, form, but)
+                compared += 1
+    assert compared > 20
+    ended([page])
+
+
+def test_without_a_case_a_page_keeps_its_own(browser, folder):
+    page = visit(browser, f"{(folder / 'kv_cache').as_uri()}.html")
+    assert all(text is None for *_, text in page.evaluate(SHOWN))
+    ended([page])
