@@ -17,8 +17,8 @@ PLAIN = {"parameter", "weight", "token", "batch", "context", "node", "tile", "wa
          "bandwidth", "throughput", "optimizer", "embedding", "GB", "GiB", "FLOP", "FLOP/s", "GPU memory", "driver", "slice",
          "adapter", "checkpoint", "forward pass", "backward pass", "GPU-hour", "list price", "depreciation", "data sheet"}
 ABBREVIATION = re.compile(r"[A-Z0-9].*[A-Z0-9]|.*[A-Z].*[A-Z]")
-NOT_IN = (nodes.reference, addnodes.pending_xref, addnodes.download_reference, nodes.literal, nodes.literal_block, nodes.title,
-          nodes.math, nodes.math_block, nodes.raw, nodes.table)
+NO_LINK_IN = (nodes.reference, addnodes.pending_xref, addnodes.download_reference, nodes.literal, nodes.literal_block,
+              nodes.title, nodes.math, nodes.math_block, nodes.raw)
 
 
 @cache
@@ -65,7 +65,7 @@ def own_texts(section):
     for child in section.children:
         if isinstance(child, nodes.Text):
             yield child
-        elif not isinstance(child, (nodes.section, *NOT_IN)) and "lesson-meta" not in child["classes"]:
+        elif not isinstance(child, (nodes.section, nodes.table, *NO_LINK_IN)) and "lesson-meta" not in child["classes"]:
             yield from own_texts(child)
 
 

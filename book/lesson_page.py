@@ -13,7 +13,7 @@ from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 
 from book.finish import settings
-from book.glossary import explain_terms
+from book.glossary import NO_LINK_IN, explain_terms
 
 HERE = Path(__file__).parent
 # The parts of the table of contents that are lessons, and the five of them by which the book was ordered.
@@ -24,8 +24,6 @@ WORKSHEET = "_worksheet"
 FORMULA = re.compile(r'<div class="formula" id="([\w-]+)">')
 FOLD_ENDS = "</details></div>"
 MAY_NAME = re.compile(r"arXiv|[\w:]/[\w/]|\w\.[a-z]{2,3}\b")
-NO_LINK_IN = (nodes.reference, addnodes.pending_xref, addnodes.download_reference, nodes.literal, nodes.literal_block,
-              nodes.title, nodes.math, nodes.math_block, nodes.raw)
 
 
 @cache
@@ -59,7 +57,7 @@ class LessonPage(SphinxTransform):
         source = Path(self.env.doc2path(name))
         if source.suffix == ".ipynb":
             foot = [addnodes.download_reference("", "", nodes.Text("Download this notebook"), reftarget=f"/{source.name}",
-                                                classes=["download"]), *repository_links(name, settings()[1])]
+                                                classes=["download"]), *repository_links(name, repository())]
             if name in topics():
                 arrange(page, name, is_rerun(source))
                 add_foot(page, foot)
@@ -68,6 +66,12 @@ class LessonPage(SphinxTransform):
                 page.append(line_of(foot))
             else:
                 add_foot(page, foot)
+
+
+@cache
+def repository():
+    """The address of the repository, read once for all pages; empty if unknown."""
+    return settings()[1]
 
 
 def is_rerun(source):

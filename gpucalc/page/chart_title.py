@@ -13,7 +13,7 @@ from ..core.evaluate import is_law
 from ..core.law import LAWS
 from ..core.quantities import QUANTITIES
 from .moving import expression
-from .yours import Figure
+from .yours import Figure, held
 
 _FIGURE = re.compile(r"\{(\w+)(?::([^{}]*))?\}")
 # The sentence as it stands at the start, and what the browser needs to write it anew.
@@ -24,9 +24,8 @@ Moving = namedtuple("Moving", "case kinds")
 
 def laws_in(finding, case):
     """The laws of which a finding names the value, where the case does not hold it."""
-    held = {name for holder in (case.inputs, *case.rows.values()) for name in holder}
     names = {name for _, text in _choices(finding) for name, _ in _FIGURE.findall(text)}
-    return [LAWS[name] for name in sorted((names | _asked(finding)) - held) if name in LAWS]
+    return [LAWS[name] for name in sorted(names | _asked(finding)) if name in LAWS and held(case, name) is None]
 
 
 def written(finding, case, moving, shared):
@@ -88,24 +87,23 @@ def _value(case, name):
         return math.inf
     if name not in QUANTITIES:
         raise ValueError(f"finding: {name!r} is neither a quantity nor a law nor a row of the case")
-    if name in case.inputs:
-        return case(case.inputs[name]) if is_law(case.inputs[name]) else case.inputs[name]
-    held = [row[name] for row in case.rows.values() if name in row]
-    if held:
-        return held[0]
-    if name not in LAWS:
-        raise ValueError(f"finding: the case has no {name}")
-    return case(LAWS[name])
+    found = held(case, name)
+    if found is None:
+        if name not in LAWS:
+            raise ValueError(f"finding: the case has no {name}")
+        found = LAWS[name]
+    return case(found) if is_law(found) else found
 
 
 def _moved(name, moving, shared):
     """The signal that holds the value, None where nothing moves it."""
     case = moving.case
-    held = next((holder[name] for holder in (case.inputs, *case.rows.values()) if name in holder), LAWS.get(name))
-    if is_law(held):
-        found = shared.signal(case, held, f"said_{name}")
+    there = held(case, name)
+    there = LAWS.get(name) if there is None else there
+    if is_law(there):
+        found = shared.signal(case, there, f"said_{name}")
         return found if isinstance(found, str) else None
-    return getattr(held, "name", None)
+    return getattr(there, "name", None)
 
 
 def _condition(condition, moving, shared, signals):
@@ -115,8 +113,8 @@ def _condition(condition, moving, shared, signals):
         text = "(1 / 0)" if name == "infinity" else moved
         return ConstExpression(text) if text else _value(moving.case, name)
 
-    held, name = _holds(condition, of), f"said_when_{len(signals)}"
-    signals[name] = str(held).lower() if isinstance(held, bool) else expression(held)
+    holds, name = _holds(condition, of), f"said_when_{len(signals)}"
+    signals[name] = str(holds).lower() if isinstance(holds, bool) else expression(holds)
     return name
 
 

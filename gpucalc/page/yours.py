@@ -61,10 +61,15 @@ class Figure:
         return f'<span class="yours"{self.attributes()}>{escape(str(self))}</span>'
 
 
+def held(case: Case, name: str) -> Any:
+    """What a case has under a name, an input before a cell of its rows; None if nothing."""
+    return next((holder[name] for holder in (case.inputs, *case.rows.values()) if name in holder), None)
+
+
 def _value(case, name):
     if name in case.rows and name not in case.inputs:
         return case.rows[name].name
-    found = case.inputs[name] if name in case.inputs else next((row[name] for row in case.rows.values() if name in row), None)
+    found = held(case, name)
     if isinstance(found, dict):
         return found[name]
     if is_law(found) or found is None and name in LAWS:
