@@ -73,6 +73,9 @@ def slim(math):
     return re.sub(r"^(<math[^>]*>)<mrow>(.*)</mrow></math>$", r"\1\2</math>", math, flags=re.DOTALL)
 
 
+SYMBOL = r"\\?[A-Za-z]+(_\{[^\s+*/=<>-]*\}|_\w)?"
+
+
 def checked_mathml(latex, display):
     result, unknown = mathml(latex, display)
     if unknown:
@@ -81,7 +84,10 @@ def checked_mathml(latex, display):
 
 
 def visit_inline_math(translator, node):
-    translator.body.append(f'<span class="math">{checked_mathml(node.astext(), "inline")}</span>')
+    """A formula may be wider than a phone and scrolls in its span; a lone symbol needs none."""
+    latex = node.astext()
+    math = checked_mathml(latex, "inline")
+    translator.body.append(math if re.fullmatch(SYMBOL, latex) else f'<span class="math">{math}</span>')
     raise nodes.SkipNode
 
 

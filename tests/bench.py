@@ -1,6 +1,7 @@
 """What `make bench` prints: measured figures beside their budgets. It works in a copy and leaves the built book alone."""
 
 import gzip
+import math
 import multiprocessing
 import re
 import resource
@@ -18,8 +19,10 @@ from playwright.sync_api import sync_playwright
 
 from book.inputs import ROOT
 from gpucalc import break_even, training_memory
-from gpucalc.rows import catalogue, price_book
-from gpucalc.plan import decide
+from gpucalc.rows import case_file, catalogue, price_book
+from gpucalc.rows.tables import rows
+from gpucalc.plan import answer, decide, decisions, rule
+from gpucalc.plan.market import market
 from gpucalc.core.evaluate import Case
 from gpucalc.plan.layout_grid import CLOSE, FITS, size
 from gpucalc.plan.layouts import all_layouts, best_layouts, usual_axes
@@ -32,6 +35,9 @@ EVERY_AXIS = DEEPSEEK | dict(gpus=2048, axes=dict(
     micro_batch=[1], context_parallel=[1, 2], recomputed_share=[0.5, 1], expert_tensor_parallel=[1, 2], shard_parallel=[0, 8],
     zero_bubble=[0, 1], loss_chunks=[1, 8]))
 MANY = DEEPSEEK | dict(gpus=[1024 * nodes for nodes in range(1, 10)])
+# Loads that are served: a model with experts in the formats that it may have, one in 4 bits, a dense one.
+LOAD = dict(job="serve", requests_per_second=10, prompt=1000, output=300, first_token_limit=2, token_limit=0.05)
+SERVED = (("DeepSeek-V3", "BF16"), ("DeepSeek-V3", "FP8-block"), ("gpt-oss-120b", "MXFP4"), ("Llama-3-70B", "FP8"))
 # What the work of `pace` takes on the machine that the budgets are of, with nothing else running there.
 YARDSTICK_SECONDS = 0.15
 PARTS = ("book", "notebooks", "gpucalc", "data", "_config.yml", "requirements.txt")
@@ -127,6 +133,26 @@ def decision_seconds(count):
         took.append(time.process_time() - started)
         assert len(npv) == count
     return statistics.median(took)
+
+
+def serving_figures(model, weight_format):
+    """Choices of all cards of the catalogue, rented out or not, in all layouts for one load; processor seconds to decide."""
+    book, took = price_book.prices(), []
+    case = answer.completed(case_file.case_of(LOAD | dict(model=model, weight_format=weight_format, cards=list(rows("gpus")))))
+    for _ in range(5):
+        started = time.process_time()
+        tables = market(case, book, "serve")
+        tables["cards"]["unrented"] = 0 * tables["cards"]["unrented"]
+        rule.solve(decisions.SERVE, case, tables, answer.judged(case))
+        took.append(time.process_time() - started)
+    axes = [len(tables["cards"]["gpu"]), *(len(tables[name]) for name in decisions.REPLICAS.axes.values())]
+    return math.prod(axes), statistics.median(took)
+
+
+def report_serving():
+    for model, weight_format in SERVED:
+        count, took = serving_figures(model, weight_format)
+        report(f"{model} in {weight_format}: {count:,} ways to serve", took, 1, "s")
 
 
 def change_price(root, offer, price):
@@ -263,6 +289,7 @@ def main():
     report("memory account of one model", account_milliseconds(), 1, "ms")
     report("fit of 100,000 models, GPUs and recipes", fit_seconds(100_000), 1, "s")
     report_search()
+    report_serving()
     took, machine = decision_seconds(1_000_000), pace(time.process_time)
     report("1,000,000 draws of what owning is worth", took, 1, "s")
     print(f"  at the pace of the machine of the budgets: {took / machine:.2f} s")

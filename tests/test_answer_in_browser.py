@@ -16,6 +16,7 @@ from gpucalc.rows import case_file, price_book
 from gpucalc.rows.project_books import MissingPrice
 from gpucalc.rows.tables import rows
 from tests.browser import visit
+from tests.test_engine_flags import PLANS
 
 CASES = 200
 # What the first of many choices are compared by.
@@ -39,6 +40,7 @@ ANSWERS = """(states) => states.map((state) => {
       turns: gpucalc.turnsOf(found).map(({ change, gpu }) => [change.words, change.value, gpu]),
       binds, helps: helps.map(({ change, after }) => [change.words, after]),
       cards: best ? gpucalc.words.cards(found, known).map(({ big, small, note }) => [big, small, note]) : [],
+      commands: gpucalc.words.commands(found, known).map(({ title, text, note }) => [title, text, note]),
       reasons: choices.map(({ gpu, layout, reason }) => [gpu, layout, reason]),
       said: [best ? gpucalc.words.binds(found, known, binds) : [], gpucalc.words.helps(found, helps).map(({ text }) => text),
         best ? gpucalc.words.flips(choices).map(({ text }) => text) : [],
@@ -84,7 +86,12 @@ AROUND = {"requests_per_second": (0.1, 100), "daily_users": (100, 1e6), "message
           "token_limit": (0.01, 0.3), "answer_limit": (2, 120), "late_share": (0.001, 0.2), "most_load": (0.3, 0.95),
           "spare_replicas": (0, 4), "usd_per_month": (1000, 1e6), "window_requests": (1e3, 1e8), "images_per_day": (1e3, 1e8),
           "window_hours": (1, 168), "training_tokens": (1e6, 1e12), "epochs": (1, 5), "sequence": (512, 32768),
-          "global_batch": (8, 2048), "gpus": (1, 512), "deadline_days": (1, 365), "budget_usd": (100, 1e7), "lora_rank": (4, 128)}
+          "preference_pairs": (1e3, 1e6), "rollout_steps": (10, 2000), "prompts_per_step": (8, 512), "group_size": (4, 64),
+          "output_p95": (100, 8000), "output_limit": (2000, 32000),
+          "prompt_chunk": (128, 2048), "acceptance": (0.3, 0.95), "global_batch": (8, 2048), "gpus": (1, 512), "deadline_days": (1, 365), "budget_usd": (100, 1e7), "lora_rank": (4, 128)}
+FEW = {"cards": ["any"], "sure": list(case_file.SURE), "cache_element_bytes": [0.5625, 1, 2], "tensor_parallel": [1, 2, 4, 8],
+       "attention_parallel": [1, 8], "pipeline_parallel": [1, 2], "prompts_apart": [0, 1], "drafted": [0, 1, 3],
+       "references": [0, 1], "critic": [0, 1], "offloaded_states": [0, 1], "staleness": [0, 1, 4]}
 WORDS = {"model": "models", "weight_format": "formats", "recipe": "recipes"}
 CHAT = dict(job="serve", model="Llama-3-70B", weight_format="FP8", requests_per_second=10, first_token_limit=1, token_limit=0.05)
 SERVED = [name for name, row in rows("jobs").items() if row["kind"] != "own"]
@@ -95,12 +102,18 @@ def random_case(draw, book):
     rents = book[book["item"] == "rent"]
     job = rows("jobs")[name := draw.choice(SERVED)]
     needs = [draw.choice(each.split("|")) for each in job["needs"].split()]
-    others = [each for each in job["takes"].split() if each not in ("ways", "corpus_bytes", "data_at", "runs")]
+    left = ("ways", "corpus_bytes", "data_at", "runs", "prompt_p95", "output_p95")
+    others = [each for each in job["takes"].split() if each not in left]
     if "requests_per_second" in needs:
         others = [each for each in others if each not in ("messages_per_day", "busiest_hour_share")]
     held = {"job": name}
     for each in [*needs, *(other for other in others if draw.random() < 0.4)]:
         held[each] = random_value(each, draw, rents)
+    for each in ("prompt", "output"):
+        if each in held and (f"{each}_p95" in held or f"{each}_p95" in job["takes"].split() and draw.random() < 0.5):
+            held[f"{each}_p95"] = round(held[each] * draw.uniform(1, 3.8))
+    if {"drafted", "acceptance"} & {*held}:
+        held |= {each: random_value(each, draw, rents) for each in ("drafted", "acceptance")}
     if draw.random() < 0.97:
         held["cards"] = ", ".join(draw.sample(sorted(set(rents["gpu"])), draw.randint(1, 2)))
     return held
@@ -111,8 +124,8 @@ def random_value(name, draw, rents):
         return draw.choice(list(rows(WORDS[name])))
     if name in ("provider", "region", "term"):
         return "any" if draw.random() < 0.7 else draw.choice(sorted(set(rents[name])))
-    if name in ("cards", "sure", "cache_element_bytes"):
-        return draw.choice({"cards": ["any"], "sure": list(case_file.SURE), "cache_element_bytes": [1, 2]}[name])
+    if name in FEW:
+        return draw.choice(FEW[name])
     low, high = AROUND[name]
     value = draw.uniform(low, high) if low == 0 else math.exp(draw.uniform(math.log(low), math.log(high)))
     return round(value) if QUANTITIES[name].allowed.startswith("a whole") else float(f"{value:.4g}")
@@ -197,10 +210,19 @@ def test_what_is_said_is_the_same(answers, book):
     for held, answer, found in each_found(answers)[::2]:
         told = answer_words.told(answer, book)
         assert [[card.big, card.small, card.note] for card in told.cards] == found["cards"], held
+        assert [list(each) for each in told.commands] == found["commands"], held
         reasons = [[row["gpu"], row["layout"], row["reason"]] for row in told.rows]
         assert sorted(reasons) == sorted(found["reasons"]), held
         assert [told.binds, told.helps, told.flips, told.loosen, told.cautions] == [[text[:1].upper() + text[1:] for text in each]
                                                                                     for each in found["said"]], held
+
+
+def test_a_command_is_the_same_for_any_plan_and_any_name(page):
+    """Every setting of the table, and names of strangers."""
+    for each in PLANS:
+        known = {"kind": "serve", "planned_replicas": 2, "memory_utilization": 0.9} | each
+        assert page.evaluate("(known) => gpucalc.words.fill('command', known)", known) == answer_words.fill("command", known)
+        assert page.evaluate("(known) => gpucalc.words.fill('run_note', known)", known) == answer_words.fill("run_note", known)
 
 
 OWNED = [
@@ -234,6 +256,9 @@ WRONG = [
      "region": "a\u202eb"},
     {"job": "pretrain", "model": "Llama-3-8B", "training_tokens": 1e9, "gpus": 0, "deadline_days": None, "recipe": "adam"},
     {"job": "images", "model": "Llama-3-8B"}, {"job": "rent_or_buy", "gpu": "H100", "years": 200},
+    {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1, "prompt_p95": 100, "output_p95": 1e6, "drafted": 3},
+    {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1, "prompt_p95": -5, "acceptance": 0.8},
+    {"job": "grpo", "model": "Llama-3-8B", "rollout_steps": 9, "output": 3000, "output_p95": 9000, "output_limit": 2000},
     {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1, "__proto__x": 1, "<script>": "alert(1)"},
 ]
 

@@ -57,10 +57,14 @@ def test_every_limit_and_every_card_has_its_words():
 
 
 @pytest.mark.parametrize(("facts", "said"), [
-    (dict(tensor_parallel=1, planned_replicas=1), "one replica"),
-    (dict(tensor_parallel=1, planned_replicas=3), "3 replicas of one GPU each"),
-    (dict(tensor_parallel=4, planned_replicas=1), "one replica over 4 GPUs"),
-    (dict(tensor_parallel=2.0, planned_replicas=12.0), "12 replicas of 2 GPUs each"),
+    (dict(replica_gpus=1, planned_replicas=1), "one replica"),
+    (dict(replica_gpus=1, planned_replicas=3), "3 replicas of one GPU each"),
+    (dict(replica_gpus=4, tensor_parallel=4, planned_replicas=1), "one replica over 4 GPUs, tensor parallel 4"),
+    (dict(replica_gpus=2.0, tensor_parallel=2.0, planned_replicas=12.0), "12 replicas of 2 GPUs, tensor parallel 2"),
+    (dict(replica_gpus=16, tensor_parallel=1, attention_parallel=16, expert_gpus=16, planned_replicas=2),
+     "2 replicas of 16 GPUs, attention on 16 data-parallel groups, experts spread over 16 GPUs"),
+    (dict(replica_gpus=8, tensor_parallel=8, prefill_replicas=6, planned_replicas=4),
+     "6 prefill and 4 decode replicas of 8 GPUs, tensor parallel 8"),
 ])
 def test_one_and_many(facts, said):
     assert fill("layout_serve", facts) == said
@@ -82,8 +86,8 @@ def test_what_a_choice_costs_beside_the_best(facts, said):
     ("lost_training_days", dict(value=40.0, most=1.0), "40 days, over the limit of 1 day"),
     ("lost_tensor_parallel", dict(value=8.0, most=1.0), "a replica needs 8 GPUs in one server, but it is offered one at a time"),
     ("lost_tensor_parallel", dict(value=8.0, most=4.0), "a replica needs 8 GPUs in one server, but a server has 4"),
-    ("lost_batch", dict(tensor_parallel=1.0), "the weights and one sequence do not fit on it"),
-    ("lost_lacks_format", dict(weight_format="FP8"), "cannot compute with FP8 weights"),
+    ("lost_batch", dict(replica_gpus=1, attention_parallel=1, pipeline_parallel=1.0), "the weights and one sequence do not fit on it"),
+    ("lost_lacks_format", dict(weight_format="FP8"), "no engine path for FP8 weights"),
 ])
 def test_why_a_gpu_is_out(name, facts, said):
     assert fill(name, facts) == said

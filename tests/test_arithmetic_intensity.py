@@ -322,6 +322,25 @@ def test_windows_end_what_decode_attends_to():
     assert Case(gemma, context=10_000)(ai.sequence_decode_flops) == 2 * weights + 21 * 14_096 * 4 * 16 * 256
 
 
+def test_kinds_of_layers_by_hand():
+    # 4 full layers and 8 with a window of 100; sparse ones attend to 64 of 1,000 tokens, or to all of 50.
+    assert ai.decode_pairs(1000, 12, 8, 100) == 4000 + 800
+    assert ai.decode_pairs(1000, 4, indexer_topk=64) == 256 and ai.decode_pairs(50, 4, indexer_topk=64) == 200
+    # 3 heads of 5 in 4 layers score 1,000 tokens, 2 FLOP each; of a prompt of 100 half of all pairs.
+    assert ai.index_flops(1000, 4, 3, 5) == 120_000 and ai.prompt_index_flops(100, 4, 3, 5) == 2 * 60 * 5000
+    assert ai.token_attention_flops(10, 3, 4, 5) == 30 + 4 + 5
+    # 4 heads: scores and sums of 3, of a latent 3 + 2 and 6, of a sparse one 5 + 2 and 5; 2 FLOP each.
+    assert ai.prefill_pair_flops(4, 3) == 8 * 6 and ai.prefill_pair_flops(4, 3, 5, 2, 6) == 8 * 11
+    assert ai.prefill_pair_flops(4, 3, 5, 2, 6, 64) == 8 * 12
+    # 100 tokens: half a square in 4 layers; in 8 a band of 40 less its first half square, or half squares of 40, 40 and 20.
+    assert ai.prefill_pairs(100, 12, 8, 40, 1) == 4 * 5000 + 8 * (4000 - 800)
+    assert ai.prefill_pairs(100, 12, 8, 40, 1, 1) == 4 * 5000 + 8 * (1600 + 1600 + 400) / 2
+    assert ai.prefill_pairs(100, 12, 8, 40, 0, 1) == 4 * 10_000 + 8 * 3600
+    assert ai.prefill_pairs(100, 4, causal=1, indexer_topk=40) == 4 * 3200
+    # 2 prompts of 50 tokens through 70 of 100 parameters, their last through 10 of the head; pairs, states and index.
+    assert ai.prefill_flops(100, 20, 10, 2, 50, 7, 3, 4, 6) == 2 * (7000 + 20 + 21 + 200 + 6)
+
+
 def test_windows_leave_a_band_of_a_prompt():
     # By counting: token i of a causal prompt attends to min(i, window) tokens, half a pair less on the diagonal.
     for prompt, window in ((10, 4), (10, 10), (3, 4)):
@@ -408,18 +427,19 @@ def test_operators_sum_to_the_laws(name):
         assert total(rows, "operator_flops") == close(Case(model, batch=batch, context=length)(ai.decode_flops))
         # Bytes: those of the law, and the activations it leaves out.
         beside = total(rows, "activation_bytes")
-        read = Case(model, batch=batch, context=length, **stored)(ai.decode_bytes)
+        read = Case(model, batch=batch, context=length, activation_element_bytes=4, **stored)(ai.decode_bytes)
         assert total(rows, "operator_bytes") == close(read + beside)
         for causal in (0, 1):
             rows = prefill_operators(Case(model, batch=batch, prompt=length, causal=causal))
             flops = Case(model, batch=batch, prompt=length, causal=causal)(ai.prefill_flops)
             assert total(rows, "operator_flops") == close(flops)
         # A prefill reads its weights, those it looks up and experts it does not touch aside, and writes the cache.
-        read, written = Case(model, batch=batch * length, kv_bytes=0)(ai.decode_bytes), Case(model, context=length)(sequence_kv_bytes)
+        read, written = Case(model, batch=batch * length, read_kv_bytes=0)(ai.decode_bytes), Case(model, context=length)(sequence_kv_bytes)
         assert total(rows, "operator_bytes") - total(rows, "activation_bytes") == close(read + batch * written)
 
 
-@pytest.mark.parametrize("name", ["Llama-3-8B", "Gemma-2-9B", "Qwen3-8B", "GPT-3-175B", "Mixtral-8x7B", "DeepSeek-V3"])
+@pytest.mark.parametrize("name", ["Llama-3-8B", "Gemma-2-9B", "Qwen3-8B", "GPT-3-175B", "Mixtral-8x7B", "DeepSeek-V3", "gpt-oss-120b",
+                                  "Qwen3-Next-80B-A3B", "Nemotron-H-8B", "Kimi-Linear-48B-A3B"])
 def test_operators_have_the_kernels_of_the_list(name):
     model = catalogue.model(name)
     expected = Case(model)(kernels.pass_kernels)

@@ -11,7 +11,8 @@ from gpucalc import LAWS, QUANTITIES, Case
 from gpucalc import arithmetic_intensity as ai
 from gpucalc import training_memory
 from gpucalc.core.figures import percent
-from gpucalc.page.measured import era_table, every_figure, family_table, how_wrong, worst_table
+from gpucalc.page.measured import engine_table, era_table, every_figure, family_table, how_wrong, kind_table, worst_table
+from gpucalc.page.measured_charts import engine_chart
 from gpucalc.page.sentences import CLOSE, NOT_CHECKED, banded, cheaper, enough, said
 from gpucalc.rows import bands, published, tables
 from gpucalc.rows.bands import Band
@@ -254,7 +255,7 @@ def test_a_lesson_says_how_wrong_it_is():
                     "is not among them. All figures: [how wrong are the formulas?](measurements.md)")
     assert "figures are" in how_wrong("training_memory")._repr_markdown_() and "below and" in how_wrong("training_memory")._repr_markdown_()
     assert "what the formula says (the median" in how_wrong("quantization")._repr_markdown_()
-    assert how_wrong("kv_cache")._repr_markdown_().count("Too few figures") == 1
+    assert how_wrong("kv_cache")._repr_markdown_().startswith("Published engine's count figures are")
     assert "decode" not in how_wrong("interconnect")._repr_markdown_()   # one row of 72
     assert how_wrong("layouts")._repr_markdown_().startswith("Too few figures are published on this subject")
     for topic in FRAME["topic"].unique():
@@ -278,6 +279,30 @@ def test_the_page_shows_every_family_and_every_figure():
     assert all(f">{html.escape(name)}<" in shown for name in FRAME["family"].unique() if name)
     both = found[found["years"] != ""].groupby("family").size() == 2
     assert era_table("Years")._repr_html_().count("<tr><td") == both.sum() >= 8
+
+
+def test_every_served_figure_has_an_engine():
+    rows = published.served()
+    assert not (rows["engine"] == "").any() and set(rows["engine"]) == set(published.ENGINES)
+    assert len(rows) == sum(bands.widest(name) in published.SERVED for name in FRAME["family"] if name)
+    one = rows.loc["infx-Qwen3.5-397B-A17B-b300_sxm-sglang-fp8-tp4-1024-1024-c64"]
+    assert (one.engine, one.version, one.kind, one.bits, one.users) == ("SGLang", "0.5.10.post1", "hybrid", 8, 64)
+    assert rows.loc["tpu7x-Qwen3-32B-1024-1024", ["engine", "version", "kind"]].tolist() == ["vLLM on TPU", "", "dense"]
+    assert rows.loc["geerling-gptoss20-RTX-4090-24GB", ["engine", "kind", "bits", "stored"]].tolist() == [
+        "llama.cpp", "experts", 4, "MXFP4_MOE"]
+
+
+def test_errors_by_engine_by_hand():
+    rows = published.served()
+    found = published.errors_by(rows, "engine", "family").set_index(["engine", "family"])
+    nim = rows[(rows["engine"] == "NIM") & (rows["family"] == "time per output token")]["ratio"]
+    assert found.loc[("NIM", "time per output token"), ["figures", "median"]].tolist() == [5, pytest.approx(sorted(nim)[2])]
+    assert found["figures"].sum() == len(rows) and (found["tenth"] <= found["median"]).all()
+    assert engine_table("Engines")._repr_html_().count("<tr><td") == len(found)
+    assert kind_table("Kinds")._repr_html_().count("<tr><td") == len(
+        rows[rows["family"].isin(["time per output token", "time to first token", "decode"])].groupby(["family", "kind", "bits"]))
+    drawn = engine_chart("Engines").to_dict()
+    assert len(max(drawn["datasets"].values(), key=len)) >= 12
 
 
 def test_the_chart_draws_every_figure():

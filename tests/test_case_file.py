@@ -57,7 +57,7 @@ def faults(path):
                     "needs one of them"]),
     ("job: pretrain\nmodel: Llama-2-7B", ["training_tokens (training tokens): missing; the job pretrain needs it"]),
     ("job: rent_or_buy", ["gpu: missing; the job rent_or_buy needs it"]),
-    (SERVE + "promt: 1000", [f"promt: unknown; allowed: {NAMES['serve']}; close: prompt"]),
+    (SERVE + "promt: 1000", [f"promt: unknown; allowed: {NAMES['serve']}; close: prompt, prompt_p95, prompt_chunk"]),
     (SERVE + "zzz: 1000", [f"zzz: unknown; allowed: {NAMES['serve']}"]),
     (SERVE + "'': 1", [f"'': unknown; allowed: {NAMES['serve']}"]),
     (SERVE + "training_tokens: 5", [f"training_tokens: not for the job serve; allowed: {NAMES['serve']}"]),
@@ -70,7 +70,8 @@ def faults(path):
     (SERVE.replace("-8B", "-9B"),
      ["model: data/models.csv has no model 'Llama-3-9B'; close: Llama-3-8B, Llama-3-70B, Llama-3.2-1B; see all in that file"]),
     (SERVE + "cards: H100", [f"cards: 'H100'; allowed: {CARDS}; close: H100 SXM 80GB, H100 PCIe 80GB, H100 NVL 94GB"]),
-    (SERVE + "cards: [H100 SXM 80GB, H200]", [f"cards: 'H200'; allowed: {CARDS}; close: H200 SXM 141GB, H200 NVL 141GB, GH200 96GB"]),
+    (SERVE + "cards: [H100 SXM 80GB, H200]", [f"cards: 'H200'; allowed: {CARDS}; close: H200 SXM 141GB, H200 NVL 141GB, GH200 96GB, "
+                                              "GH200 144GB"]),
     (SERVE + "cards: any, H100 SXM 80GB", [f"cards: 'any'; allowed: {CARDS}"]),
     (SERVE + "cards: T4 16GB,, L4 24GB", [f"cards: ''; allowed: {CARDS}"]),
     (SERVE + "cards: T4 16GB, T4 16GB", ["cards: 'T4 16GB' is there twice; allowed: each once"]),
@@ -231,7 +232,7 @@ def test_a_case_of_the_book_reads_and_comes_back(path, written):
 def test_the_book_has_its_cases():
     assert {path.stem for path in CASES} == set(
         "two_million_train two_million_serve researcher_2000 chat_70b qlora_s3 tokens_100b house_or_api four_cards three_on_one "
-        "million_images pretrain_405b deadline_7b lab_rtx6000 tune_8b_24gb own_8_h100".split())
+        "million_images pretrain_405b deadline_7b lab_rtx6000 tune_8b_24gb own_8_h100 gpt_oss_api deepseek_nodes grpo_32b".split())
     assert {read_case(path).rows["job"]["kind"] for path in CASES} == {"train", "serve", "offline", "own"}
 
 

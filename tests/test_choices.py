@@ -87,7 +87,7 @@ def test_a_job_takes_names_that_a_case_knows_each_once():
     for name, row in tables.rows("jobs").items():
         names = ["job", *row["needs"].replace("|", " ").split(), *row["takes"].split()]
         assert len(names) == len(set(names)) and set(names) <= {*QUANTITIES, *FINDERS}, name
-        assert set(row["apart"].replace("|", " ").split()) <= set(names), name
+        assert set(row["one_of"].replace("|", " ").split()) <= set(names), name
         given = {column for column in QUANTITIES if row.get(column, float("nan")) == row.get(column, float("nan"))}
         assert given & set(row) <= set(names), name
         assert (row["recipe"] != "") == (row["kind"] == "train") == ("recipe" in names), name
@@ -102,7 +102,7 @@ def test_a_job_that_is_not_there_is_refused():
 @pytest.mark.parametrize(("column", "value", "expected"), [
     ("needs", "modl", "needs: 'modl'; allowed: names that a case knows; close: model"),
     ("takes", "cards promt", "takes: 'promt'; allowed: names that a case knows; close: prompt"),
-    ("apart", "prompt|tokn", "apart: 'tokn'; allowed: names that a case knows"),
+    ("one_of", "prompt|tokn", "one_of: 'tokn'; allowed: names that a case knows"),
     ("derived", "prompt", "derived: 'prompt'; allowed: a name and a formula with = between"),
     ("derived", "prompt=x", "derived: 'prompt=x'; allowed: a name and a formula with = between"),
     ("recipe", "adam", "recipe: 'adam'; allowed: a recipe of data/recipes.csv; close: "),

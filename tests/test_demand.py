@@ -1,7 +1,7 @@
 """What people and windows ask for: each formula by hand, and the same load told in two ways."""
 import pytest
 
-from gpucalc import Case, demand, serving
+from gpucalc import Case, demand, queueing
 
 MONTH_DAYS = 730 / 24
 
@@ -44,4 +44,4 @@ def test_a_window_of_images_by_hand():
 
 def test_windows_of_any_length_take_the_same_replicas():
     case = Case(images_per_day=1e6, output=10, output_tokens_per_second=50)
-    assert [case.but(window_hours=hours)(serving.offline_replicas) for hours in (1, 4, 24)] == [3, 3, 3]
+    assert [case.but(window_hours=hours)(queueing.offline_replicas) for hours in (1, 4, 24)] == [3, 3, 3]

@@ -37,13 +37,13 @@ def test_each_step_is_its_words_and_its_numbers_and_what_it_takes_stands_below()
     assert [line for line in lines(CASE.explain(kv_cache.kv_bytes)) if " = " in line and ("×" in line or "given" in line)] == [
         "KV bytes of the batch = KV bytes per sequence × batch = 2.68 GB × 32 = 85.9 GB",
         "KV bytes per sequence = KV bytes per token × context tokens = 328 kB × 8,192 = 2.68 GB",
-        "KV bytes per token = 2 × layers × KV heads × head size × bytes per cached value = 2 × 80 × 8 × 128 × 2 B = 328 kB",
+        "KV bytes per token = 2 × layers with a cache × KV heads × head size × bytes per cached value = 2 × 80 × 8 × 128 × 2 B = 328 kB",
         "bytes per cached value = 2 B given", "context tokens = 8,192 given", "batch = 32 given"]
 
 
 def test_children_are_folded_and_the_tree_is_closed():
     shown = folded(CASE.explain(kv_cache.kv_bytes))
-    assert shown.count("<details") == 3 and " open" not in shown
+    assert shown.count("<details") == 5 and " open" not in shown
     tags = re.findall(r"<(/?\w+)", shown)
     held = []
     for tag in tags:
@@ -84,7 +84,7 @@ def test_every_formula_and_every_input_is_told_once(law, case):
 def test_what_the_model_lacks_is_neither_shown_nor_in_the_equation():
     shown = CASE.explain(kv_cache.kv_bytes)._repr_markdown_()
     assert "latent" not in shown and "window" not in shown and "otherwise" not in shown
-    assert shown.endswith("<p>Left out: layers per cache, bytes per rotary value.</p></details>")
+    assert shown.endswith("<p>Left out: bytes per rotary value, layers per cache.</p></details>")
     latent = Case(model="DeepSeek-V3", context=8192, batch=1).explain(kv_cache.kv_bytes)._repr_markdown_()
     assert "KV LoRA rank" in latent
 
@@ -113,7 +113,7 @@ def test_a_derivation_is_folded_and_escapes_what_data_says():
     assert CASE.explain(kv_cache.kv_bytes)._repr_markdown_().startswith(
         '<details class="derivation"><summary>How this is computed</summary><p><b>KV bytes')
     hostile = Case(Row({"batch": 2, "source": "<script>a</script>", "date": "<b>"}, "<i>x"), model="Llama-3-8B", context=10)
-    assert not re.search("<(?:script|i)>|<b>[^K]", hostile.explain(kv_cache.kv_bytes)._repr_markdown_())
+    assert not re.search("<(?:script|i)>|<b>(?!KV|layers with|attention)", hostile.explain(kv_cache.kv_bytes)._repr_markdown_())
 
 
 def test_a_figure_is_its_name_and_value_in_plain_text():
@@ -128,8 +128,8 @@ def test_words_stand_apart_in_a_product(product, shown):
 
 
 def test_an_equation_keeps_the_order_of_its_author():
-    assert equation(kv_cache.kv_bytes_per_token, kv_lora_rank=0, rope_head_dim=0, layers_per_cache=1).source == (
-        "$$\nK_t = 2 L n_{\\mathrm{kv}} d e_c\n$$")
+    assert equation(kv_cache.kv_bytes_per_token, index_bytes_per_token=0, kv_lora_rank=0, layers_per_cache=1).source == (
+        "$$\nK_t = 2 L_c n_{\\mathrm{kv}} d e_c\n$$")
 
 
 def test_the_vocabulary_table_has_every_quantity_upright_and_with_its_default():

@@ -80,4 +80,4 @@ def test_what_each_card_takes_beside_a_cache():
     row = room_by_card(case).loc["H100 SXM 80GB"]
     usable, cache = 0.9 * row["memory_bytes"], 8 * 8192 * 2 * 80 * 8 * 128 * 2
     assert row["affordable_bits"] == pytest.approx((usable - cache) * 8 / 70_553_706_496)
-    assert (row["in_bf16"], row["in_format"], row["widest"]) == (3, 1, "Q5_K")
+    assert (row["in_bf16"], row["in_format"], row["widest"]) == (3, 1, "Q5_K_M")

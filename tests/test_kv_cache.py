@@ -51,7 +51,7 @@ def test_a_latent_is_all_that_latent_attention_keeps():
     assert kv.latent_bytes_per_token(61, 512, 64, 1) == 35_136
     assert Case(catalogue.model("DeepSeek-V3"))(kv.kv_bytes_per_token) == 70_272
     assert cache("DeepSeek-V3", 4096, 8) == 4096 * 8 * 70_272
-    assert kv.kv_bytes_per_token(61, 128, 128) / 70_272 == pytest.approx(56.9, rel=1e-3)
+    assert kv.kv_bytes_per_token(61, 128, 128, 0, 0) / 70_272 == pytest.approx(56.9, rel=1e-3)
 
 
 def test_a_column_of_models_holds_both_kinds():
@@ -71,7 +71,7 @@ def test_a_window_caps_half_the_layers_of_gemma():
 
 
 def test_without_windows_the_sequence_is_tokens_times_bytes():
-    assert kv.sequence_kv_bytes(131_072, 4096) == 131_072 * 4096
+    assert kv.sequence_kv_bytes(131_072, 4096, 32, 0, 0) == 131_072 * 4096
     assert kv.kv_bytes(1000, 7) == 7000
 
 
@@ -99,9 +99,9 @@ def test_weights_that_do_not_fit_leave_no_room():
 
 @given(counts, counts, counts)
 def test_a_window_never_adds_and_the_cache_never_shrinks(context, more, window):
-    shorter = kv.sequence_kv_bytes(1024, context, 32, 16, window)
-    assert shorter <= kv.sequence_kv_bytes(1024, context, 32) * (1 + 1e-12)
-    assert shorter <= kv.sequence_kv_bytes(1024, context + more, 32, 16, window)
+    shorter = kv.sequence_kv_bytes(1024, context, 32, 16, 0, window)
+    assert shorter <= kv.sequence_kv_bytes(1024, context, 32, 0, 0) * (1 + 1e-12)
+    assert shorter <= kv.sequence_kv_bytes(1024, context + more, 32, 16, 0, window)
 
 
 @given(st.floats(0, 1e13), st.integers(1, 10**10))
@@ -117,7 +117,39 @@ def test_layers_that_share_a_cache_hold_it_once():
     assert Case(LLAMA_3_8B, layers_per_cache=32)(kv.kv_bytes_per_token) == 2 * 8 * 128 * 2
     assert Case(DEEPSEEK_V3, layers_per_cache=2)(kv.kv_bytes_per_token) == 35_136
     # 20 layers in groups of three need 7 caches: 20 / 7 layers a cache.
-    assert kv.kv_bytes_per_token(20, 4, 64, layers_per_cache=20 / 7) == pytest.approx(7 * 2 * 4 * 64 * 2, rel=1e-15)
+    assert kv.kv_bytes_per_token(20, 4, 64, 0, 0, layers_per_cache=20 / 7) == pytest.approx(7 * 2 * 4 * 64 * 2, rel=1e-15)
+
+
+def test_layers_by_hand():
+    # 12 layers, 8 with a window of 2 heads of 6 instead of 4 of 8: 12 / 32 of a token. 5 use the cache of another, 2 of them windows:
+    # 4 - 3 full ones and 6 windows keep one of their own, as much as 1 + 6 x 0.375 full ones.
+    assert kv.window_ratio(4, 8, 2, 6) == 0.375 and kv.window_ratio(4, 8) == 1
+    assert kv.cached_windows(0.375, 8, 2) == 2.25 and kv.cached_layers(12, 2.25, 8, 5, 2) == 3.25
+
+
+def test_what_a_step_reads_by_hand():
+    # Of those 12 layers each reads: 4 full ones 1,000 tokens of 64 B, and 8 as much as 3 full ones 100; a state of 7 B both ways.
+    given = dict(attention_layers=12, cached_layers=3.25, window_ratio=0.375, recurrent_bytes=7, window_layers=8, window=100)
+    assert kv.read_kv_bytes(3.25 * 64, 1000, 2, index_bytes_per_token=0, **given) == 2 * (4300 * 64 + 14) == 550_428
+    # Four layers share two caches, so a token takes half: each layer reads it all the same.
+    shared = dict(attention_layers=4, cached_layers=4, window_ratio=1, recurrent_bytes=0, layers_per_cache=2)
+    assert kv.read_kv_bytes(2 * 64, 1000, 1, index_bytes_per_token=0, **shared) == 4 * 64_000
+    # Sparse layers read 64 of the 1,000 tokens, and 5 B of index for each of them.
+    assert kv.read_kv_bytes(2 * 64 + 5, 1000, 1, index_bytes_per_token=5, indexer_topk=64, **shared) == 4 * 64 * 64 + 5000
+    assert kv.read_kv_bytes(2 * 64 + 5, 50, 1, index_bytes_per_token=5, indexer_topk=64, **shared) == 4 * 50 * 64 + 250
+
+
+def test_latents_of_sparse_attention_by_hand():
+    # A layer of DeepSeek-V3.2: 512 values and a rotary key of 64. In FP8 four scales of 4 B, and the key in BF16: 512 + 16 + 128.
+    def layer(width, **more):
+        return kv.latent_bytes_per_token(1, 512, 64, width, **dict(indexer_topk=2048, activation_element_bytes=2) | more)
+    assert layer(1) == 656 and layer(2) == 1152
+    # NVFP4 in 4.5 bits has its scales, 288, and the key in one byte.
+    assert layer(0.5625) == 352
+    # A width that is given stands, and a dense latent is all in FP8.
+    assert layer(1, rope_element_bytes=2) == 512 + 128 and layer(1, indexer_topk=0) == 576
+    assert kv.latent_bytes_per_token(61, 512, 64, 1, indexer_topk=2048, activation_element_bytes=2) == 61 * 656
+    assert kv.index_bytes_per_token(61, 128, 1) == 7808
 
 
 @pytest.mark.parametrize(("weight_format", "block", "stored"), [
@@ -213,20 +245,20 @@ def test_longest_context_with_windows():
 @given(room=st.integers(0, 10**12), batch=st.integers(1, 300), window_layers=st.integers(0, 31), window=st.integers(0, 50_000))
 def test_the_longest_context_fits_and_no_longer_one(room, batch, window_layers, window):
     def need(context):
-        return kv.sequence_kv_bytes(131_072, context, 32, window_layers, window) * batch
+        return kv.sequence_kv_bytes(131_072, context, 32, window_layers, 0, window) * batch
 
-    longest = kv.longest_context(room, 131_072, batch, 32, window_layers, window)
+    longest = kv.longest_context(room, 131_072, 32, window_layers, 0, batch, window)
     assert longest == 0 or need(longest) <= room * (1 + 1e-12)
     assert need(longest + 1) > room * (1 - 1e-12)
 
 
 @given(context=counts, batch=st.integers(1, 500), prefix=counts, window_layers=st.integers(0, 32), window=counts)
 def test_cache_grows_with_the_batch_and_at_most_with_the_context(context, batch, prefix, window_layers, window):
-    windows = dict(layers=32, window_layers=window_layers, window=window)
+    windows = dict(cached_layers=32, cached_windows=window_layers, recurrent_bytes=0, window=window)
     one = kv.sequence_kv_bytes(131_072, context, **windows)
     assert kv.kv_bytes(one, batch) == batch * one
     assert kv.sequence_kv_bytes(131_072, 2 * context, **windows) <= 2 * one
-    shared = kv.shared_kv_bytes(131_072, context, batch, prefix, **windows)
+    shared = kv.shared_kv_bytes(131_072, context, batch, prefix=prefix, **windows)
     assert one <= shared * (1 + 1e-12) and shared <= batch * one * (1 + 1e-12)
 
 
@@ -270,7 +302,7 @@ def test_the_account_of_an_engine():
     assert Case(LLAMA_3_8B, H100, **ENGINE)(kv.engine_room_bytes) == pytest.approx(room, rel=1e-12)
     blocks = int(room / (16 * 131_072))
     assert Case(LLAMA_3_8B, H100, **ENGINE)(kv.cache_blocks) == blocks == 28_134
-    assert Case(LLAMA_3_8B, H100, **ENGINE)(kv.cache_tokens) == 16 * blocks == 450_144
+    assert Case(LLAMA_3_8B, H100, context=8192, **ENGINE)(kv.cache_tokens) == 16 * blocks == 450_144
     assert Case(LLAMA_3_8B, H100, context=8192, **ENGINE)(kv.concurrency) == blocks / 512
     assert Case(LLAMA_3_8B, H100, context=8193, **ENGINE)(kv.concurrency) == blocks / 513
 
@@ -307,21 +339,104 @@ def test_groups_of_layers_by_hand():
     assert gemma(kv.group_layers) == 10
     assert gemma(kv.request_blocks) == 2048 + 6 * 577
     assert gemma.but(engine_room_bytes=1e10)(kv.cache_blocks) == 1e10 // (16 * 10 * 2 * 16 * 128 * 2)
-    assert gemma.but(engine_room_bytes=1e10)(kv.cache_tokens) == 7629 // 7 * 16
-    # Kinds that are nearly as many share the larger size; one kind alone is one group.
-    assert kv.group_layers(layers=34, window_layers=20) == 20 and kv.group_layers(layers=34, window_layers=21) == 13
-    assert kv.group_layers(layers=32) == kv.group_layers(layers=32, window_layers=32) == 32
+    assert gemma.but(engine_room_bytes=1e10)(kv.cache_tokens) == 7629 * 32_768 // (2048 + 6 * 577)
+    # Kinds that are nearly as many share the larger size; one kind alone is one group. States are a kind too.
+    assert kv.group_layers(34, 20, 20) == 20 and kv.group_layers(34, 21, 21) == 13
+    assert kv.group_layers(32, 0) == kv.group_layers(32, 32, 32) == 32
+    assert kv.group_layers(16, 0, linear_layers=48) == 16 and kv.group_layers(12, 8, 8, linear_layers=30) == 4
     assert Case(GPT_OSS_120B, context=100, batched_tokens=8192)(kv.request_blocks) == 7 + 8
+
+
+def test_blocks_of_layers_with_a_state_by_hand():
+    # Qwen3.5-27B: a state of 48 x 128 x 128 x 4 B and three inputs of 10,240 channels in BF16 is as much as 783 tokens of 4 heads of
+    # 256, so blocks are 784 tokens. 16 layers of attention are one group, 48 linear ones three.
+    case = Case(model="Qwen3.5-27B", context=32_768, batched_tokens=16_384)
+    state, token = 48 * 128 * 128 * 4 + 3 * 10_240 * 2, 2 * 4 * 256 * 2
+    assert -(-state // (16 * token)) * 16 == 784 == case(kv.engine_block_tokens)
+    assert case(kv.group_layers) == 16 and case(kv.request_blocks) == 42 + 3 * 2
+    assert case.but(state_copies=1)(kv.request_blocks) == 42 + 3
+    assert case.but(engine_room_bytes=1e10)(kv.cache_blocks) == 1e10 // (784 * 16 * token)
+    # A latent of 576 values beside states: a multiple of 128. Kimi-Linear: 32 x 128 x 128 x 4 + 3 x 12,288 x 2 B.
+    assert -(-(2_097_152 + 73_728) // (128 * 1152)) * 128 == 1920 == Case(model="Kimi-Linear-48B-A3B")(kv.engine_block_tokens)
+
+
+def test_blocks_of_small_layers_by_hand():
+    # A token of a layer takes 100 B, of 2 of 8 heads 25. A state of 4,000 B on 2 GPUs is as much as 80, one byte more takes 96.
+    given = dict(kv_bytes_per_token=400, cached_layers=4, gpu_kv_heads=2, kv_heads=8, window_ratio=1, block_tokens=16)
+    assert kv.engine_block_tokens(recurrent_bytes=12_000, linear_layers=3, tensor_parallel=2, **given) == 80
+    assert kv.engine_block_tokens(recurrent_bytes=2001, linear_layers=1, **given) == 96
+    # A latent is whole on each, in steps of 12,800 B.
+    assert kv.engine_block_tokens(recurrent_bytes=13_000, linear_layers=1, kv_lora_rank=1, **given) == 256
+    assert [kv.engine_block_tokens(recurrent_bytes=0, **given | dict(window_ratio=ratio)) for ratio in (0.5, 2)] == [16, 32]
+    # 99 or 100 tokens of a window and 29 of a pass: 8 blocks and one more, or 9.
+    assert [kv.window_blocks(1000, 29, 16, 1, 100, chunked) for chunked in (0, 1)] == [9, 9]
+    # Groups of 4: 10 full layers are 3 of 3 blocks, 5 windows 2 of 5, 5 states 2 of 2.
+    assert kv.request_blocks(33, 16, 5, 4, 15, 5, 6, 1, 5, 2) == 9 + 10 + 4
+    # States are no tokens: of three sequences that share 400 of 1,000 tokens each has its own, and so has one in blocks.
+    assert kv.shared_kv_bytes(256, 1000, 3, 4, 0, 7, 400) == 256 * 2200 + 21
+    assert kv.paged_kv_bytes(256, 3, 4, 0, 7, 16) == 256 * 48 + 7
+
+
+def test_windows_that_keep_more_of_a_token():
+    # Gemma-4-31B: 16 heads of 256 in a window, 4 of 512 without: half the bytes a token, so blocks of 32 tokens instead of 16.
+    case = Case(model="Gemma-4-31B", context=32_768, batched_tokens=2048)
+    assert case(kv.engine_block_tokens) == 32 and case(kv.window_blocks) == -(-(1023 + 2048) // 16) + 1
+    assert case(kv.group_layers) == 10 and case(kv.request_blocks) == 1024 + 5 * 193
+    assert case.but(engine_room_bytes=1e10)(kv.cache_blocks) == 1e10 // (10 * 32 * 2 * 4 * 512 * 2)
+    # Chunks of Llama-4-Scout need no block more: 8,192 and a pass of 8,192 tokens.
+    chunked = Case(model="Llama-4-Scout", context=131_072, batched_tokens=8192)
+    assert chunked(kv.window_blocks) == 1024 and chunked(kv.request_blocks) == 8192 + 3 * 1024
+
+
+@pytest.mark.parametrize("model, room, given, printed, tokens", [
+    ("Qwen3.5-27B", None, dict(context=32_768, state_copies=1, cache_blocks=1487), 33.04, None),
+    ("Qwen3.5-35B-A3B", 5.98, dict(context=131_072, cache_element_bytes=1), 4.33, 567_978),
+    ("Qwen3.5-35B-A3B", 6.01, dict(context=131_072, cache_element_bytes=1), 4.35, 569_878),
+    ("Qwen3.5-27B", 4.99, dict(context=131_072, cache_element_bytes=1, tensor_parallel=2), 2.31, 302_921)])
+def test_engines_logs_of_models_with_states(model, room, given, printed, tokens):
+    # github.com/vllm-project/vllm/issues/40691; noonghunna/club-3090 issues 612 and 652; mitchross/talos-argocd-proxmox pull 1995.
+    case = Case(model=model, batched_tokens=8192, **given | (dict(engine_room_bytes=room * 2**30) if room else {}))
+    assert round(case(kv.concurrency), 2) == printed and tokens in (None, case(kv.cache_tokens))
+
+
+@pytest.mark.parametrize("model, context, room, tokens", [
+    ("gpt-oss-120b", 131_072, 10, 273_847), ("gpt-oss-20b", 131_072, 10, 410_771), ("Gemma-3-27B", 131_072, 20, 184_270),
+    ("Gemma-3-27B", 32_768, 20, 97_435), ("Gemma-3-12B", 131_072, 20, 242_335), ("Gemma-3-4B", 131_072, 20, 737_080),
+    ("Gemma-4-31B", 131_072, 20, 153_809), ("Gemma-4-26B-A4B", 131_072, 20, 615_236), ("OLMo-3-7B", 65_536, 20, 104_808),
+    ("OLMo-3-32B", 65_536, 20, 209_616), ("Llama-4-Scout", 131_072, 20, 317_742), ("Qwen3-Next-80B-A3B", 131_072, 20, 827_454),
+    ("Qwen3.5-397B-A17B", 131_072, 20, 632_564), ("Nemotron-H-8B", 8192, 20, 516_096),
+    ("Nemotron-3-Nano-30B-A3B", 131_072, 20, 3_077_422), ("Nemotron-3-Super-120B-A12B", 131_072, 20, 1_966_080),
+    ("Nemotron-3-Ultra-550B-A55B", 131_072, 20, 1_146_880), ("Kimi-Linear-48B-A3B", 131_072, 20, 2_423_958),
+    ("DeepSeek-V3.2", 131_072, 40, 893_504)])
+def test_tokens_that_the_engines_own_planner_counts(model, context, room, tokens):
+    # vLLM 0.33.0 run with these layers: get_kv_cache_groups, get_kv_cache_config_from_groups and get_kv_cache_capacity.
+    sparse = dict(cache_element_bytes=1 + 4 / 128, rope_element_bytes=2, block_tokens=64) if model == "DeepSeek-V3.2" else {}
+    case = Case(model=model, context=context, batched_tokens=8192, engine_room_bytes=room * 2**30, **sparse)
+    assert case(kv.cache_tokens) == tokens
+
+
+def test_a_state_is_divided_by_its_own_heads():
+    """Qwen3-Next on 8 GPUs, of 2 KV heads and 32 of its states: half of the cache of heads, an eighth of the states."""
+    one = Case(model="Qwen3-Next-80B-A3B", context=4096, batch=3)
+    states, heads = 3 * one("recurrent_bytes"), one(kv.kv_bytes) - 3 * one("recurrent_bytes")
+    eight = one.but(tensor_parallel=8)
+    assert states > 0 and eight(kv.gpu_kv_bytes) == pytest.approx(heads / 2 + states / 8, rel=1e-12)
+    assert eight(kv.gpu_read_kv_bytes) == pytest.approx(heads / 2 + 2 * states / 8, rel=1e-12)
+    assert one(kv.gpu_kv_bytes) == pytest.approx(heads + states, rel=1e-12)
 
 
 def test_a_latent_cache_with_a_rotary_key_of_its_own_width():
     # vLLM, flashmla_sparse.py: 512 FP8 values, 4 FP32 scales, 64 BF16 rotary values; NVFP4: 256 + 32 bytes, rotary in FP8.
-    latent = dict(layers=61, kv_lora_rank=512, rope_head_dim=64)
+    latent = dict(attention_layers=61, kv_lora_rank=512, rope_head_dim=64)
     assert kv.latent_bytes_per_token(**latent, cache_element_bytes=1 + 4 / 128, rope_element_bytes=2) == 61 * 656 == 40_016
     assert kv.latent_bytes_per_token(**latent, cache_element_bytes=4.5 / 8, rope_element_bytes=1) == 61 * 352
     case = Case(catalogue.model("DeepSeek-V3"), cache_element_bytes=1 + 4 / 128, rope_element_bytes=2)
     assert case(kv.kv_bytes_per_token) == 61 * 656
     assert case.but(cache_element_bytes=1, rope_element_bytes=0)(kv.kv_bytes_per_token) == 61 * 576
+    # Sparse attention's own formats, chosen by the width alone; and a key of 128 in FP8 with its scale in each indexer.
+    for width, latent in ((1, 656), (4.5 / 8, 352), (2, 1152)):
+        assert Case(model="DeepSeek-V3.2", cache_element_bytes=width)(kv.kv_bytes_per_token) == 61 * (latent + 132)
+    assert Case(model="GLM-5.2", cache_element_bytes=1)(kv.kv_bytes_per_token) == 78 * 656 + 21 * 132
 
 
 def test_weights_in_a_format_that_leaves_the_tables():
@@ -349,7 +464,7 @@ def test_published_sizes():
     found = compare("kv_cache")
     measured = found["law"].isin(["engine_room_bytes", "profile_bytes"])
     error = found["error"]
-    assert len(found) >= 16 and measured.sum() >= 5
+    assert len(found) >= 36 and measured.sum() >= 5
     assert (error[~measured].abs() < 0.002).drop("vllm-opt-13b-2048").all()
     assert error["vllm-opt-13b-2048"] == pytest.approx(1.5625 * 2**30 / 1.6e9 - 1, rel=1e-9)
     assert (error[measured].abs() < 0.015).drop("vllm-llama3-8b-h100-peak").all()

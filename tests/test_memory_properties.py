@@ -170,7 +170,8 @@ def test_the_first_stage_keeps_all_layers(architecture, pipeline_parallel):
 @given(architectures(), st.sampled_from(list(RECIPES)), layouts())
 def test_all_gpus_together_hold_at_least_the_model(architecture, name, layout):
     """Of weights, gradients, master weights and optimizer state each; the stages in between have no embeddings."""
-    recipe, stages = RECIPES[name], layout["pipeline_parallel"]
+    # Copies in fewer bits are made anew where ZeRO gathers the weights.
+    recipe, stages = RECIPES[name] | dict(cast_element_bytes=0), layout["pipeline_parallel"]
     whole = Case(architecture, recipe).terms(tm.held_state_bytes)
     case = Case(architecture, recipe, **layout)
     first, last = (case.but(last_stage=end).terms(tm.held_state_bytes) for end in (0, 1))

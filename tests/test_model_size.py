@@ -101,10 +101,41 @@ def test_parts_of_a_layer():
     assert size.mlp_params(4096, 14336, gated_mlp=1) == 176_160_768
     assert size.mlp_params(4096, 14336, mlp_bias=1) == 117_440_512 + 14336 + 4096
     assert size.mlp_params(4096, 14336, gated_mlp=1, mlp_bias=1) == 176_160_768 + 2 * 14336 + 4096
-    assert size.moe_params(4096, 8, 14336, gated_mlp=1) == 8 * 176_160_768 + 32_768
-    assert size.moe_params(7168, 256, 2048, shared_experts=1, gated_mlp=1, router_bias=1) == 257 * 44_040_192 + 256 * 7168 + 256
+    assert size.moe_params(4096, 176_160_768, 8, 14336, gated_mlp=1) == 8 * 176_160_768 + 32_768
+    assert size.moe_params(7168, 44_040_192, 256, 2048, shared_experts=1, gated_mlp=1, router_bias=1) == 257 * 44_040_192 + 256 * 7168 + 256
     assert size.norm_params(4096) == 8192
     assert size.norm_params(4096, 4, 2) == 32_768
+
+
+def test_kinds_of_attention_by_hand():
+    # Hidden 10: 4 query heads and 2 of keys and of values, of 3. 12 + 6 + 6 channels in, 12 out.
+    assert size.attention_params(10, 4, 2, 3) == 360
+    assert size.attention_params(10, 4, 2, 3, attention_gate=1) == 360 + 120
+    assert size.attention_params(10, 4, 2, 3, shared_keys=1) == 360 - 60
+    assert size.attention_params(10, 4, 2, 3, qk_norm=1, sinks=1) == 360 + 2 * 3 + 4
+    assert size.attention_params(10, 4, 2, 3, qk_norm=1, wide_qk_norm=1) == 360 + 12 + 6
+    # A latent of 5, 4 heads of 3 + 2 and values of 6: queries 200 or 7 x (10 + 1 + 20), keys 10 x 7 + 5 x (1 + 4 x 9), output 240.
+    latent = dict(kv_lora_rank=5, rope_head_dim=2, value_head_dim=6)
+    assert size.attention_params(10, 4, 4, 3, **latent) == 200 + 255 + 240
+    assert size.attention_params(10, 4, 4, 3, **latent, q_lora_rank=7) == 217 + 255 + 240
+    # In a window 1 head of keys and 5 channels a head: 20 + 5 + 5 in, 20 out, a gate of 20.
+    more = dict(qkv_bias=1, qk_norm=1, attention_gate=1, sinks=1, wide_qk_norm=1)
+    assert size.window_attention_params(10, 4, 2, 3, 1, 5, **more) == 700 + 30 + 4 + 25
+    assert size.window_attention_params(10, 4, 2, 3, **more) == size.attention_params(10, 4, 2, 3, **more)
+    # Three heads of 4 from a query of 5, a key of 4 and 3 weights from 10, a norm with its bias.
+    assert size.indexer_params(10, 3, 4, 5) == 60 + 70 + 8
+    assert size.mixing_params(6, 100, 50, 30, 7, window_layers=2, linear_layers=3, indexer_layers=4) == 400 + 100 + 90 + 28
+
+
+def test_kinds_of_experts_by_hand():
+    # Three matrices of 10 x 7, or of 4 x 7 in a latent; biases 7 + 7 and 10 or 4.
+    assert size.expert_params(10, 7, 1, 1) == 210 + 24 and size.expert_params(10, 7, 1, 1, 4) == 84 + 18
+    # Eight of them with 10 numbers and a bias of the router, two shared ones and their gate, 10 x 4 to the latent and back.
+    assert size.moe_params(10, 102, 8, 7, 2, 1, 1, 1, 4) == 8 * 113 + 2 * 210 + 10 + 80
+    assert size.mlp_layers(10, 3, 2) == 5 and size.mlp_layers(10, 3, 2, 1) == 8
+    # Two of four experts a token: with one drafted, or four sequences in two stages, a quarter of the four is not read.
+    given = dict(moe_layers=1, experts=4, experts_per_token=2)
+    assert size.read_params(100, 1, 1, **given, drafted=1) == 99 == size.read_params(100, 1, 4, **given, pipeline_parallel=2)
 
 
 def test_one_token_of_mixtral_passes_two_experts_of_eight():
@@ -157,9 +188,10 @@ def test_an_impossible_architecture_is_refused_by_name(name, value):
 @pytest.mark.parametrize("model", catalogue.models().index)
 def test_the_matrices_of_a_layer_are_what_the_laws_count_without_biases_and_norms(model):
     row = catalogue.model(model)
-    bare = Case(row, qkv_bias=0, output_bias=0, mlp_bias=0, qk_norm=0, router_bias=0, shared_gate=0)
+    bare = Case(row, qkv_bias=0, output_bias=0, mlp_bias=0, expert_bias=0, qk_norm=0, router_bias=0, shared_gate=0, sinks=0)
     latents = row.q_lora_rank + row.kv_lora_rank if row.kv_lora_rank else 0
-    counted = bare(size.attention_params) - latents + bare(size.moe_params if row.moe_layers else size.mlp_params)
+    dense = bare(size.mlp_params) if row.mlp_beside or not row.moe_layers else 0
+    counted = bare(size.attention_params) - latents + dense + (bare(size.moe_params) if row.moe_layers else 0)
     assert params_of(matrices(row)) == counted
     frame = matrix_frame(row)
     assert frame["parameters"].sum() == counted and frame["share"].sum() == pytest.approx(1)

@@ -71,8 +71,8 @@ def figures(book):
     gpu, achieved = catalogue.gpu("H100 SXM 80GB"), catalogue.efficiency("achieved")
     owned = decide.deal(book, gpu.name, catalogue.assumptions(), {}).case(gpu)
     rate = cheapest_rent(book, gpu=gpu.name, term="on-demand", at_least=4).usd_per_hour
-    served = Case(catalogue.model("Llama-3-70B"), catalogue.link(gpu.link), gpu, achieved, batch=64, tensor_parallel=4,
-                  prompt=2000, output=300, context=serving.mean_context, replica_utilization=0.5, weight_element_bytes=1,
+    served = Case(catalogue.model("Llama-3-70B"), catalogue.link(gpu.link), gpu, achieved, catalogue.weight_format("FP8"), batch=64,
+                  tensor_parallel=4, prompt=2000, output=300, context=serving.mean_context, replica_utilization=0.5,
                   cache_element_bytes=1, narrow_products=1, usd_per_hour=rate)
     store = stores.first_price(book, "storage", "AWS").usd_per_gb_month
     return {"break_even": [percent(owned(break_even.break_even_utilization)),

@@ -34,7 +34,9 @@ def plan_of(draw=None, window=False, **changed):
     size, degree = plan["gpus_per_server"], plan["tensor_parallel"]
     plan["rented_gpus"] = size * math.ceil(plan["planned_replicas"] / (size // degree))
     token = plan["replica_pass_seconds"] + (plan["batch"] - 1) * plan["replica_prefill_seconds"] / LOAD["output"]
-    plan |= {"time_per_output_token": token, "request_seconds": plan["replica_prefill_seconds"] + LOAD["output"] * token}
+    prompt = plan["replica_prefill_seconds"]
+    plan |= {"prompt_turn_seconds": prompt, "prompt_seconds": prompt, "speculative_seconds": plan["replica_pass_seconds"],
+             "time_per_output_token": token, "request_seconds": prompt + LOAD["output"] * token, "fixed_share": 1, "growing_share": 0}
     bill = plan["usd_per_hour"] * plan["rented_gpus"] * HOURS_PER_MONTH
     name, high = "window_usd" if window else "serving_usd_per_month", draw.choice([1.5, math.inf]) if draw else 2
     return plan | {name: bill, f"low_{name}": bill / 2, f"high_{name}": bill * high, "provider": "somebody", "row": "a rent",
@@ -177,7 +179,7 @@ def test_the_load_from_which_servers_pay_is_that_of_whole_servers(book):
     found = ways(served(requests_per_second=10), book, fast)
     one = ways(served(requests_per_second=10), book, plan_of(planned_replicas=1, usd_per_hour=1.0)).below
     assert math.isfinite(found.turn) and found.turn / one in [pytest.approx(count) for count in SERVERS]
-    assert ways(served(requests_per_second=10), book, fast | {"time_per_output_token": 1}).turn == math.inf
+    assert ways(served(requests_per_second=10), book, fast | {"speculative_seconds": 1}).turn == math.inf
 
 
 def test_a_model_without_an_api_says_so(book):

@@ -203,8 +203,8 @@ def in_both(name, **known):
 
 
 def test_the_order_is_the_authors():
-    assert in_both("kv_bytes_per_token", kv_lora_rank=0, rope_head_dim=0, layers_per_cache=1) == (
-        r"2 L n_{\mathrm{kv}} d e_c", "2 × layers × KV heads × head size × cache element bytes")
+    assert in_both("kv_bytes_per_token", index_bytes_per_token=0, kv_lora_rank=0, layers_per_cache=1) == (
+        r"2 L_c n_{\mathrm{kv}} d e_c", "2 × cached layers × KV heads × head size × cache element bytes")
     assert printer.words(expression.tree(LAWS["engine_room_bytes"])) == (
         "max(memory bytes × memory utilization − GPU weight bytes − profile bytes − framework bytes, 0)")
     texts = dict(zip(LAWS["engine_room_bytes"].arguments, ("M", "W", "A_p", "M_c", r"\mu")))
@@ -215,11 +215,11 @@ def test_the_order_is_the_authors():
     texts = dict(zip(law.arguments, (r"\text{2 \$}", r"\text{0.5 s}", "1{,}024", "4", "0.5")))
     assert printer.tex(expression.tree(law), texts) == (
         r"\frac{10^{6} \times \text{2 \$} \times 4 \times \text{0.5 s}}{3600 \times 1{,}024 \times 0.5}")
-    assert "1,000,000 × USD per hour × tensor parallel × " in printer.words(expression.tree(law))
+    assert "1,000,000 × USD per hour × replica GPUs × " in printer.words(expression.tree(law))
 
 
 def test_what_is_known_folds():
-    assert in_both("sequence_kv_bytes", layers=1, window_layers=0, window=0) == (
+    assert in_both("sequence_kv_bytes", cached_layers=1, cached_windows=0, recurrent_bytes=0, window=0) == (
         "K_t c", "KV bytes per token × context")
     assert in_both("residual_usd", residual=0)[1] == "0"
     assert in_both("paid_years", lead_months=0)[1] == "(1 − (1 + discount rate) ^ (−years)) / ln(1 + discount rate)"
@@ -233,9 +233,7 @@ def test_what_is_known_folds():
 
 def test_a_call_with_all_own_arguments_stands_as_its_law():
     tree = expression.tree(LAWS["kv_bytes_per_token"])
-    assert expression.names(tree) == ["kv_lora_rank", "latent_bytes_per_token", "layers", "kv_heads", "head_dim",
-                                      "cache_element_bytes", "layers_per_cache"]
-    assert "latent_bytes_per_token" not in expression.names(expression.tree(LAWS["kv_bytes_per_token"], rope_head_dim=64))
+    assert expression.names(tree)[:3] == ["kv_lora_rank", "latent_bytes_per_token", "cached_layers"]
 
 
 def read(code):

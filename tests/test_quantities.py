@@ -47,10 +47,10 @@ def test_numbers_of_numpy_are_checked_as_plain_ones(kind):
 
 
 def test_a_law_refuses_a_number_of_numpy():
-    given = dict(layers=80, kv_heads=8, head_dim=128, cache_element_bytes=2)
-    assert kv_cache.kv_bytes_per_token(**given | {"layers": np.float64(80)}) == 327_680
-    with pytest.raises(ValueError, match=r"^kv_bytes_per_token: layers \(transformer layers\) is -1.0; allowed"):
-        kv_cache.kv_bytes_per_token(**given | {"layers": np.float64(-1)})
+    given = dict(cached_layers=80, kv_heads=8, head_dim=128, latent_bytes_per_token=0, index_bytes_per_token=0, cache_element_bytes=2)
+    assert kv_cache.kv_bytes_per_token(**given | {"kv_heads": np.float64(8)}) == 327_680
+    with pytest.raises(ValueError, match=r"^kv_bytes_per_token: kv_heads \(key and value heads\) is -1.0; allowed"):
+        kv_cache.kv_bytes_per_token(**given | {"kv_heads": np.float64(-1)})
 
 
 @pytest.mark.parametrize("kind", [np.array, pd.Series, lambda values: pd.Series(values, index=[7, 8, 9])])

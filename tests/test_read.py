@@ -12,11 +12,12 @@ from book.build import ROOT
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import QUANTITIES
 from gpucalc.page.charts import expression
-from gpucalc.page.reading import ODD, configs, reading
+from gpucalc.page.reading import ODD, configs, reading, reads
 from gpucalc.rows import catalogue, config, intake_names, intake_numbers
 from gpucalc.rows.config import architectures
 from gpucalc.rows.tables import rows
 from tests import test_config as known
+from tests import test_config_kinds as kinds
 
 STATIC = ROOT / "book/static"
 READ_CONFIGS = """([texts, file, rule, defaults]) => {
@@ -93,8 +94,10 @@ def test_every_config_gives_the_very_same_row(in_browser):
                                                                           sorted(known.CONFIGS.iterdir())]
 
 
-@pytest.mark.parametrize("test", [known.test_a_malformed_config_is_refused_by_field, known.test_windows,
-                                  known.test_a_field_sets_its_columns])
+@pytest.mark.parametrize("test", [
+    known.test_a_malformed_config_is_refused_by_field, known.test_windows, known.test_a_field_sets_its_columns,
+    kinds.test_fields_of_layers_of_several_kinds, kinds.test_the_format_of_the_weights,
+    kinds.test_what_does_not_fit_is_refused_by_field])
 def test_changed_configs_give_the_same_row_or_message(in_browser, test):
     assert_same(in_browser, [changed(name, fields) for name, fields, _ in cases_of(test)])
 
@@ -106,8 +109,13 @@ def random_changes(draw):
               ["full_attention"], {}, {"a": [1, None]}, "a\u202eb", "\ud800", "\\ud800", 'a"\\\n', "\x7f", "é" * 70,
               "\U0001f600" * 70]
     name = draw.choice(sorted(known.PUBLISHED))
-    fields = sorted(json.loads(known.path_of(name).read_text())) + architectures()["shaping"]
-    return changed(name, {draw.choice(fields): draw.choice([..., *values]) for _ in range(draw.choice([1, 1, 2]))})
+    whole = json.loads(known.path_of(name).read_text())
+    inside = whole.get("text_config", {})
+
+    def some(given):
+        fields = sorted(given) + architectures()["shaping"]
+        return {draw.choice(fields): draw.choice([..., *values]) for _ in range(draw.choice([1, 1, 2]))}
+    return changed(name, kinds.text(name, **some(inside)) if inside and draw.random() < 0.8 else some(whole))
 
 
 def test_random_changes_give_the_same_row_or_message(in_browser):
@@ -120,10 +128,11 @@ def test_random_changes_give_the_same_row_or_message(in_browser):
 
 KINDS = {"count": {"least", "most", "missing", "null", "even", "divides", "multiple_of"}, "flag": {"missing"}, "divide": {"by"},
          "choice": {"allowed", "missing"}, "if": {"then", "else"}, "kinds": {"known", "counted", "missing"}, "but": {"every"},
+         "length": {"missing"}, "named": {"from", "equals", "missing"}, "pick": {"of", "missing"}, "quantized": {"missing"},
          "text": set()}
 
 
-@pytest.mark.parametrize("model_type", architectures()["architectures"])
+@pytest.mark.parametrize("model_type", config.families())
 def test_rules_are_well_formed(model_type):
     """Kinds and their options are known, every column that a formula names has a rule, and every column is one of a model."""
     rules = config.families()[model_type]
@@ -136,10 +145,10 @@ def test_rules_are_well_formed(model_type):
         kind, *options = rule
         assert set(options) <= KINDS[kind]
         named = {rule[each] for each in ("divide", "by", "if", "divides", "multiple_of", "every") if each in rule}
-        inside = [*rule.values(), *rule.get("allowed", [])]
+        inside = [*(value for option, value in rule.items() if option != "of"), *rule.get("allowed", [])]
         return named.union(*(columns_of(each) for each in inside if isinstance(each, dict) or str(each)[:1] == "="))
     assert set().union(*map(columns_of, rules.values())) <= set(rules)
-    assert {column for column in rules if not column.startswith("_")} <= {*QUANTITIES, "note"}
+    assert {column for column in rules if not column.startswith("_")} <= {*QUANTITIES, "native_format", "note"}
 
 
 def test_one_row_of_data_is_a_new_architecture(in_browser, page, monkeypatch):
@@ -150,7 +159,7 @@ def test_one_row_of_data_is_a_new_architecture(in_browser, page, monkeypatch):
     monkeypatch.setattr(config, "families", lambda: rules)
     text = changed("Llama-3-8B", {"model_type": "plain2"})
     page.evaluate("(types) => { gpucalc.reading.configs.types = types; }", configs()["types"] | {"plain2": {
-        "rules": rules["plain2"], "refused": config.refused_fields("plain2")}})
+        "like": added.pop("like"), "rules": added, "reads": reads("plain2")}})
     assert_same(in_browser, [text, changed("Llama-3-8B", {"model_type": "plain2", "attention_bias": True})])
     row = in_browser[0]([text])[0]["row"]
     assert (row["max_context"], row["norms_per_layer"], row["mlp_bias"]) == (2048, 4, 1)
@@ -196,7 +205,7 @@ def test_random_damage_is_refused_in_the_same_words(in_browser):
     ("", '{"a":', 5_000_000, "", "config.json: more than 10,000,000 bytes; allowed: at most that"),
     ("", '{"a":', 1_999_999, "", "config.json: maximum recursion depth exceeded"),
     ('{"model_type": ', "1", 5000, "}", "config.json: Exceeds the limit (4300 digits)"),
-    ('{"model_type": "', "x", 9_000_000, '"}', 'config.json, field model_type: "' + "x" * 56 + "...; allowed: deepseek_v2"),
+    ('{"model_type": "', "x", 9_000_000, '"}', 'config.json, field model_type: "' + "x" * 56 + "...; allowed: cohere, cohere2"),
     ("[", "1,", 4_000_000, "]", "config.json: Expecting value: line 1 column 8000002"),
     ("", "é", 5_000_001, "", "config.json: more than 10,000,000 bytes"),
     ("", " ", 9_999_999, "", "config.json: Expecting value: line 1 column 10000000"),

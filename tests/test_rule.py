@@ -15,7 +15,7 @@ from gpucalc.laws.sharding import DEGREES, layout_rules
 from gpucalc.plan import answer, capacity, queue, rule, token_offers
 from gpucalc.plan.decisions import CHAINS, OBJECTIVES
 from gpucalc.plan.fine_print import forbidden_kinds
-from gpucalc.plan.market import NETWORKS, cards, market
+from gpucalc.plan.market import NETWORKS, cards, market, replica_degrees
 from gpucalc.plan.offers import SERVER
 from gpucalc.plan.run_speeds import planned_mfu
 from gpucalc.rows import bands, case_file, catalogue, price_book
@@ -90,7 +90,8 @@ def in_time(case, times, replicas):
     held = case.but(**times, replicas=replicas)
     if held("offered_load") >= 1:
         return None
-    return held("answer_seconds") <= limit(case, "answer_limit"), held("time_to_first_token") <= limit(case, "first_token_limit")
+    return (held("answer_seconds") <= limit(case, "answer_limit"), held("time_to_first_token") <= limit(case, "first_token_limit"),
+            held("late_token_seconds") <= limit(case, "token_limit"))
 
 
 def served(case, gpu, degree, batch, far):
@@ -98,19 +99,24 @@ def served(case, gpu, degree, batch, far):
     here = place(case, gpu, degree, batch)
     timed = here.but(context=LAWS["mean_context"])
     pace = moved(bands.factors(timed, LAWS["request_seconds"]), far)
-    times = {name: timed(name) * pace for name in ("replica_prefill_seconds", "replica_pass_seconds", "time_per_output_token",
-                                                   "request_seconds")}
+    times = {name: timed(name) * pace for name in (
+        "replica_prefill_seconds", "replica_pass_seconds", "prompt_turn_seconds", "prompt_seconds", "speculative_seconds",
+        "time_per_output_token", "request_seconds")} | {name: timed(name) for name in ("fixed_share", "growing_share")}
     against = first_broken([
         ("the model does not split that way", here("split_misfits") == 0),
         ("memory", batch <= here.but(context=LAWS["final_context"])("concurrency")),
-        ("the time per token", times["time_per_output_token"] <= limit(here, "token_limit"))])
+        ("the time per token", times["speculative_seconds"] <= limit(here, "token_limit"))])
     if against:
         return against, None
     replicas = next(count for count in itertools.count(1) if in_time(here, times, count))
-    if times["request_seconds"] >= limit(here, "answer_limit"):
-        return "the whole answer", None
+    if times["request_seconds"] >= limit(here, "answer_limit"):  # only the fewest are tried, whose batches may not be full
+        early = all(in_time(here, times, replicas))
+        return ("", here.but(**times, replicas_required=replicas)("planned_replicas")) if early else ("the whole answer", None)
     if times["replica_prefill_seconds"] + times["replica_pass_seconds"] >= limit(here, "first_token_limit"):
         return ("the first token" if in_time(here, times, replicas)[0] else "the whole answer"), None
+    if times["speculative_seconds"] >= limit(here, "token_limit"):
+        return next(reason for reason, good in zip(("the whole answer", "the first token", "the time per token"), in_time(
+            here, times, replicas)) if not good), None
     while not all(in_time(here, times, replicas)):
         replicas += 1
     return "", here.but(**times, replicas_required=replicas)("planned_replicas")
@@ -136,8 +142,8 @@ def fleets(case, kind, tables, axes, far):
     """What each choice costs by degree and offer, and the furthest reason by GPU, by plain loops."""
     work = {"serve": served, "offline": windowed, "embed": lambda *given: windowed(*given, reading=True)}[kind]
     hours = 730 if kind == "serve" else limit(case, "window_hours")
-    order = ["no rent", "no link", "no path", "the model does not split that way", "memory", "the time per token", "the whole answer",
-             "the first token"]
+    order = ["no rent", "no link", "no path", "the model does not split that way",
+             "it does not spread that way", "memory", "the time per token", "the whole answer", "the first token"]
     costs, reasons = {}, {}
     for gpu, degree in itertools.product(tables["cards"]["gpu"], axes["tensor_parallel"]):
         out = unable(case, gpu, tables)
@@ -153,7 +159,7 @@ def fleets(case, kind, tables, axes, far):
                 size = offer["gpus_per_server"]
                 servers = math.ceil(replicas / (size // degree)) if size >= degree else math.inf
                 cost = offer["usd_per_hour"] * size * servers * hours
-                checks = [*((name, offer[name] == 0) for name in DOUBTS), ("server", size >= degree),
+                checks = [*((name, offer[name] == 0) for name in DOUBTS), ("server", size >= degree), ("joined", True),
                           ("the budget", kind == "serve" or cost <= limit(case, "budget_usd")),
                           ("a month", cost * 730 / hours <= limit(case, "usd_per_month"))]
                 checks = [check for check in checks if kind != "serve" or check[0] != "the budget"]
@@ -173,14 +179,14 @@ FLEETS = {"serve": SERVE, "tight": SERVE | dict(first_token_limit=0.3, token_lim
           "batch": BATCH, "images": IMAGES, "a month of images": IMAGES | dict(usd_per_month=2000, window_hours=6),
           "two days": BATCH | dict(window_hours=48, budget_usd=100), "embed": EMBED,
           "long documents": EMBED | dict(prompt=8192, window_requests=10**5)}
-AXES = {"tensor_parallel": (1, 2, 4), "batch": (1, 4, 12, 48)}
+AXES = {"tensor_parallel": (1, 2, 4), "attention_parallel": (1,), "pipeline_parallel": (1,), "batch": (1, 4, 12, 48)}
 
 
 @pytest.mark.parametrize("name", FLEETS)
 def test_fleets_are_those_of_plain_loops(name):
     """At the share of cases that the job is planned for and at both ends: the same choices, prices and reasons."""
     case, kind, tables, (first, servers) = asked(**FLEETS[name], cards=CARDS)
-    axes = AXES if len(first.axes["batch"]) > 1 else AXES | {"batch": (1,)}
+    axes = AXES if first.axes["batch"] != (1,) else AXES | {"batch": (1,)}
     chain = first._replace(axes=axes), servers
     solved = rule.solve(chain, case, tables, answer.judged(case))
     for end, far in {"plan": answer.judged(case), "low": -1, "high": 1}.items():
@@ -322,7 +328,8 @@ def test_fleets_are_those_of_the_page(name):
     gpus = points["gpu"].unique()
     assert {"V100 SXM 16GB", "T4 16GB"} <= {*gpus} or "weight_format" in PAGES[name]
     plans = capacity.plans(points, given["requests_per_second"], **{key: given[key] for key in FREE})
-    solved = rule.solve(CHAINS["serve"][:1], case, {"cards": cards(case, {"gpu": np.array(gpus, object)}), "assumed": {}})
+    held = cards(case, {"gpu": np.array(gpus, object)})
+    solved = rule.solve(CHAINS["serve"][:1], case, {"cards": held, "assumed": {}} | replica_degrees(case, held))
     found = {end: {(gpu, degree): rest for gpu, degree, *rest in zip(*(table.kept[column] for column in (
         "gpu", "tensor_parallel", "planned_gpus", "batch", "planned_replicas")))} for end, table in solved.items()}
     for row in plans.itertuples():
@@ -415,14 +422,17 @@ def test_a_card_with_an_unknown_link_says_so_and_changes_nothing(given):
 ELSEWHERE = {"ways", "corpus_bytes", "data_at"}
 # A case in which everything that a job takes counts, and what makes another of it.
 FULL = {"serve": dict(daily_users=2e5, messages_per_day=5, busiest_hour_share=0.2, weight_format="BF16", first_token_limit=0.5,
-                      token_limit=0.06, answer_limit=16, late_share=0.05, most_load=0.7, spare_replicas=1, usd_per_month=1e6),
+                      token_limit=0.06, answer_limit=16, late_share=0.05, most_load=0.7, spare_replicas=1, usd_per_month=1e6,
+                      drafted=2, acceptance=0.6),
         "offline": dict(weight_format="BF16", window_hours=24), "train": dict(training_tokens=10**10, gpus=16, deadline_days=12)}
 OTHER = dict(model="Llama-3-70B", cards="L40S 48GB", provider="AWS", term="spot", sure=0.95, weight_format="FP8",
              cache_element_bytes=1, requests_per_second=1, daily_users=1e6, messages_per_day=20, busiest_hour_share=0.5,
              prompt=333, output=33, cached_share=0.5, first_token_limit=1e-6, token_limit=1e-6, answer_limit=1e-6,
              late_share=1e-6, most_load=0.1, spare_replicas=9, usd_per_month=1, budget_usd=1e-6, deadline_days=1e-3, window_hours=1, window_requests=10**9,
              images_per_day=10**9, training_tokens=10**12, epochs=3, sequence=1024, global_batch=256, gpus=8, lora_rank=128,
-             recipe="fp32-adamw", runs=3)
+             recipe="fp32-adamw", runs=3, prompt_p95=2500, output_p95=800, prompt_chunk=256, tensor_parallel=2, attention_parallel=2,
+             pipeline_parallel=2, prompts_apart=1, drafted=4, acceptance=0.9, preference_pairs=10**6, references=0, rollout_steps=500,
+             prompts_per_step=16, group_size=4, output_limit=4000, critic=1, staleness=0, offloaded_states=0)
 TAKEN = {job: [name for name in f"{row['needs']} {row['takes']}".replace("|", " ").split() if name not in ELSEWHERE]
          for job, row in rows("jobs").items() if row["kind"] != "own"}
 
@@ -433,6 +443,8 @@ def told(job, **changes):
     row = rows("jobs")[job]
     held = FULL[row["kind"]] | {"window_requests": 10**7} if job in ("batch", "embed") else FULL[row["kind"]]
     held |= {"images_per_day": 10**8} if job == "images" else {}
+    held |= dict(preference_pairs=10**5, recipe="lora", deadline_days=0.5) if job == "dpo" else {}
+    held |= dict(rollout_steps=50, output=1000, output_p95=3000, output_limit=8000, recipe="lora", deadline_days=0.5) if job == "grpo" else {}
     for one, other in (("requests_per_second", "daily_users"), ("window_requests", "images_per_day")):
         left = {other, "messages_per_day"} if one in changes else ()
         held = {name: value for name, value in held.items() if name not in left}
@@ -444,8 +456,9 @@ def told(job, **changes):
 
 @pytest.mark.parametrize("job, name", [(job, name) for job, names in TAKEN.items() for name in names])
 def test_no_input_that_a_job_takes_is_ignored(job, name):
-    value = "us-east-1" if name == "region" else OTHER[name]
-    assert told(job, **{name: value}) != told(job)
+    value = "us-east-1" if name == "region" else dict(output=1500, output_p95=2500).get(name, OTHER[name]) if job == "grpo" else OTHER[name]
+    tight = {"first_token_limit": 0.08} if name == "prompt_p95" else {}
+    assert told(job, **tight, **{name: value}) != told(job, **tight)
 
 
 # What holds of any choice

@@ -78,7 +78,7 @@ def assert_same(found, wanted, said):
     for name in set(found) & set(wanted):
         column = np.asarray(wanted[name])
         if column.dtype.kind in "iufb":
-            np.testing.assert_allclose(np.array(found[name], float), column, rtol=1e-9, err_msg=f"{said}: {name}")
+            np.testing.assert_allclose(np.array(found[name], float), column, rtol=1e-9, atol=1e-12, err_msg=f"{said}: {name}")
         else:
             assert found[name] == column.tolist(), (said, name)
 
@@ -107,14 +107,27 @@ def training(draw):
         {"recipe": draw.choice(list(rows("recipes")))}, draw)
 
 
+def post_training(job, draw):
+    """Inputs of a run of dpo or grpo, from those of a run."""
+    inputs, named = training(draw)
+    del inputs["training_tokens"]
+    if job == "dpo":
+        return inputs | {"preference_pairs": 10 ** draw.randint(3, 6)} | some({"references": 0}, draw), named
+    wanted = {"rollout_steps": draw.randint(10, 2000), "output": 10 ** draw.randint(2, 4), "output_p95": 2.5 * 10 ** draw.randint(2, 4)}
+    more = {"group_size": draw.choice([8, 64]), "output_limit": 16000, "references": 0, "staleness": 0, "offloaded_states": 0, "critic": 1}
+    return {name: value for name, value in inputs.items() if name not in ("sequence", "global_batch")} | wanted | some(more, draw), named
+
+
 def some(names, draw):
     return {name: value for name, value in names.items() if draw.random() < 0.5}
 
 
 def random_case(draw, book):
     """A case of a job, completed."""
-    job = draw.choice(["serve", "serve", "batch", "embed", "images", "pretrain", "pretrain", "finetune", "lora", "qlora"])
-    inputs, named = {"serve": serving, "offline": offline, "train": training}[catalogue.FINDERS["job"](job)["kind"]](draw)
+    job = draw.choice(["serve", "serve", "batch", "embed", "images", "pretrain", "pretrain", "finetune", "lora", "qlora", "dpo", "dpo",
+                       "grpo", "grpo"])
+    kinds = {"serve": serving, "offline": offline, "train": training}
+    inputs, named = post_training(job, draw) if job in ("dpo", "grpo") else kinds[catalogue.FINDERS["job"](job)["kind"]](draw)
     if job in ("serve", "batch", "embed", "images"):
         named = some({"weight_format": draw.choice(list(rows("formats")))}, draw) | {"weight_format": "BF16"} | named
         inputs |= some({"prompt": 10 ** draw.randint(2, 4), "cached_share": 0.5}, draw)

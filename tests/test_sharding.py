@@ -106,6 +106,25 @@ def test_gate_of_the_shared_experts():
         attention + 2 * 2048 + 60 * 2048 + 4 * 3 * 2048 * 1408 + 2048)
 
 
+def test_layers_of_several_kinds_on_one_gpu():
+    # Qwen3-Next on 2: 8 query heads with their gates, one key and value head of 256; of a linear layer 8 key and 16 value heads of
+    # 128: projections, convolution of 4, decay and step, and whole the norm of one head.
+    case = Case(model="Qwen3-Next-80B-A3B", tensor_parallel=2)
+    attention = 2048 * (3 * 2048 + 2 * 256) + 2 * 256
+    linear = 2048 * (2 * 1024 + 3 * 2048 + 2 * 16) + 4 * (2 * 1024 + 2048) + 2 * 16 + 128
+    assert case(sh.gpu_attention_params) == attention and case(sh.gpu_linear_params) == linear
+    assert case(sh.gpu_mixing_params) == (12 * attention + 36 * linear) / 48
+    # Gemma-4-31B on 8: 4 query heads; of 16 key heads of 256 two, of 4 of 512 one, a copy, and no projection of values.
+    case = Case(model="Gemma-4-31B", tensor_parallel=8)
+    assert case(sh.gpu_window_params) == 5376 * 256 * (4 + 2 + 2 + 4) + 2 * 256
+    assert case(sh.gpu_attention_params) == 5376 * 512 * (4 + 1 + 4) + 2 * 512
+    # gpt-oss-120b on 8: 8 query heads of 64 with their sinks, one key and value head, biases.
+    assert Case(model="gpt-oss-120b", tensor_parallel=8)(sh.gpu_window_params) == 2880 * 64 * 18 + 8 * 64 + 2 * 64 + 2880 + 8
+    # Nemotron-3-Super: 32 of 512 experts of 1024 channels in each of 40 layers; no layer has a dense MLP.
+    case = Case(model="Nemotron-3-Super-120B-A12B", expert_parallel=16)
+    assert case(sh.gpu_expert_params) == 40 * 32 * 2 * 1024 * 2688 and case(sh.stage_mlp_layers) == 0
+
+
 # Stages
 
 def test_layers_of_the_fullest_stage():
@@ -114,6 +133,8 @@ def test_layers_of_the_fullest_stage():
     assert sh.stage_layers(layers=61, pipeline_parallel=16) == 4
     # Four chunks on each of four GPUs: 61 layers in 16 chunks of at most 4, four chunks on a GPU.
     assert sh.stage_layers(layers=61, pipeline_parallel=4, virtual_stages=4) == 16
+    assert sh.stage_mlp_layers(61, 16, 15) == 1 and sh.stage_mlp_layers(52, 13, 0, mlpless_layers=28) == 6
+    assert sh.stage_mlp_layers(30, 8, 8, mlp_beside=1) == 8 and sh.stage_mlp_layers(52, 13, 6, mlpless_layers=29) == 0
     assert sh.stage_moe_layers(moe_layers=58) == 58
     assert sh.stage_moe_layers(moe_layers=58, pipeline_parallel=4) == 15
     assert sh.stage_moe_layers(moe_layers=58, pipeline_parallel=4, virtual_stages=4) == 16

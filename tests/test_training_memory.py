@@ -105,7 +105,7 @@ def test_adapters_on_one_gpu():
     counts = dict(lora_attention_params=1000, lora_mlp_params=100, lora_expert_params=10)
     assert Case(DEEPSEEK, **counts)(low_rank.gpu_adapter_params) == 61 * 1000 + 3 * 100 + 58 * 10
     assert Case(DEEPSEEK, lora_expert_params=10)(low_rank.gpu_expert_adapter_params) == 58 * 256 * 10
-    assert low_rank.lora_params(layers=61, moe_layers=58, experts=256, shared_experts=1, **counts) == (
+    assert low_rank.lora_params(attention_layers=61, mlp_layers=3, moe_layers=58, experts=256, shared_experts=1, **counts) == (
         61 * 1000 + 3 * 100 + 58 * 257 * 10)
 
 
@@ -305,7 +305,7 @@ def test_the_34_comes_apart():
 
 def test_scores_with_and_without_flash_attention():
     # 2 bytes a score; with dropout its mask (1) and its output (2): 5. FlashAttention: 4 bytes for each query and head.
-    scores, size = 3 * 96 * 2048**2, dict(micro_batch=3, sequence=2048, heads=96)
+    scores, size = 3 * 96 * 2048**2, dict(micro_batch=3, sequence=2048, heads=96, attending_share=1)
     assert activation_memory.score_bytes(**size) == scores * 2
     assert activation_memory.score_bytes(**size, dropout=1) == scores * 5
     assert activation_memory.score_bytes(**size, activation_element_bytes=4, dropout=1) == scores * 9
@@ -314,6 +314,8 @@ def test_scores_with_and_without_flash_attention():
     # Tensor parallel splits the heads, context parallel the queries; each query still meets all keys.
     assert activation_memory.score_bytes(**size, tensor_parallel=8, context_parallel=4) == scores * 2 / 32
     assert activation_memory.score_bytes(**size, flash_attention=1, tensor_parallel=8, context_parallel=4) == 3 * 12 * 512 * 4
+    # Where one layer of four has attention, a layer keeps a quarter in the mean.
+    assert activation_memory.score_bytes(**size | dict(attending_share=0.25)) == scores / 2
 
 
 def test_a_gated_layer_with_grouped_heads():
@@ -355,7 +357,32 @@ def test_width_of_the_experts_a_token_uses():
     assert Case(LLAMA_8B)(activation_memory.mlp_width) == 14336
     assert Case(catalogue.model("Mixtral-8x7B"))(activation_memory.mlp_width) == 2 * 14336
     sparse = dict(moe_layers=1, experts_per_token=2, shared_experts=3, expert_intermediate=100)
-    assert activation_memory.mlp_width(intermediate=1000, layers=4, **sparse) == (3 * 1000 + 5 * 100) / 4
+    assert Case(sparse, intermediate=1000, layers=4)(activation_memory.mlp_width) == (3 * 1000 + 5 * 100) / 4
+
+
+def test_a_layer_of_several_kinds_is_their_mean():
+    # Qwen3-Next on 2 GPUs: 12 of 48 layers have attention: queries, output, gate and its product of 8 heads of 256, queries and keys
+    # before their norms, a key and value head of 256. The other 36: 16 key heads and 32 value heads of 128, halved.
+    case = Case(model="Qwen3-Next-80B-A3B", tensor_parallel=2)
+    attention, linear = 3 * (8 + 1) * 256 + 2 * 8 * 256, (4 * 16 * 128 + 5 * 32 * 128) / 2
+    assert case(activation_memory.mixed_values) == (12 * attention + 36 * linear) / 48
+    assert case(activation_memory.split_values) == (12 * attention + 36 * linear) / 48 + 4 * 11 * 512 / 2
+    assert case(activation_memory.mixed_width) == (12 * 4096 + 36 * 4096) / 48
+    assert Case(model="Nemotron-H-8B")(activation_memory.mixed_width) == (4 * 4096 + 24 * 8192) / 52
+    # Gemma-4-31B: 32 query heads of 256 and 16 key heads in 50 layers, of 512 and 4 key heads in 10; norms of both.
+    assert Case(model="Gemma-4-31B")(activation_memory.mixed_values) == (50 * 3 * 48 * 256 + 10 * 3 * 36 * 512) / 60
+    # Routed experts of Nemotron-3-Super take in and give out 1024 channels, 22 of them in 40 of 88 layers of one norm.
+    assert Case(model="Nemotron-3-Super-120B-A12B")(activation_memory.whole_values) == close(2 * 4096 + 2 * 22 * 40 / 88 * 1024)
+
+
+def test_adapters_of_layers_of_several_kinds():
+    # Qwen3-Next: the query's matrix is twice as wide, with its gate; 12 layers have attention. Gemma-4 has no value matrix.
+    queries, keys = 2048 + 2 * 4096, 2048 + 512
+    one = 8 * (queries + 2 * keys + 2048 + 4096)
+    assert Case(model="Qwen3-Next-80B-A3B", lora_rank=8, **ATTENTION_ADAPTERS)(low_rank.lora_params) == 12 * one
+    assert Case(model="Qwen3-Next-80B-A3B", lora_rank=8, pipeline_parallel=4, **ATTENTION_ADAPTERS)(low_rank.gpu_adapter_params) == 3 * one
+    assert Case(model="Gemma-4-31B", lora_rank=1, adapt_query=0, adapt_key=1, adapt_value=1,
+                adapt_output=0)(low_rank.lora_attention_params) == 5376 + 4 * 512
 
 
 def test_plain_and_compiled_operations():

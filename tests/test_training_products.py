@@ -51,11 +51,22 @@ def test_the_stage_of_the_pace_has_no_more_sparse_layers_than_layers():
     parts = dict(projection_seconds=5, core_attention_seconds=2, mlp_product_seconds=10, expert_product_seconds=20, head_seconds=3)
     assert products.matrix_seconds(pace_layers=3, pace_heads=1, stage_moe_layers=4, **parts) == 3 * (7 + 20) + 3
     assert products.matrix_seconds(pace_layers=4, pace_heads=0, stage_moe_layers=3, **parts) == 4 * 7 + 10 + 3 * 20
+    # Half of the layers are no MLP; or a dense MLP stands beside the experts.
+    assert products.matrix_seconds(pace_layers=4, pace_heads=0, stage_moe_layers=1, layers=8, mlpless_layers=4, **parts) == 4 * 7 + 10 + 20
+    assert products.matrix_seconds(pace_layers=4, pace_heads=0, stage_moe_layers=4, mlp_beside=1, **parts) == 4 * 37
+
+
+def test_experts_on_fewer_channels():
+    # 16 tokens, 10 channels narrowed to 5 and back; 2 experts of 20 without a gate take 8 tokens each.
+    given = dict(expert_tokens=8, experts=2, expert_intermediate=20, **LAYER)
+    assert products.expert_product_seconds(**given) == close(3 * 2 * 8 * 2 * (10 * 20 * 2) / 1000)
+    assert products.expert_product_seconds(**given, expert_latent=5) == close(
+        3 * 2 * (8 * 2 * (5 * 20 * 2) + 16 * 2 * 10 * 5) / 1000)
 
 
 def test_values_narrower_than_keys():
     # 4 heads with values of 2 come out in 8 columns: 10 x 16 weights lead in and 8 x 10 out.
-    given = dict(heads=4, head_dim=3, value_head_dim=2, gpu_attention_params=10 * 16 + 8 * 10, **LAYER)
+    given = dict(mixed_width=8, gpu_mixing_params=10 * 16 + 8 * 10, **LAYER)
     assert products.projection_seconds(**given) == close(3 * 2 * 16 * (160 + 80) / 1000)
 
 

@@ -122,7 +122,7 @@ def test_tiles_and_waves():
 def test_products_of_a_layer():
     # 16 tokens; 4 query and 2 key-value heads of 3: into 12 + 2 x 6 columns, out of 12. Forward once, backward twice.
     given = dict(gpu_tokens=16, hidden=10, adapters=0, **RATES)
-    attention = dict(heads=4, head_dim=3, gpu_attention_params=10 * 24 + 12 * 10)
+    attention = dict(mixed_width=12, gpu_mixing_params=10 * 24 + 12 * 10)
     flops = 2 * 16 * (10 * 24 + 12 * 10)
     assert products.projection_seconds(**given, **attention) == close(3 * flops / 1000)
     assert products.projection_seconds(**given | dict(adapters=1), **attention, recompute=2) == close(3 * flops / 1000)
@@ -185,7 +185,8 @@ def test_products_in_8_bits_leave_attention_and_the_head():
 
 def test_values_moved_outside_products():
     # Two norms 2 + 5, two sums 3 + 3; rotary 2 + 2 on 10 heads of 4; a gated activation 3 + 5 of a width of 24.
-    given = dict(hidden=16, heads=8, kv_heads=2, head_dim=4, mlp_width=24, layers=4, gated_mlp=1)
+    given = dict(hidden=16, heads=8, kv_heads=2, head_dim=4, mlp_width=24, layers=4, gated_mlp=1, attending_share=1, blocks_per_layer=2,
+                 linear_values=100)
     whole, split = 16 * (2 * 7 + 2 * 6), 4 * 10 * 4 + 8 * 24
     assert tt.elementwise_values(**given) == whole + split
     assert tt.elementwise_values(**given, tensor_parallel=2) == whole + split / 2
@@ -202,10 +203,13 @@ def test_values_moved_outside_products():
     assert tt.elementwise_values(**given, dropout=1) == whole + split + 16 * 2 * 3
     # Latent attention rotates 8 query parts and one key of size 6.
     assert tt.elementwise_values(**given, kv_lora_rank=5, rope_head_dim=6) == whole + 4 * 9 * 6 + 8 * 24
+    # Three layers of four are linear and read and write 100 values each way; experts on 8 channels of 16 are sent half as much.
+    assert tt.elementwise_values(**given | dict(attending_share=0.25), linear_layers=3) == whole + 4 * 10 * 4 / 4 + 3 / 4 * 200 + 8 * 24
+    assert tt.elementwise_values(**given, moe_layers=2, experts_per_token=3, expert_latent=8) == whole + split + 16 * 4 * 4 / 4
 
 
 def test_scores_that_are_written():
-    given = dict(heads=8, sequence=100, tensor_parallel=2)
+    given = dict(heads=8, sequence=100, tensor_parallel=2, attending_share=1)
     assert tt.score_values(**given) == 8 * 100 * (4 + 7) / 2
     assert tt.score_values(**given, recompute=1) == tt.score_values(**given, recompute=2) == 8 * 100 * (4 + 4 + 7) / 2
     assert tt.score_values(**given, dropout=1) == 8 * 100 * (6.5 + 9.5) / 2
@@ -219,8 +223,10 @@ def test_memory_traffic():
     assert tt.elementwise_seconds(**given) == 11 * (4 * 35 * 2 + 2 * 50 * (2 + 12)) / 1000
     assert tt.elementwise_seconds(**given | dict(pace_heads=0), bandwidth_efficiency=0.5) == 11 * 4 * 35 * 2 / 500
     # A cast reads 2 bytes and writes one twice; forward and backward take 24 kernels a layer.
-    assert tt.elementwise_seconds(**given | dict(pace_heads=0, layer_cast_values=3), kernel_seconds=1) == close(
+    assert tt.elementwise_seconds(**given | dict(pace_heads=0, layer_cast_values=3), kernel_seconds=1, narrow_products=1) == close(
         11 * 4 * (35 * 2 + 3 * 4) / 1000 + 4 * 24)
+    assert tt.elementwise_seconds(**given | dict(pace_heads=0, layer_cast_values=3), narrow_products=2) == close(
+        11 * 4 * (35 * 2 + 3 * 3) / 1000)
 
 
 # Collectives: links at half of 100 bytes/s and 0.25 s a hop, network at 8 of 10 bytes/s and 0.5 s

@@ -11,6 +11,7 @@ from book.inputs import ROOT
 from gpucalc.core.quantities import DATA
 from gpucalc.page import by_hand
 from gpucalc.page import worked as pages
+from gpucalc.page.worked_layouts import held, layouts, layouts_table
 from gpucalc.page.worked_pictures import falling, ranges, stacks
 from gpucalc.plan.answer import Figure
 from gpucalc.plan.rule import value_of
@@ -25,8 +26,8 @@ CASES = sorted(path.stem for path in (DATA / "cases").glob("*.yaml") if path.ste
 SERVED = ["chat_70b", "four_cards", "house_or_api", "three_on_one", "two_million_serve"]
 TRAINED = ["deadline_7b", "lab_rtx6000", "qlora_s3", "researcher_2000", "tokens_100b", "two_million_train"]
 # The limit of the file that costs most.
-BINDS = {"chat_70b": "token_limit", "four_cards": "answer_limit", "deadline_7b": "deadline_days",
-         "two_million_train": "deadline_days"}
+BINDS = {"chat_70b": "token_limit", "deadline_7b": "deadline_days", "deepseek_nodes": "token_limit", "four_cards": "answer_limit",
+         "grpo_32b": "deadline_days", "two_million_train": "deadline_days"}
 HOURS = 365 * 24 / 12
 BOOK = price_book.prices()
 TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((ROOT / "notebooks").glob("case_*.md"))}
@@ -174,6 +175,41 @@ def test_an_api_by_hand(found):
     bill = by_hand.bought(one.answer.case, BOOK, api.who)
     assert bill.requests == pytest.approx(5000 * bill.messages * 365 / 12) and bill.usd == pytest.approx(api.usd)
     assert api.usd < one.cost.low / 2, "the page says: sure"
+
+
+def test_a_mixture_in_house_by_hand(found):
+    one = found("gpt_oss_api")
+    best, rate = one.answer.best, 200_000 * 10 / 8 / 3600
+    load, held = by_hand.load(one.answer), by_hand.held(one.answer)
+    assert load.rate == pytest.approx(rate) and load.flight == pytest.approx(rate * best["request_seconds"])
+    assert load.usd == pytest.approx(best["rented_gpus"] * HOURS * best["usd_per_hour"]) == pytest.approx(one.cost.plan)
+    # 116.8 billion weights: all but the two tables of the vocabulary in 4.25 bits, those in 16.
+    tables = 2 * 201_088 * 2880
+    weights = (116_829_156_672 - tables) * 4.25 / 8 + tables * 2
+    assert held.weights * best["tensor_parallel"] == pytest.approx(weights, rel=0.02)
+    api = min(way.usd for way in ways(one.answer.case, BOOK, best).rows if way.way == "an API" and not way.doubt)
+    assert api == pytest.approx(2e6 * 365 / 12 * (1000 * 0.05 + 300 * 0.2) / 1e6)
+
+
+def test_more_people_turn_an_api_into_servers():
+    shown = pages.loads_table("gpt_oss_api", BOOK, [20_000, 2_000_000]).source
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", shown.partition("<tbody>")[2])]
+    (small, small_api), (large, large_api) = (
+        [float(re.match(r"[\d,]+", cell)[0].replace(",", "")) for cell in row[2:]] for row in rows)
+    assert small > 2 * small_api and large < large_api, "the page says: a small load buys, a large one rents"
+
+
+def test_a_mixture_on_nodes_by_hand(found):
+    one, card = found("deepseek_nodes"), "H200 SXM 141GB"
+    ways = layouts(one, BOOK, card)
+    spread, whole = ways[ways["spread"]].iloc[0], ways[~ways["spread"]].iloc[0]
+    token = 61 * 576 * 2  # a vector of 512 and 64 numbers in each layer
+    for row, sequences in ((spread, math.ceil(spread["batch"] / spread["attention_parallel"])), (whole, whole["batch"])):
+        assert held(one, row)["caches"] == pytest.approx(sequences * 2500 * token)
+    assert held(one, whole)["weights"] == pytest.approx(671e9 / 8, rel=0.01)
+    assert held(one, spread)["weights"] > held(one, whole)["weights"], "attention is held by every group"
+    assert spread["rented_gpus"] < whole["rented_gpus"] and spread["serving_usd_per_month"] < whole["serving_usd_per_month"]
+    assert ways["replica_gpus"].nunique() > 2 and "spread over" in layouts_table(one, BOOK, card).source
 
 
 def test_three_fit_one(found):

@@ -24,13 +24,19 @@ window.gpucalc = window.gpucalc || {};
     const names = Object.keys(job).filter((name) => name !== "recipe" && isQuantity(name));
     const taken = { ...Object.fromEntries(free[kind].map((name) => [name, Infinity])),
       ...Object.fromEntries(names.map((name) => [name, "row:job"])), ...usual[kind] };
-    if (kind === "train") {
+    if (gpucalc.trains(kind)) {
       for (const name of ["checkpoint_seconds", "restart_seconds"]) [, taken[name]] = assumptions[name];
       taken.recipe = gpucalc.rowNamed("recipe", job.recipe);
-    } else Object.assign(taken, engine);
+    } else Object.assign(taken, engine, released(given.rows.model));
     if ("daily_users" in given.inputs) taken.requests_per_second = "law:user_requests_per_second";
     taken.efficiency = gpucalc.rowNamed("efficiency", "achieved");
     return given.but(Object.fromEntries(Object.entries(taken).filter(([name]) => !(name in given.inputs || name in given.rows))));
+  }
+
+  // The format in which a model is released, where that takes fewer bytes than is taken for granted: it is served in it.
+  function released({ native_format: name }) {
+    const stored = name ? gpucalc.rowNamed("weight_format", name) : null;
+    return stored && stored.weight_element_bytes < data().defaults.weight_element_bytes ? { weight_format: stored } : {};
   }
 
   const judged = (whole) => gpucalc.limits.far[valueOf(whole, "sure")];
@@ -64,7 +70,8 @@ window.gpucalc = window.gpucalc || {};
 
   const compared = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
-  // Of each GPU without a choice the one that came furthest: its limit, its value and what is allowed, and its row.
+  // Of each GPU without a choice the one that came furthest, those that kept the most limits first: its limit, its value and
+  // what is allowed, and its row.
   function nearest({ kept, lost }, steps, whole) {
     const able = new Set(kept.gpu ?? []), found = new Map();
     lost.forEach((table, step) => {
@@ -77,7 +84,8 @@ window.gpucalc = window.gpucalc || {};
         }
       }
     });
-    return new Map([...found].map(([gpu, { score, table, place }]) => {
+    const furthest = ([, one], [, other]) => other.score[0] - one.score[0] || other.score[1] - one.score[1];
+    return new Map([...found].sort(furthest).map(([gpu, { score, table, place }]) => {
       const limit = steps[score[0]].limits[score[1]], row = rowOf(table, place);
       const value = (name) => (has(row, name) ? row[name] : valueOf(whole, name));
       const reached = limit.at ? `${limit.at}_${limit.of}` : limit.of;

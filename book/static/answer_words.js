@@ -35,10 +35,20 @@ window.gpucalc = window.gpucalc || {};
     if (!has(facts, name)) throw new Error(`${name}: no such fact`);
     const value = facts[name];
     if (has(words, form ?? "")) return words[form][key(value)] ?? key(value);
+    if (has(COMMAND, form ?? "")) return COMMAND[form](value);
     if (typeof value === "string") return value;
     if (has(nouns, form ?? "")) return `${figures.number(value)} ${value === 1 ? nouns[form] : form}`;
     return forms.includes(form) ? figures[form](value) : figures.number(value, form ?? "");
   }
+
+  // A text as one word of a shell, which no command takes for a flag.
+  function shell(text) {
+    const word = text.startsWith("-") ? `./${text}` : text;
+    return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\"'\"'")}'`;
+  }
+
+  // As a command takes them.
+  const COMMAND = { digits: (value) => value.toFixed(0), hundredths: (value) => value.toFixed(2), shell };
 
   // Two figures with an "and" between; a unit that both have is said once.
   function both(low, high) {
@@ -65,7 +75,8 @@ window.gpucalc = window.gpucalc || {};
     const known = { kind, own_book: Number(prices.own), book: prices.file, book_date: prices.date, stale_days: prices.stale_days,
       ...names(whole.rows) };
     for (const name of texts().named) known[name] = given(whole, name);
-    if (kind === "train") {
+    if (kind === "serve") known.in_time = 100 * (1 - meant(whole, "late_share"));
+    if (gpucalc.trains(kind)) {
       Object.assign(known, { step_tokens: known.sequence * known.global_batch, most_gpus: given(whole, "gpus") });
     }
     return best ? { ...plain(known), ...ofBest(found), ...ofWays(ways, best[found.objective]), kind } : plain(known);
@@ -78,6 +89,12 @@ window.gpucalc = window.gpucalc || {};
     } catch {
       return NaN;
     }
+  }
+
+  // The same, of a row, or what formulas take where nothing is given.
+  function meant(whole, name) {
+    const row = Object.values(whole.rows).find((each) => has(each, name));
+    return whole.inputs[name] === undefined ? row?.[name] ?? gpucalc.data.defaults[name] ?? NaN : given(whole, name);
   }
 
   function ofBest(found) {
@@ -105,13 +122,17 @@ window.gpucalc = window.gpucalc || {};
   // The facts of one choice: of its row, and what follows from it.
   function choice({ kind, objective }, row) {
     const known = plain(row), put = (name, value, when) => when in known && (known[name] = value());
-    if (kind === "train") {
+    if (gpucalc.trains(kind)) {
       const degrees = known.tensor_parallel * known.pipeline_parallel * known.context_parallel;
-      put("data_parallel", () => Math.max(Math.floor(known.gpus / degrees), 1), "tensor_parallel");
+      put("data_parallel", () => Math.max(Math.floor((known.gpus * (known.trainer_share ?? 1)) / degrees), 1), "tensor_parallel");
     } else {
-      known.gpus = known.rented_gpus ?? known.tensor_parallel ?? 1;
+      const [tensor, attention, pipeline] = ["tensor", "attention", "pipeline"].map((each) => known[`${each}_parallel`] ?? 1);
+      Object.assign(known, { replica_gpus: tensor * attention * pipeline, expert_gpus: tensor * attention });
+      known.gpus = known.rented_gpus ?? known.replica_gpus;
       put("planned_replicas", () => known.window_replicas, "window_replicas");
-      put("places", () => Math.floor(known.concurrency), "concurrency");
+      const apart = known.all_replicas - known.planned_replicas;
+      if (apart > 0) known.prefill_replicas = apart;
+      put("places", () => Math.floor(known.replica_places), "replica_places");
       put("spare", () => known.planned_replicas - known.replicas_required, "replicas_required");
     }
     put("lost_share", () => 1 - 1 / known.interruption_slowdown, "interruption_slowdown");
@@ -133,6 +154,30 @@ window.gpucalc = window.gpucalc || {};
     });
   }
 
+  // What runs the best choice, as engine_flags.py says it: { title, text, note }, one for all replicas or one for each kind.
+  function commands({ case: whole, kind, best }, known) {
+    if (!best || gpucalc.trains(kind)) return [];
+    const { model } = whole.rows, named = Object.fromEntries(texts().engine.map((name) => [name, meant(whole, name)]));
+    const held = { mtp_layers: 0, prompt_chunk: 0, ...plain(named), ...known,
+      repository: model.repository || model.name, native_format: model.native_format || "BF16" };
+    held.placed = Number(held.repository.includes("/"));
+    held.native_bytes = gpucalc.rowNamed("weight_format", held.native_format).weight_element_bytes;
+    const groups = held.attention_parallel || 1, degree = (held.tensor_parallel || 1) * (held.pipeline_parallel || 1);
+    if ("batch" in held) held.rank_batch = Math.ceil(held.batch / groups);
+    if ("batch" in held) held.step_tokens = held.prompt_chunk + held.rank_batch * (1 + (held.drafted || 0));
+    if ("gpus_per_server" in held) {
+      held.local_groups = Math.max(Math.floor(held.gpus_per_server / degree), 1);
+      held.replica_servers = Math.ceil(groups * degree / held.gpus_per_server);
+    }
+    return roles(held).map((each) => ({ title: fill(each.role ? `run_${each.role}` : "run", each),
+      text: fill("command", each), note: fill("run_note", each).trim() }));
+  }
+
+  function roles(held) {
+    if (!held.prefill_replicas) return [held];
+    return texts().roles.map((role) => ({ ...held, role, ...(role === "prefill" && { planned_replicas: held.prefill_replicas }) }));
+  }
+
   // Every choice with `layout`, `holds` and `reason`: at these places of what keeps the limits, the best first, then others.
   function choices(found, places = found.kept.gpu?.map((_, place) => place) ?? []) {
     const { kept, lost, kind } = found;
@@ -142,11 +187,13 @@ window.gpucalc = window.gpucalc || {};
       row.layout = layout(row, kind);
       row.reason = row === rows[0] ? "" : fill("later", { ...row, ...against(row, rows[0]) });
     }
-    const of = { ...plain(names(found.case.rows)), sure: given(found.case, "sure") };
-    for (const [gpu, { limit, value, most, row: nearest }] of [...lost].sort(nearer)) {
+    const cache = gpucalc.limits.named.cache_element_bytes[found.case.inputs.cache_element_bytes];
+    const of = { ...plain(names(found.case.rows)), sure: given(found.case, "sure"),
+      ...(cache && cache !== texts().cache ? { cache_format: cache } : {}) };
+    for (const [gpu, { limit, value, most, step, row: nearest }] of [...lost].sort(nearer)) {
       const row = { ...of, ...choice(found, nearest), ...plain({ value, most }), gpu,
         limit: typeof limit.most === "string" ? limit.most : "", holds: false };
-      rows.push({ ...row, layout: layout(row, kind), reason: fill(`lost_${limit.of}`, row) });
+      rows.push({ ...row, layout: step ? layout(row, kind) : "", reason: fill(`lost_${limit.of}`, row) });
     }
     return rows;
   }
@@ -155,7 +202,8 @@ window.gpucalc = window.gpucalc || {};
   const over = ({ value, most }) => (most ? value / most : Infinity);
   const nearer = ([, one], [, other]) => other.step - one.step || (over(one) === over(other) ? 0 : over(one) - over(other));
 
-  const layout = (row, kind) => (kind === "train" ? ("micro_batch" in row ? fill("layout_train", row) : "")
+  const layout = (row, kind) => (gpucalc.trains(kind)
+    ? ("micro_batch" in row ? fill(ofKind("layout", kind), row) : "")
     : "planned_replicas" in row ? fill("layout_serve", row) : "");
 
   // What a choice costs beside the best one. The same GPUs are off by the same error, so that only their rents count.
@@ -218,5 +266,5 @@ window.gpucalc = window.gpucalc || {};
   // What to be careful of with the best choice.
   const cautions = (known) => texts().cautions.map((name) => fill(`caution_${name}`, known)).filter(Boolean);
 
-  gpucalc.words = { begun, binds, cards, cautions, choices, facts, fill, flips, helps, loosen, ofKind, turns };
+  gpucalc.words = { begun, binds, cards, cautions, choices, commands, facts, fill, flips, helps, loosen, ofKind, turns };
 }

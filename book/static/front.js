@@ -1,7 +1,7 @@
 // The front page: one case in, its address above, its answers below. The formulas and data behind it are the engine's.
 (() => {
   const gpucalc = (window.gpucalc ||= {});
-  const { cases, views, sentence: { asked, form, make } } = gpucalc;
+  const { cases, views, sentence: { asked, form, inItsFormat, make } } = gpucalc;
   const QUIET = 1200; // milliseconds without a change before a screen reader hears the answers
 
   const place = document.getElementById("case");
@@ -17,7 +17,8 @@
   const notes = make("ul", { className: "case-faults", attributes: { role: "list", "aria-label": "What was left out" } });
   const paper = make("pre", { className: "case-paper" });
   const prices = make("p", { className: "case-soft" });
-  const [care, options, comparison] = [make("section", { className: "case-care" }), make("section"), make("section")];
+  const care = make("section", { className: "case-care" });
+  const [runs, options, comparison] = [make("section"), make("section"), make("section")];
   const ask = form(change), answers = views.cards(apply);
 
   // A change by the reader: to the answers at the next frame, to the address once it is done.
@@ -127,6 +128,7 @@
     notes.replaceChildren(...left.map((text) => make("li", { textContent: text })));
     answers.show(answer.cards, state);
     fill(care, views.cautions(answer.cautions));
+    fill(runs, views.commands(answer.commands || [], copy));
     fill(prices, priced(answer.prices));
     fill(options, [...views.options(answer.options, apply), ...views.flips(answer.flips, apply)]);
     fill(comparison, versus ? compared(answer) : []);
@@ -215,7 +217,7 @@
   const askConfig = () => dialog({ title: "Paste a config.json", verb: "Use this model",
     hint: "The config.json of a model, as on Hugging Face. It stays on this page and in its address.", accept: (text) => {
       const { name, row, fault } = gpucalc.readConfig(text);
-      return fault ? [fault] : taken({ model: name, model_row: cases.packed(row) });
+      return fault ? [fault] : taken(inItsFormat({ model: name, model_row: cases.packed(row) }));
     } });
 
   // Questions, and what was taken for granted, are shown once before the rents count.
@@ -277,7 +279,7 @@
       make("div", { className: "case-chips", attributes: { role: "group", "aria-label": "Examples" } },
         ...chips.map(([chip]) => chip), button("Paste a case", askCase, "case-chip")),
       ask.element, tools, notes, make("h2", { className: "case-hidden", textContent: "The answers" }), answers.element,
-      care, prices, share, comparison, options, paper, status);
+      care, prices, share, comparison, runs, options, paper, status);
   }
 
   gpucalc.front = { askSeveral };

@@ -151,6 +151,18 @@
     return items.length ? [title, make("ul", { className: "case-flips" }, ...items)] : [];
   }
 
+  // What runs the plan, to copy.
+  function commands(answers, copy) {
+    return answers.map(({ title, text, note }) => {
+      const button = make("button", { type: "button", className: "case-small case-screen", textContent: "copy" });
+      button.setAttribute("aria-label", `Copy: ${title}`);
+      button.addEventListener("click", () => copy(text, "a command"));
+      const command = make("pre", { className: "case-command", textContent: text, tabIndex: 0 });
+      const mind = make("p", { className: "case-soft", textContent: note });
+      return make("div", {}, make("h3", {}, title, " ", button), command, mind);
+    });
+  }
+
   // Which of two answers is better, where their ranges lie apart; else a tie.
   function winner(id, a, b) {
     if (!LOWER_WINS.includes(id) || !Number.isFinite(a.plan) || !Number.isFinite(b.plan)) return "";
@@ -176,5 +188,5 @@
       make("p", { className: "case-screen" }, ...buttons)];
   }
 
-  gpucalc.views = { cards, cautions, compare, flips, options };
+  gpucalc.views = { cards, cautions, commands, compare, flips, options };
 })();

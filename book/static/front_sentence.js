@@ -10,16 +10,23 @@
   // By kind of job; a phrase is left out where the job lacks one of its names, or where the load is given in the other way.
   const PHRASES = {
     serve: [": {model}", " in {weight_format},", " for {requests_per_second}", " for {daily_users}",
-      " who send {messages_per_day} messages each", ", {prompt} tokens in", " and {output} out",
-      ", the first token within {first_token_limit}", " and each further one within {token_limit},", ...ON, "."],
+      " who send {messages_per_day} messages each", ", {prompt} tokens in", " (p95 {prompt_p95})", " and {output} out",
+      " (p95 {output_p95})", ", all but {late_share} of first tokens within {first_token_limit}",
+      " and each further one within {token_limit},", ...ON, "."],
     offline: [": {model}", " in {weight_format},", " for {window_requests}", " for {images_per_day}", " of {prompt} tokens in",
       " and {output} out", ", within {window_hours},", ...ON, "."],
-    train: [": {model}", " with {recipe}", " on {training_tokens} tokens", " in sequences of {sequence},",
+    train: [": {model}", " with {recipe}", " on {training_tokens} tokens", " on {preference_pairs} pairs",
+      " for {rollout_steps} steps", " of {prompts_per_step} prompts,", " {group_size} answers to each,", " {output} tokens long",
+      " and one in twenty {output_p95} or more,", " in sequences of {sequence},",
       " on at most {gpus} GPUs:", " {cards}", ...ON.slice(1, -1), ", within {deadline_days}",
       " and for at most {budget_usd}", ON.at(-1), "."],
     own: [": {gpus_per_server} ×", " {gpu}", ...ON.slice(1, -1), ", used {utilization} of the time", " for {years}",
       ", sure in {sure} of all draws", "."],
   };
+  // What a blank means, where it is neither a default nor no limit.
+  const TRIED = "what is best";
+  const UNSAID = { prompt_p95: "all alike", output_p95: "all alike", attention_parallel: TRIED, tensor_parallel: TRIED,
+    pipeline_parallel: TRIED, prompts_apart: "no", drafted: "none", prompt_chunk: "a pass of its own" };
   const UNITS = { "1/second": "a second", "1/day": "a day", "day/hour": "", "USD/month": "USD a month" };
 
   function make(tag, options = {}, ...children) {
@@ -37,7 +44,7 @@
   function shown(key, value) {
     if (key === "job") return gpucalc.catalogue.jobs[value].title;
     if (key === "sure") return `${Math.round(100 * value)} %`;
-    if (cases.quantity(key)) return cases.choices(key) ? ["no", "yes"][value] : cases.show(key, value);
+    if (cases.quantity(key)) return gpucalc.limits.named[key]?.[value] ?? cases.show(key, value);
     return value === "any" ? `any ${{ cards: "GPU", ways: "way" }[key] || key}` : String(value);
   }
 
@@ -71,7 +78,7 @@
       fit();
     };
     const control = field(key, input, (state) => {
-      input.placeholder = placeholder(state.job);
+      input.placeholder = placeholder(state);
       if (document.activeElement === input && state[key] === last) return;
       last = state[key];
       input.value = Object.hasOwn(state, key) ? shown(key, state[key]) : "";
@@ -82,11 +89,20 @@
     return control;
   }
 
-  const waiting = (key) => (job) => {
-    const value = defaultOf(job, key);
+  // The format of fewer than 16 bits in which a model is released, the book's or a pasted one; a model just chosen is taken in it.
+  function released({ model, model_row: row }) {
+    const { natives = {}, narrow = [] } = gpucalc.catalogue, own = /(?:^|,)native_format:([^,]+)/.exec(row ?? "")?.[1];
+    return row ? narrow.find((name) => name === own) : natives[model];
+  }
+
+  const inItsFormat = (names) => (released(names) ? { ...names, weight_format: undefined } : names);
+
+  const waiting = (key) => (state) => {
+    const value = defaultOf(state.job, key);
     if (value !== undefined) return shown(key, value);
     if (cases.choices(key)?.includes("any")) return shown(key, "any");
-    return /limit|deadline|budget|usd/.test(key) ? "no limit" : "not given";
+    if (key === "weight_format") return `${released(state) ?? "16 bits"}, as released`;
+    return UNSAID[key] ?? (/limit|deadline|budget|usd/.test(key) ? "no limit" : "not given");
   };
 
   const number = (key, change) => textual(key, change, { reads: (text) => cases.read(key, text), placeholder: waiting(key) });
@@ -96,11 +112,16 @@
   function model(key, change) {
     const reads = (text) => (cases.choices(key).includes(text.trim()) ? { value: text.trim() }
       : { fault: `The book has no model “${text.trim().slice(0, 60)}”: choose one of the list, or paste its config.json.` });
-    const heard = (names, done) => change({ ...names, model_row: undefined }, done);
-    const control = textual(key, heard, { reads, placeholder: waiting(key) });
-    control.input.setAttribute("list", "case-models");
+    const heard = (names, done) => change({ ...inItsFormat(names), model_row: undefined }, done);
+    const control = textual(key, heard, { reads, placeholder: waiting(key) }), { input } = control;
+    const { labels = {} } = gpucalc.catalogue, told = (name) => (labels[name] ? `${name}: ${labels[name]}` : name);
+    input.setAttribute("list", "case-models");
     control.element.append(make("datalist", { id: "case-models" },
-      ...cases.choices(key).map((name) => make("option", { value: name }))));
+      ...cases.choices(key).map((name) => make("option", { value: name, label: told(name) }))));
+    // A list offers what contains the text that is there, so the text steps aside for it.
+    let aside = "";
+    input.addEventListener("focus", () => { [aside, input.placeholder, input.value] = [input.value, input.value, ""]; });
+    input.addEventListener("blur", () => { input.value ||= aside; });
     return control;
   }
 
@@ -110,13 +131,13 @@
     const control = field(key, select, (state) => {
       const value = Object.hasOwn(state, key) ? String(state[key]) : "", given = cases.choices(key).map(String);
       const extra = value && !given.includes(value) ? [value] : [];
-      const left = value && !control.optional ? [] : [""];
-      const options = [...left, ...extra, ...given];
-      if (listed !== options.join("|")) select.replaceChildren(...options.map((word) => option(key, word, state.job)));
+      const left = value && !control.optional && key !== "weight_format" ? [] : [""];
+      const options = [...left, ...extra, ...given], now = [waiting(key)(state), ...options].join("|");
+      if (listed !== now) select.replaceChildren(...options.map((word) => option(key, word, state)));
       if (gpucalc.limits.lists.includes(key) && !select.querySelector("[value=several]")) {
         select.append(make("option", { value: "several", textContent: "choose several …" }));
       }
-      listed = options.join("|");
+      listed = now;
       select.value = value;
     });
     select.addEventListener("change", () => {
@@ -127,8 +148,8 @@
     return control;
   }
 
-  function option(key, word, job) {
-    if (word === "") return make("option", { value: "", textContent: waiting(key)(job) });
+  function option(key, word, state) {
+    if (word === "") return make("option", { value: "", textContent: waiting(key)(state) });
     const many = cases.listed(word).length;
     const title = many > 2 ? `${many} of them` : shown(key, word);
     return make("option", { value: word, textContent: title });
@@ -183,7 +204,7 @@
 
   function more(keys, change, controls) {
     const rows = keys.map((key) => {
-      const made = control(key, change), given = cases.quantity(key)?.unit, unit = UNITS[given] ?? given;
+      const made = control(key, change), given = cases.choices(key) ? "" : cases.quantity(key)?.unit, unit = UNITS[given] ?? given;
       made.optional = true;
       controls.set(key, made);
       const name = make("label", { htmlFor: `case-${key}` }, cases.label(key));
@@ -225,5 +246,5 @@
     return { element, show };
   }
 
-  gpucalc.sentence = { asked, form, make, shown };
+  gpucalc.sentence = { asked, form, inItsFormat, make, shown };
 })();

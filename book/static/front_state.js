@@ -7,7 +7,7 @@
     job: "what to do", model: "model", weight_format: "format of the weights", recipe: "training recipe",
     cards: "GPUs that may be used", gpu: "GPU", provider: "provider", region: "region", term: "how it is rented",
     ways: "ways to get GPUs", sure: "share of cases in which the limits must hold",
-    data_at: "provider that holds the data", rents: "your own rents",
+    data_at: "provider that holds the data", rents: "your own rents", cache_element_bytes: "format of the cache",
   };
   const catalogue = () => gpucalc.catalogue;
   const quantity = (key) => (Object.hasOwn(catalogue().quantities, key) ? catalogue().quantities[key] : null);
@@ -40,6 +40,7 @@
       job: Object.keys(jobs), model: models, weight_format: formats, recipe: recipes, cards, gpu: cards,
       provider: providers, data_at: providers, region: regions, term: terms, sure, ways,
     };
+    if (Object.hasOwn(gpucalc.limits.named, key)) return Object.keys(gpucalc.limits.named[key]).map(Number);
     if (!Object.hasOwn(lists, key)) return null;
     return ANY.includes(key) ? ["any", ...lists[key].filter((word) => word !== "any")] : lists[key];
   }
@@ -181,7 +182,7 @@
     if (text.length > LONGEST) return `longer than ${LONGEST} letters`;
     if (key === "model_row") return row(text) ? null : "no row of a model";
     if (brought) return text.trim() && text.length <= gpucalc.limits.letters ? null : `no name of 1 to ${gpucalc.limits.letters} letters`;
-    const words = choices(key);
+    const words = quantity(key) ? null : choices(key);
     if (words) return known(key, text, words) ? null : `“${shortened(text)}” is not in the book`;
     if (!quantity(key)) return null;
     const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim());
@@ -193,10 +194,10 @@
     ? listed(text).length > 0 && listed(text).every((word, at, all) => words.includes(word) && all.indexOf(word) === at)
     : words.includes(typeof words[0] === "number" ? Number(text) : text.trim()));
 
-  // A model's row in one line, layers:80,hidden:8192, without blanks and without texts of more than words; and back, null unless
-  // each part is a name and a value.
+  // A model's row in one line, layers:80,hidden:8192, without what it lacks and without texts of more than words; and back, null
+  // unless each part is a name and a value.
   const WORDS = /^[\w. +/-]+$/;
-  const packed = (values) => Object.entries(values).filter(([, value]) => value !== null && WORDS.test(String(value)))
+  const packed = (values) => Object.entries(values).filter(([, value]) => value && WORDS.test(String(value)))
     .map(([name, value]) => `${name}:${value}`).join(",");
 
   function row(text) {

@@ -87,6 +87,25 @@ window.gpucalc = window.gpucalc || {};
     }
   }
 
+  // What is fine alone: a 95th percentile that no lognormal of the mean has, a limit below it, guesses of no known worth.
+  function* jointFaults(state, { defaults }) {
+    const known = (name) => (state[name] > 0 ? state[name] : 0), most = gpucalc.limits.most_p95;
+    for (const name of ["prompt", "output"]) {
+      const mean = known(name) || defaults[name], p95 = known(`${name}_p95`);
+      if (mean && p95 && !(mean <= p95 && p95 <= most * mean)) {
+        yield fault(`${name}_p95`,
+          `${p95}; allowed: 0 if all are alike, or from the mean, ${mean}, to ${most.toFixed(2)} times that, as a lognormal has`);
+      }
+    }
+    if (known("output_limit") && known("output_limit") < known("output")) {
+      yield fault("output_limit", `${state.output_limit}; allowed: 0 for no limit, or at least the mean, ${state.output}`);
+    }
+    for (const [name, other] of [["acceptance", "drafted"], ["drafted", "acceptance"]]) {
+      if (!known(other) || has(state, name)) continue;
+      yield { key: name, text: `${name} (${quantityOf(name).meaning}): missing; ${other} needs it` };
+    }
+  }
+
   function* faultsOf(state) {
     const { jobs } = gpucalc.catalogue;
     if (!has(jobs, state.job)) {
@@ -101,12 +120,13 @@ window.gpucalc = window.gpucalc || {};
       if (found) yield fault(name, found);
     }
     yield* missing(state, job);
+    yield* jointFaults(state, job);
   }
 
   // The columns of a model as the page packs them; those that no model has are faults.
   function* modelFaults(row) {
-    const { columns, texts, types } = gpucalc.reading.configs;
-    const known = new Set([...columns, ...Object.values(types).flatMap(({ rules }) => Object.keys(rules))]);
+    const { columns, texts, types, parts } = gpucalc.reading.configs;
+    const known = new Set([...columns, ...[types, parts].flatMap(Object.values).flatMap(({ rules }) => Object.keys(rules))]);
     for (const [name, value] of Object.entries(row ?? {})) {
       const quantity = has(gpucalc.data.quantities, name) ? gpucalc.data.quantities[name] : null;
       const good = texts.includes(name) || (quantity ? gpucalc.allowed(name)(value) : Number.isFinite(value));

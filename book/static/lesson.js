@@ -106,7 +106,7 @@
     const known = Object.entries(best).filter(([name, value]) => isQuantity(name) && !Object.hasOwn(gpucalc.laws, name)
       && typeof value === "number");
     const held = whole.but(Object.fromEntries(known));
-    return kind === "train" ? held : held.but(cheapestApi(held));
+    return gpucalc.trains(kind) ? held : held.but(cheapestApi(held));
   }
 
   function cheapestApi(held) {

@@ -8,6 +8,9 @@ window.gpucalc = window.gpucalc || {};
   const numbers = (list) => Float64Array.from(list, (value) => (value === null ? NaN : Number(value)));
   const text = ({ texts, at }) => at.map((place) => texts[place]);
 
+  // Whether a job of the kind is a run on machines that are rented for it.
+  const trains = (kind) => (gpucalc.data.like[kind] ?? kind) === "train";
+
   // What is asked for has no price in the book.
   class MissingPrice extends Error {}
 
@@ -27,16 +30,16 @@ window.gpucalc = window.gpucalc || {};
 
   // The offers to rent that the case wants: the cheapest firm one of each provider, GPU, size of server and term.
   function offersOf(job, kind, offers) {
-    const read = Object.fromEntries(["gpu", "term", "provider", "region", "date"].map((name) =>
+    const read = Object.fromEntries(["gpu", "term", "provider", "sku", "region", "rest", "date"].map((name) =>
       [name, text(offers[name])]));
-    const asked = wanted(job, "term") ?? (job.rows.term === undefined && kind !== "train" ? ["on-demand"] : null);
+    const asked = wanted(job, "term") ?? (job.rows.term === undefined && !trains(kind) ? ["on-demand"] : null);
     const seller = { provider: wanted(job, "provider"), region: wanted(job, "region"), term: asked };
     const named = wanted(job, "cards");
     const found = firm(selected({ gpu: offered(named, seller, read), ...seller }, read), read, offers);
     const of = (column) => found.map((place) => column[place]), gpus = of(read.gpu), terms = of(read.term);
     const card = (name) => gpus.map((gpu) => cell(gpu, name));
     const sizes = of(offers.gpus_per_server), years = of(offers.reserved_years);
-    const unsuited = (term) => (term in gpucalc.data.terms || (kind !== "train" && term === "spot")) && !asked?.includes(term);
+    const unsuited = (term) => (term in gpucalc.data.terms || (!trains(kind) && term === "spot")) && !asked?.includes(term);
     const columns = {
       offer: found.map((_, k) => k), gpus_per_server: sizes, usd_per_hour: of(offers.usd_per_hour),
       reserved_years: years.map((each) => each ?? 1), reserved: years.map((each) => each !== null),
@@ -46,9 +49,15 @@ window.gpucalc = window.gpucalc || {};
     };
     return {
       gpu: gpus, provider: of(read.provider), region: of(read.region), term: terms, date: of(read.date),
-      row: of(offers.row).map((name) => `${gpucalc.data.file}: ${name}`), kind: gpus.map((gpu, k) => `${gpu} x ${sizes[k]}`),
+      row: found.map((place) => `${gpucalc.data.file}: ${rowOf(read, place)}`), kind: gpus.map((gpu, k) => `${gpu} x ${sizes[k]}`),
       ...Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, numbers(values)])),
     };
+  }
+
+  // The key of an offer in the book; a reader's own is in none.
+  function rowOf({ gpu, provider, sku, region, term, rest }, place) {
+    return sku[place] === null ? `yours, ${gpu[place]}, ${term[place]}`
+      : `${[provider, sku, region, term].map((column) => column[place]).join(", ")}${rest[place]}`;
   }
 
   // Of the cards that a case names those on offer on these terms; all where none is, for the error to name them.
@@ -99,8 +108,15 @@ window.gpucalc = window.gpucalc || {};
     return { ...found, unlinked: numbers(names.map(unlinked)) };
   }
 
-  const cell = (gpu, column) => gpucalc.data.gpus[column][gpucalc.data.gpus.name.indexOf(gpu)];
+  const place = (gpu) => gpucalc.data.gpus.name.indexOf(gpu);
+  const cell = (gpu, column) => gpucalc.data.gpus[column][place(gpu)];
   const plain = (gpu) => cell(gpu, "peak_format") !== "BF16";
+
+  // How often a card halves the 16 bits of products in the format.
+  const halvings = (gpu, format) => {
+    const held = gpucalc.data.narrow[format];
+    return held?.gpus.includes(place(gpu)) ? held.halvings : 0;
+  };
 
   // The cards of the offers and those that the case names.
   const namesOf = (job, offers) => [...new Set([...offers.gpu, ...(wanted(job, "cards") ?? [])])];
@@ -108,12 +124,27 @@ window.gpucalc = window.gpucalc || {};
   // These cards, with their links, and whether they lack a path for the format of the case.
   function cardsOf(job, offers) {
     const format = job.rows.weight_format?.name, names = namesOf(job, offers), rented = new Set(offers.gpu);
-    const formats = [format, job.inputs.cache_element_bytes === 1 ? "FP8" : undefined].filter(Boolean);
-    const lacks = (name) => formats.some((each) => gpucalc.data.lacking[each].includes(name));
-    const narrow = (name) => cell(name, "fp8_flops") !== null && format === "FP8";
+    const { lacking, lacking_cache: cached } = gpucalc.data, width = String(job.inputs.cache_element_bytes);
+    const lacks = (name) => [lacking[format], cached[width]].some((without) => without?.includes(place(name)));
     return {
       ...columnsOf(names), unrented: numbers(names.map((name) => !rented.has(name))), lacks_format: numbers(names.map(lacks)),
-      narrow_products: numbers(names.map(narrow)),
+      narrow_products: numbers(names.map((name) => halvings(name, format))), network_bandwidth: numbers(names.map(() => gpucalc.data.networks[1].network_bandwidth)),
+      network_latency: numbers(names.map(() => gpucalc.data.networks[1].network_latency)),
+    };
+  }
+
+  // The degrees and batches of a replica that are tried: those that the case gives, else where they can help the model.
+  function replicaDegrees(job, cards) {
+    const { server, replicas } = gpucalc.data, spread = job.rows.model.experts > 0;
+    const sizes = [...cards.memory_bytes].sort((a, b) => a - b), half = sizes.length / 2;
+    const middle = (sizes[Math.ceil(half) - 1] + sizes[Math.floor(half)]) / 2;
+    const large = gpucalc.valueOf(job, "weight_bytes").number > server * middle;
+    const given = (name, values) => (job.inputs[name] === undefined ? values : [gpucalc.valueOf(job, name).number]);
+    return {
+      tensor_degrees: given("tensor_parallel", replicas.tensor),
+      attention_groups: given("attention_parallel", spread ? replicas.groups : [1]),
+      serving_stages: given("pipeline_parallel", large ? replicas.stages : [1]),
+      batches: spread ? [...replicas.batches, ...replicas.more_batches] : replicas.batches,
     };
   }
 
@@ -133,9 +164,12 @@ window.gpucalc = window.gpucalc || {};
     for (const gpu of names.filter((name) => !rented.has(name))) kinds.set(`${gpu} x 1`, { gpu, kind: `${gpu} x 1`, size: 1 });
     const counts = (size) => (size > most ? [size] : machineCounts(size, most));
     const found = [...kinds.values()].flatMap((each) => counts(each.size).map((gpus) => ({ ...each, gpus })));
-    const needs = (job.rows.recipe.compute_format ?? "BF16") === "BF16", near = (size) => Number(size >= gpucalc.data.server);
+    const format = job.rows.recipe.compute_format ?? "BF16", near = (size) => Number(size >= gpucalc.data.server);
     const of = (f) => numbers(found.map(f)), machines = of((each) => each.gpus / each.size), sizes = of((each) => each.size);
-    const lacks = new Map(names.map((gpu) => [gpu, needs && plain(gpu)]));
+    const without = { BF16: plain, FP32: () => false }[format] ?? ((gpu) => !halvings(gpu, format));
+    const lacks = new Map(names.map((gpu) => [gpu, without(gpu)]));
+    // Servers of one rack, such as the trays of an NVL72, are one node.
+    const rack = (gpu) => (cell(gpu, "reach") > gpucalc.data.server ? cell(gpu, "reach") : 0);
     const { args, defaults, run } = gpucalc.laws.excess_machines;
     const given = { machines: [machines, -1], gpus_per_server: [sizes, -1] }, beyond = new Float64Array(found.length);
     run(beyond, beyond.length, ...args.flatMap((name) => given[name] ?? [[defaults[name]], 0]));
@@ -143,7 +177,8 @@ window.gpucalc = window.gpucalc || {};
     const { base_latency: _, ...cards } = columnsOf(found.map((each) => each.gpu));
     return {
       ...cards, kind: found.map((each) => each.kind),
-      gpus_per_server: sizes, gpus_per_node: sizes, gpus: of((each) => each.gpus), machines, excess_machines: beyond,
+      gpus_per_server: sizes, gpus_per_node: of((each) => Math.max(each.size, rack(each.gpu))), gpus: of((each) => each.gpus),
+      machines, excess_machines: beyond, narrow_products: of((each) => halvings(each.gpu, format)),
       unrented: of((each) => !rented.has(each.gpu)), lacks_format: of((each) => lacks.get(each.gpu)), most_gpus: of(() => most),
       network_bandwidth: of((each) => gpucalc.data.networks[near(each.size)].network_bandwidth),
       network_latency: of((each) => gpucalc.data.networks[near(each.size)].network_latency),
@@ -174,23 +209,25 @@ window.gpucalc = window.gpucalc || {};
     if (!rents.length) return offers;
     const own = new Set(rents.map((rent) => rent.gpu)), gpus = text(offers.gpu);
     const left = gpus.map((_, k) => k).filter((k) => !own.has(gpus[k]));
-    const of = { sure: 1, yours: 1, stale: 0, date: "given", reserved_years: null };
-    const column = (name, given) => [...left.map((k) => given[k]), ...rents.map((rent) => (
-      name === "row" ? `yours, ${rent.gpu}, ${rent.term}` : of[name] ?? rent[name] ?? null))];
+    const of = { sure: 1, yours: 1, stale: 0, date: "given" };
+    const column = (name, given) => [...left.map((k) => given[k]), ...rents.map((rent) => of[name] ?? rent[name] ?? null)];
     return Object.fromEntries(Object.entries(offers).map(([name, given]) => {
       const cells = column(name, given.texts ? text(given) : given);
       return [name, given.texts ? { texts: cells, at: cells.map((_, k) => k) } : cells];
     }));
   }
 
+  const degrees = ["tensor_parallel", "attention_parallel", "pipeline_parallel"];
+
   // Markets of cases that want the same are one, so that the rule knows them again.
   const kept = new Map();
 
   function market(job, kind, rents = []) {
     const names = ["job", "cards", "provider", "region", "term", "weight_format"].map((name) => job.rows[name]?.name);
-    const { recipe = {}, model = {} } = job.rows, given = ["cache_element_bytes", "gpus", "sequence"];
+    const { recipe = {}, model = {} } = job.rows, given = ["cache_element_bytes", "gpus", "sequence", ...degrees];
     const sizes = given.map((name) => (job.inputs[name] === undefined ? null : job.value(name).number));
-    const key = JSON.stringify([kind, names, recipe.compute_format, recipe.lora_rank, model.experts, sizes, rents]);
+    const size = kind === "train" ? 0 : gpucalc.valueOf(job, "weight_bytes").number;
+    const key = JSON.stringify([kind, names, recipe.compute_format, recipe.lora_rank, model.experts, size, sizes, rents]);
     if (!kept.has(key)) kept.set(key, marketOf(job, kind, rents));
     if (kept.size > 16) kept.delete(kept.keys().next().value);
     return kept.get(key);
@@ -198,9 +235,10 @@ window.gpucalc = window.gpucalc || {};
 
   function marketOf(job, kind, rents) {
     const offers = offersOf(job, kind, offersWith(rents)), tables = { offers, assumed: assumed() };
-    if (kind === "train") return { ...tables, clusters: clustersOf(job, offers), ...degreesOf(job) };
-    return { ...tables, cards: cardsOf(job, offers) };
+    if (trains(kind)) return { ...tables, clusters: clustersOf(job, offers), ...degreesOf(job) };
+    const cards = cardsOf(job, offers);
+    return { ...tables, cards, ...replicaDegrees(job, cards) };
   }
 
-  Object.assign(gpucalc, { MissingPrice, row, market });
+  Object.assign(gpucalc, { MissingPrice, row, market, trains });
 }

@@ -186,26 +186,31 @@ window.gpucalc = window.gpucalc || {};
 
   const limitOf = (job, name) => ([undefined, Infinity].includes(job.inputs[name]) ? Infinity : job.value(name).number);
 
-  const timesOf = (plan) => Object.fromEntries(["tensor_parallel", "batch", "replica_prefill_seconds", "replica_pass_seconds"]
-    .map((name) => [name, plan[name]]));
+  const degrees = ["tensor_parallel", "attention_parallel", "pipeline_parallel"];
+  const sizeOf = (plan) => degrees.reduce((size, name) => size * (plan[name] ?? 1), 1);
+  const times = ["replica_prefill_seconds", "replica_pass_seconds", "prompt_turn_seconds", "prompt_seconds", "speculative_seconds",
+    "time_per_output_token", "fixed_share", "growing_share"];
+  const timesOf = (plan) => Object.fromEntries([...degrees, "batch", ...times]
+    .filter((name) => plan[name] !== undefined).map((name) => [name, plan[name]]));
 
   // Whether so many replicas of the plan keep the limits at a load, those to spare being out of service.
   function carries(job, plan, load, replicas) {
     const left = replicas - job.value("spare_replicas").number;
-    if (left < 1 || plan.time_per_output_token > limitOf(job, "token_limit")) return false;
+    if (left < 1) return false;
     const loaded = job.but({ requests_per_second: load, ...timesOf(plan), request_seconds: plan.request_seconds });
     if (loaded.but({ replicas }).law("offered_load").number > job.value("most_load").number) return false;
     const found = loaded.but({ replicas: left });
     return found.law("offered_load").number < 1 && found.law("answer_seconds").number <= limitOf(job, "answer_limit")
-      && found.law("time_to_first_token").number <= limitOf(job, "first_token_limit");
+      && found.law("time_to_first_token").number <= limitOf(job, "first_token_limit")
+      && found.law("late_token_seconds").number <= limitOf(job, "token_limit");
   }
 
   function turnsOf(job, plan, apiUsd, planUsd, data) {
     if (apiUsd === null) return [null, null];
-    const rate = job.value("requests_per_second").number, each = Math.floor(plan.gpus_per_server / plan.tensor_parallel);
+    const rate = job.value("requests_per_second").number, each = plan.gpus_per_server / sizeOf(plan);
     const bill = (count) => gpucalc.laws.serving_usd_per_month.of(plan.usd_per_hour, count * plan.gpus_per_server);
     const loads = data.counts.map((count) => rate * bill(count) / apiUsd);
-    const place = loads.findIndex((load, k) => carries(job, plan, load, data.counts[k] * each));
+    const place = loads.findIndex((load, k) => carries(job, plan, load, each < 1 ? Math.floor(data.counts[k] * each) : data.counts[k] * Math.floor(each)));
     return [rate * planUsd / apiUsd, loads[place] ?? Infinity];
   }
 
@@ -213,7 +218,7 @@ window.gpucalc = window.gpucalc || {};
   function onOwned(owning, plan, ends, busy, data) {
     if (owning.lacks || owning.deal.size < plan.tensor_parallel) return [];
     const { server, doubt, ranges, size } = owning.deal, { laws } = gpucalc;
-    const gpus = laws.rented_gpus.of(plan.planned_replicas, plan.tensor_parallel, size);
+    const gpus = laws.rented_gpus.of(plan.all_replicas ?? plan.planned_replicas, sizeOf(plan), size);
     const [usd, low, high] = [owning.fixed.plan, owning.fixed.low, owning.fixed.high].map((rate, k) => (
       laws.owned_serving_usd_per_month.of(gpus * ends[k] / ends[0], rate, owning.work, busy, ranges.availability[1])));
     const why = !doubt.length ? "" : server.confidence === "seen" ? "old" : server.confidence;

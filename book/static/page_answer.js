@@ -1,11 +1,12 @@
 // What the front page shows of a state: cards, options and what would flip the choice, from the answer and its words.
 //
-//   gpucalc.answer(state)                // { faults, cards, cautions, options, flips, prices }: what one solve gives
+//   gpucalc.answer(state)                // { faults, cards, cautions, options, flips, commands, prices }: what one solve gives
 //   gpucalc.more(state, answer)          // the same with what binds and what helps, which take further solves
 //   gpucalc.more(state, answer, hear)    // the same to `hear`, made in the page's idle moments; returns what stops it
 //
 // Cards are { id, title, big, low, plan, high, bound, scale, small, note, binds, helps, why }, options { key, words, gpus, usd,
-// low_usd, high_usd, reason, state }, flips { key, value, text }. Texts may hold what a price file says: text, never markup.
+// low_usd, high_usd, reason, state }, flips { key, value, text },
+// commands { title, text, note }. Texts may hold what a price file says: text, never markup.
 "use strict";
 window.gpucalc = window.gpucalc || {};
 {
@@ -134,12 +135,14 @@ window.gpucalc = window.gpucalc || {};
     return { date, note: own ? `Your prices, ${file}, lie over this book's.` : "" };
   };
   const nothing = (text = "") => (
-    { faults: text ? [{ key: "", text }] : [], cards: [], cautions: [], options: [], flips: [], prices: pricesOf() });
+    { faults: text ? [{ key: "", text }] : [], cards: [], cautions: [], options: [], flips: [], commands: [],
+      prices: pricesOf() });
 
   function served(state, given) {
     const found = gpucalc.answerTo(given), known = word().facts(found), rows = rowsOf(found);
     const cards = found.best ? cardsOf(found, known) : [noCard(found, known, rows)];
-    const there = found.best ? { cautions: word().cautions(known), flips: flipsOf(rows, state) } : {};
+    const there = found.best
+      ? { cautions: word().cautions(known), flips: flipsOf(rows, state), commands: word().commands(found, known) } : {};
     return { found, known, shown: { ...nothing(), cards, options: optionsOf(rows), ...there } };
   }
 
@@ -181,7 +184,7 @@ window.gpucalc = window.gpucalc || {};
   function filled({ found, known: facts, shown }, binds, helps, turns) {
     const [first] = word().helps(found, helps), texts = found.best ? word().binds(found, facts, binds) : [];
     const about = texts.map((_, k) => gpucalc.texts.limited[binds[k]?.[0]] ?? "cost"), last = found.best ? "cost" : "fits";
-    const of = gpucalc.owning && found.best && found.kind !== "train" ? waysFacts(found) : facts;
+    const of = gpucalc.owning && found.best && !gpucalc.trains(found.kind) ? waysFacts(found) : facts;
     const ways = of === facts ? null : cardsOf(found, of).find(({ id }) => id === "ways");
     const help = first ? { text: first.text, change: { [first.change.name]: first.change.value } } : null;
     const cards = shown.cards.map((each) => ({ ...(each.id === "ways" ? ways ?? each : each),

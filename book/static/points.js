@@ -22,8 +22,11 @@ window.gpucalc = window.gpucalc || {};
   // `out` has of each group the one that came furthest of the others.
   class Points extends Places {
     constructor(step, job, market, before) {
-      const axes = mapped(step.axes, (values) => Float64Array.from(typeof values === "string" ? market[values] : values));
-      super(joined(before, market[step.joined[0]], step.joined[1]), axes, step.per);
+      // The value that the case gives, else those of the step or of the market.
+      const usual = (values) => (typeof values === "string" ? market[values] : values);
+      const tried = (values, name) => (typeof job.inputs[name] === "number" ? [job.inputs[name]] : usual(values));
+      const axes = mapped(step.axes, (values, name) => Float64Array.from(tried(values, name)));
+      super(step.joined.length ? joined(before, market[step.joined[0]], step.joined[1]) : before, axes, step.per);
       Object.assign(this, { step, job, assumed: market.assumed, bands: {} });
       this.figures = Object.fromEntries(step.figures.map((figure) => [figure.law, figure]));
       this.left = { place: filled(this.lengths.row, (row) => row * this.strides.row) };
@@ -226,13 +229,40 @@ window.gpucalc = window.gpucalc || {};
       }
       const more = { ...this.likely(table, far), ...this.spread(table, far) };
       if (step.least) {
-        const least = leastOf(step.least, this.held(table, { more, far }), size);
+        const least = this.least(table, more, far);
         for (const name of step.least.names) more[name] = least;
       }
       const held = this.held(table, { more, far });
       for (const name of names) more[name] = along(held, held.law(name));
       const value = (name) => more[name] ?? (this.holds(name) ? this.column(name, table, far) : along(held, valueOf(held, name)));
       return { more, value };
+    }
+
+    // The least whole number that keeps the limits, for each choice of a table, by halving between its two laws; the high one where
+    // none does. What is open shrinks: where less than half is left, the case is made anew for it.
+    least(table, more, far) {
+      const { low: lowest, high: highest, names, limits } = this.step.least;
+      let job = this.held(table, { more, far }), here = [...new Float64Array(count(table)).keys()];
+      const low = along(job, job.law(lowest)).slice();
+      const high = along(job, job.law(highest)).map((value, k) => (Number.isFinite(value) ? value : low[k]));
+      for (;;) {
+        const open = here.filter((k) => low[k] < high[k]);
+        if (!open.length) return low;
+        if (2 * open.length < here.length) {
+          here = open;
+          job = this.held(taken(table, here), { more: taken(more, here), far });
+        }
+        const middle = filled(here.length, (k) => Math.floor((low[here[k]] + high[here[k]]) / 2));
+        const grid = new gpucalc.Grid(job.axes, job.axes.set(["place"]), middle);
+        const tried = job.but(Object.fromEntries(names.map((name) => [name, grid]))), late = new Uint8Array(here.length);
+        for (const limit of limits) {
+          const of = along(tried, tried.law(limit.of)), most = along(tried, valueOf(tried, limit.most));
+          for (let k = 0; k < late.length; k++) if (!(of[k] <= most[k])) late[k] = 1;
+        }
+        here.forEach((place, k) => {
+          if (low[place] < high[place]) (late[k] ? low : high)[place] = middle[k] + late[k];
+        });
+      }
     }
 
     holds(name) {
@@ -263,27 +293,6 @@ window.gpucalc = window.gpucalc || {};
     if (!worst || !grid.names.includes(worst)) return along(job, grid);
     const both = grid.over(job.axes.set([worst, "place"])), size = both.length / 2;
     return both.subarray(0, size).map((value, k) => Math.max(value, both[size + k]));
-  }
-
-  // The least whole number that keeps the limits, at each place, by halving between its two laws; the low one where none does.
-  function leastOf(least, job, size) {
-    const low = along(job, job.law(least.low)).slice();
-    const high = along(job, job.law(least.high)).map((value, k) => (Number.isFinite(value) ? value : low[k]));
-    const axes = job.axes, set = axes.set(["place"]);
-    const widest = high.reduce((most, value, k) => Math.max(most, value - low[k]), 0);
-    for (let far = widest; far >= 1; far = Math.floor(far / 2)) {
-      const middle = filled(size, (k) => Math.floor((low[k] + high[k]) / 2)), grid = new gpucalc.Grid(axes, set, middle);
-      const tried = job.but(Object.fromEntries(least.names.map((name) => [name, grid]))), late = new Uint8Array(size);
-      for (const limit of least.limits) {
-        const of = along(tried, tried.law(limit.of)), most = along(tried, valueOf(tried, limit.most));
-        for (let k = 0; k < size; k++) if (!(of[k] <= most[k])) late[k] = 1;
-      }
-      for (let k = 0; k < size; k++) {
-        if (late[k]) low[k] = middle[k] + 1;
-        else high[k] = middle[k];
-      }
-    }
-    return low;
   }
 
   gpucalc.Points = Points;

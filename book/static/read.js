@@ -15,8 +15,8 @@ window.gpucalc = window.gpucalc || {};
 
   // Columns by the rules of one architecture, each worked out when it is asked for; `fields` says which field gave it.
   class Architecture {
-    constructor(c, rules) {
-      Object.assign(this, { c, rules, fields: {}, values: new Map() });
+    constructor(c, rules, quantized) {
+      Object.assign(this, { c, rules, quantized, fields: {}, values: new Map() });
     }
 
     row() {
@@ -51,18 +51,26 @@ window.gpucalc = window.gpucalc || {};
       if (rule.even && value % 2) throw bad(rule.even.replaceAll("{}", value));
       if (rule.divides && this.of(rule.divides) % value) throw bad(`a divisor of ${this.shown(rule.divides)}`);
       if (rule.multiple_of && value % this.of(rule.multiple_of)) throw bad(`a multiple of ${this.shown(rule.multiple_of)}`);
+      if (rule.equals && value !== this.value(rule.equals)) throw bad(`the other ${this.value(rule.equals)} layers`);
     }
 
     shown(column) {
-      return `${this.fields[column]}, ${this.of(column)}`;
+      return `${this.c.shown(this.fields[column])}, ${this.of(column)}`;
     }
   }
+
+  const WEIGHTS = "config_groups.group_0.weights";
+  const LEFT_OUT = ["ignore", "modules_to_not_convert"];
+  const isNone = (value) => value === undefined || value === null;
+  const isNoList = (value) => isNone(value) || (Array.isArray(value) && !value.length);
+  const areLayers = (named, first, last) => Array.isArray(named) && named.every((each) => text().isCount(each, first, last));
+  const distinct = (texts) => [...new Set(texts)].join(", ");
 
   const KINDS = {
     count(of, rule, column) {
       const field = rule.count;
       of.fields[column] = field;
-      const state = of.c.fields.has(field) ? (of.c.get(field) === null ? "null" : "") : "missing";
+      const state = of.c.has(field) ? (of.c.get(field) === null ? "null" : "") : "missing";
       if (state && state in rule) return of.by(rule[state], column);
       return of.c.count(field, of.value(rule.least ?? 1), of.value(rule.most), "null" in rule);
     },
@@ -76,25 +84,67 @@ window.gpucalc = window.gpucalc || {};
     },
     if: (of, rule, column) => of.by(of.of(rule.if) ? rule.then : rule.else, column),
     text: (of, rule) => rule.text,
-    // How many of the layers, which the field names one by one, are of a kind.
+    // What stands for the text in the field.
+    pick(of, rule, column) {
+      const held = of.c.get(rule.pick);
+      if (isNone(held) && "missing" in rule) return of.by(rule.missing, column);
+      if (typeof held === "string" && Object.hasOwn(rule.of, held)) return rule.of[held];
+      throw of.c.bad(rule.pick, Object.keys(rule.of).join(", "));
+    },
+    // How many of the layers, which the field names one by one in a list or a text, are of a kind.
     kinds(of, rule, column) {
-      const types = of.c.get(rule.kinds) ?? null;
-      if (types === null) return of.by(rule.missing, column);
+      const held = of.c.get(rule.kinds);
+      if (isNoList(held) && "missing" in rule) return of.by(rule.missing, column);
+      const types = typeof held === "string" ? Array.from(held) : held;
       if (!Array.isArray(types) || types.length !== of.of("layers") || !types.every((each) => rule.known.includes(each))) {
         throw of.c.bad(rule.kinds, `a list of ${of.of("layers")}, each ${rule.known.join(" or ")}`);
       }
-      return types.filter((each) => each === rule.counted).length;
+      return types.filter((each) => [rule.counted].flat().includes(each)).length;
+    },
+    // How many layers the field names one by one.
+    length(of, rule, column) {
+      const held = of.c.get(rule.length);
+      if (isNoList(held) && "missing" in rule) return of.by(rule.missing, column);
+      const many = Array.isArray(held) ? held.length : typeof held === "string" ? Array.from(held).length : 0;
+      const most = of.c.most.layer;
+      if (many >= 1 && many <= most) return many;
+      throw of.c.bad(rule.length, `a list of 1 to ${text().grouped(most)} layers`);
+    },
+    // How many layers the field lists by their numbers.
+    named(of, rule, column) {
+      const [named, first, last] = [of.c.get(rule.named), rule.from, rule.from + of.of("layers") - 1];
+      of.fields[column] = rule.named;
+      if (isNone(named) && "missing" in rule) return of.by(rule.missing, column);
+      if (areLayers(named, first, last) && new Set(named).size === named.length) return named.length;
+      throw of.c.bad(rule.named, `a list of layers from ${first} to ${last}, each once`);
     },
     // How many of every so many layers there are, but for those that the field names.
     but(of, rule) {
       const layers = of.of("layers");
       const named = text().isOff(of.c.get(rule.but)) ? [] : of.c.get(rule.but);
-      if (!Array.isArray(named) || !named.every((each) => text().isCount(each, 0, layers - 1))) {
-        throw of.c.bad(rule.but, `a list of layers from 0 to ${layers - 1}`);
-      }
+      if (!areLayers(named, 0, layers - 1)) throw of.c.bad(rule.but, `a list of layers from 0 to ${layers - 1}`);
       const dense = new Set(named);
       return Array.from({ length: layers }, (_, layer) => layer)
         .filter((layer) => (layer + 1) % of.of(rule.every) === 0 && !dense.has(layer)).length;
+    },
+    // The format that the block of quantization in the field gives.
+    quantized(of, rule, column) {
+      const field = rule.quantized;
+      if (text().isOff(of.c.get(field))) return of.by(rule.missing, column);
+      const inside = (name) => text().written(of.c.get(`${field}.${name}`) ?? null);
+      const asked = ({ of: block, weights = {} }) => [...Object.entries(block),
+        ...Object.entries(weights).map(([name, value]) => [`${WEIGHTS}.${name}`, value])];
+      const named = LEFT_OUT.map((name) => of.c.get(`${field}.${name}`)).filter(Array.isArray).flat();
+      const isApart = (word) => !word || named.some((each) => typeof each === "string" && each.includes(word));
+      const isAsAsked = (each) => asked(each).every(([name, value]) => inside(name) === text().written(value));
+      const found = of.quantized.find((each) => isAsAsked(each) && isApart(each.apart));
+      if (found) return found.format;
+      const methods = of.quantized.map((each) => each.of.quant_method);
+      if (methods.includes(of.c.get(`${field}.quant_method`) ?? null)) {
+        const formats = distinct(of.quantized.map((each) => each.format));
+        throw of.c.bad(field, `none, or one that data/architectures.json names for ${formats}`);
+      }
+      throw of.c.bad(`${field}.quant_method`, distinct(methods.filter(Boolean)));
     },
   };
 
@@ -122,6 +172,11 @@ window.gpucalc = window.gpucalc || {};
     return name;
   }
 
+  // The rules of an architecture by column, with those of the parts that it is like; the last one of a column counts.
+  function wholeOf({ like, rules }, parts) {
+    return Object.assign({}, ...like.map((name) => wholeOf(parts[name], parts)), rules);
+  }
+
   function attention({ heads, kv_heads: kvHeads, kv_lora_rank: latent }) {
     if (latent) return "MLA";
     return heads === kvHeads ? "MHA" : kvHeads === 1 ? "MQA" : "GQA";
@@ -129,21 +184,38 @@ window.gpucalc = window.gpucalc || {};
 
   const counted = (model) => new gpucalc.Case({ model }).law("params").number;
 
+  // The fields of the model that reads and writes text, and its type: those of the file, or of its text_config.
+  function textModel(c, { lacking, types, nesting, class_ends: ends, text_class_ends: textEnds, outer }) {
+    const given = c.get("model_type");
+    if (typeof given === "string" && Object.hasOwn(lacking, given)) {
+      throw c.bad("model_type", `a type that the formulas count; they lack ${lacking[given]}`);
+    }
+    const type = c.choice("model_type", [...Object.keys(types), ...Object.keys(nesting)].sort());
+    if (!Object.hasOwn(nesting, type)) {
+      checkHead(c, ends);
+      return [c, type];
+    }
+    checkHead(c, [...ends, ...textEnds]);
+    const inner = c.within("text_config", outer);
+    return [inner, inner.choice("model_type", nesting[type], nesting[type][0])];
+  }
+
   function read(pasted, { file, params, reading }) {
-    const { columns, texts, unit, most, types, class_ends: ends, longest_name: longest } = reading.configs;
-    const parts = file.split("/");
-    const c = new gpucalc.text.Fields(pasted, parts.at(-1), most);
-    const type = c.choice("model_type", Object.keys(types));
-    checkHead(c, ends);
+    const { columns, texts, unit, most, types, parts, shaping, quantized } = reading.configs;
+    const { text_note: textNote, longest_name: longest } = reading.configs;
+    const path = file.split("/");
+    const whole = new gpucalc.text.Fields(pasted, path.at(-1), most);
+    const [c, type] = textModel(whole, reading.configs);
     const blank = Object.fromEntries(columns.map((column) => [column, texts.includes(column) ? "" : 0]));
-    const row = { ...blank, ...new Architecture(c, types[type].rules).row() };
-    refuseOthers(c, type, types[type].refused);
-    const source = `Hugging Face config ${text().shortened(parts.slice(-2).join("/"))}`;
+    const row = { ...blank, ...new Architecture(c, wholeOf(types[type], parts), quantized).row() };
+    if (c !== whole) row.note = [textNote, row.note].filter(Boolean).join("; ");
+    refuseOthers(c, type, shaping.filter((name) => !types[type].reads.includes(name)));
+    const source = `Hugging Face config ${text().shortened(path.slice(-2).join("/"))}`;
     Object.assign(row, { family: row.moe_layers ? "MoE" : "dense", attention: attention(row), unit, source, confidence: "seen" });
     delete row.params;
     row.params = params(row);
     const ordered = new Set([...columns, ...Object.keys(row)]);
-    return { name: nameOf(c, parts.at(-1), longest), row: Object.fromEntries([...ordered].map((name) => [name, row[name]])) };
+    return { name: nameOf(c, path.at(-1), longest), row: Object.fromEntries([...ordered].map((name) => [name, row[name]])) };
   }
 
   gpucalc.readConfig = (pasted, { file = "config.json", params = counted, reading = gpucalc.reading } = {}) => {

@@ -188,8 +188,7 @@ window.gpucalc = window.gpucalc || {};
   // The fields of one text, read by name and checked.
   class Fields {
     constructor(text, file, most) {
-      this.file = shortened(file);
-      this.most = most;
+      Object.assign(this, { file: shortened(file), most, prefix: "", lent: [] });
       this.fields = this.load(text);
     }
 
@@ -212,13 +211,34 @@ window.gpucalc = window.gpucalc || {};
       }
     }
 
+    // The fields of the object that a field holds, and of the outer ones those that it lacks.
+    within(name, outer) {
+      const held = this.get(name);
+      if (!(held instanceof Map)) throw this.bad(name, "an object of fields, such as model_type");
+      const lent = outer.filter((each) => this.fields.has(each) && (held.get(each) ?? null) === null);
+      const inner = Object.create(Fields.prototype);
+      return Object.assign(inner, this, { prefix: `${name}.`, lent,
+        fields: new Map([...held, ...lent.map((each) => [each, this.fields.get(each)])]) });
+    }
+
+    // What the field holds; `a.b` is field b of the object in field a.
     get(name) {
-      return this.fields.get(name);
+      const inside = (held, part) => (held instanceof Map ? held.get(part) : undefined);
+      return name.split(".").reduce(inside, this.fields);
+    }
+
+    has(name) {
+      return this.get(name) !== undefined;
+    }
+
+    // The field as messages name it.
+    shown(name) {
+      return this.lent.includes(name.split(".")[0]) ? name : this.prefix + name;
     }
 
     bad(name, allowed) {
-      const value = this.fields.has(name) ? shortened(written(this.get(name)), 60) : "missing";
-      return new Fault(`${this.file}, field ${name}: ${value}; allowed: ${allowed}`);
+      const value = this.has(name) ? shortened(written(this.get(name)), 60) : "missing";
+      return new Fault(`${this.file}, field ${this.shown(name)}: ${value}; allowed: ${allowed}`);
     }
 
     count(name, least, most, nullable) {
@@ -228,17 +248,17 @@ window.gpucalc = window.gpucalc || {};
     }
 
     flag(name, missing) {
-      const value = this.fields.has(name) ? this.get(name) : missing;
+      const value = this.has(name) ? this.get(name) : missing;
       if (typeof value !== "boolean") throw this.bad(name, "true or false");
       return Number(value);
     }
 
     choice(name, allowed, missing) {
-      const value = this.fields.has(name) ? this.get(name) : missing;
+      const value = this.has(name) ? this.get(name) : missing;
       if (allowed.includes(value)) return value;
       throw this.bad(name, allowed.map((each) => (typeof each === "string" ? each : written(each))).join(", "));
     }
   }
 
-  gpucalc.text = { Fault, Fields, HIDDEN, grouped, isCount, isOff, shortened };
+  gpucalc.text = { Fault, Fields, HIDDEN, grouped, isCount, isOff, shortened, written };
 }

@@ -4,71 +4,126 @@ from ..core.law import law
 
 
 @law
-def score_bytes(micro_batch, sequence, heads, activation_element_bytes=..., flash_attention=0, dropout=0, tensor_parallel=1,
-                context_parallel=1):
-    """Attention scores that one layer keeps on one GPU (bytes). Korthikanti et al. 2022 (arXiv 2205.05198, section 4.1).
+def attending_share(layers, attention_layers):
+    """Share of the layers that have attention (ratio)."""
+    return attention_layers / layers
+
+
+@law
+def score_bytes(micro_batch, sequence, heads, attending_share, activation_element_bytes=..., flash_attention=0, dropout=0,
+                tensor_parallel=1, context_parallel=1):
+    """Attention scores that one layer keeps on one GPU, mean of the layers (bytes). Korthikanti et al. 2022 (arXiv 2205.05198,
+    section 4.1).
 
     Kept: the softmax output, and with dropout its mask and its output, the paper's 5as^2b. FlashAttention (arXiv 2205.14135,
     section 3.1) keeps one FP32 statistic per query and head instead.
     """
-    queries = micro_batch * heads / tensor_parallel * sequence / context_parallel
+    queries = attending_share * micro_batch * heads / tensor_parallel * sequence / context_parallel
     per_score = activation_element_bytes * (1 + dropout) + dropout * MASK_BYTES
     return queries * where(flash_attention > 0, FP32_BYTES, sequence * per_score)
 
 
 @law
-def mlp_width(intermediate, layers, moe_layers=0, experts_per_token=0, shared_experts=0, expert_intermediate=0):
+def mlp_width(layers, passed_width):
     """Width of the MLPs that one token passes through in a layer, averaged over the layers (count)."""
-    routed = (experts_per_token + shared_experts) * expert_intermediate
-    return ((layers - moe_layers) * intermediate + moe_layers * routed) / layers
+    return passed_width / layers
+
+
+def _kept_input(input_element_bytes, activation_element_bytes):
+    """What of a value the input of a product keeps: all of it, or a part where it was cast to fewer bits."""
+    return where(input_element_bytes > 0, input_element_bytes / activation_element_bytes, 1)
 
 
 @law
-def whole_values(hidden, layers, norms_per_layer=..., moe_layers=0, experts_per_token=0, q_lora_rank=0, kv_lora_rank=0,
-                 rope_head_dim=0, fusion=...):
+def mixed_width(layers, attention_layers, heads, head_dim, value_head_dim=0, window_layers=0, window_head_dim=0, linear_layers=0,
+                linear_value_heads=0, linear_value_dim=0):
+    """Width of what a layer gives to its output projection, averaged over the layers (count)."""
+    full = heads * where(value_head_dim > 0, value_head_dim, head_dim)
+    windowed = where(window_head_dim > 0, heads * window_head_dim, full)
+    linear = linear_value_heads * linear_value_dim
+    return ((attention_layers - window_layers) * full + window_layers * windowed + linear_layers * linear) / layers
+
+
+@law
+def linear_values(linear_key_heads=0, linear_value_heads=0, linear_key_dim=0, linear_value_dim=0):
+    """Values a linear layer keeps of a token (count): queries, keys and values before and after their convolution, what the
+    state gives, its gate, and the product of both. Gated DeltaNet (arXiv 2412.06464, section 3.4).
+    """
+    return 4 * linear_key_heads * linear_key_dim + 5 * linear_value_heads * linear_value_dim
+
+
+@law
+def whole_values(hidden, layers, attending_share, norms_per_layer=..., moe_layers=0, experts_per_token=0, q_lora_rank=0,
+                 kv_lora_rank=0, rope_head_dim=0, fusion=..., expert_latent=0,
+                 input_element_bytes=0, activation_element_bytes=...):
     """Values one layer keeps of a token that tensor parallel does not divide (count). Korthikanti et al. 2022, section 4.1.
 
     The inputs of the norms, of attention and of the MLP, frozen or not (arXiv 2404.12406, section 1); of each expert of the
     token its input and its output; of latent attention the compressed vectors before and after their norms. A norm out of
-    plain operations keeps an FP32 copy of its input, two values wide, and the normalized values besides.
+    plain operations keeps an FP32 copy of its input, two values wide, and the normalized values besides. Inputs of products in
+    8 or 4 bits are kept as they were cast (Transformer Engine).
     """
-    norms = norms_per_layer * (1 + where(fusion <= 0, 2, 0)) + minimum(norms_per_layer, 2)
-    routed = 2 * experts_per_token * moe_layers / layers
-    return (norms + routed) * hidden + 2 * q_lora_rank + 2 * kv_lora_rank + rope_head_dim
+    inputs = _kept_input(input_element_bytes, activation_element_bytes)
+    norms = norms_per_layer * (1 + where(fusion <= 0, 2, 0)) + minimum(norms_per_layer, 2) * inputs
+    routed = (1 + inputs) * experts_per_token * moe_layers / layers * where(expert_latent > 0, expert_latent / hidden, 1)
+    return (norms + routed) * hidden + attending_share * (2 * q_lora_rank + 2 * kv_lora_rank + rope_head_dim)
 
 
 @law
-def split_values(heads, gpu_kv_heads, head_dim, mlp_width, gated_mlp=0, qk_norm=0, kv_lora_rank=0, rope_head_dim=0,
-                 value_head_dim=0, tensor_parallel=1, fusion=..., expanded_kv=0):
-    """Values one layer keeps of a token on one GPU that tensor parallel divides (count). Korthikanti et al. 2022, 4.2.1.
+def mixed_values(layers, attention_layers, heads, gpu_kv_heads, head_dim, linear_values, qk_norm=0, kv_lora_rank=0,
+                 rope_head_dim=0, value_head_dim=0, attention_gate=0, window_layers=0, window_kv_heads=0, window_head_dim=0,
+                 linear_layers=0, tensor_parallel=1, expanded_kv=0):
+    """Values a layer keeps of a token on one GPU where it mixes tokens, mean of the layers (count).
 
-    Queries, keys, values and the attention output, and of the MLP 2 tensors, or 4 with a gate (gate, its activation, up,
-    their product), of which a compiled MLP makes the activation again. Some code copies keys and values to every query head.
+    Korthikanti et al. 2022 (arXiv 2205.05198, section 4.2.1): queries, keys, values and the attention output; a gate and its
+    product. Some code copies keys and values to every query head.
     """
     queries = heads / tensor_parallel
-    keys = where(expanded_kv > 0, queries, gpu_kv_heads)
-    grouped = (2 + qk_norm) * (queries + keys) * head_dim
+
+    def kept(keys, dim):
+        copied = where(expanded_kv > 0, queries, keys)
+        return (2 + qk_norm) * (queries + copied) * dim + 2 * attention_gate * queries * dim
     latent = 2 * queries * (head_dim + rope_head_dim + value_head_dim)
-    mlp = 2 + gated_mlp * where(fusion >= 2, 1, 2)
-    return where(kv_lora_rank > 0, latent, grouped) + mlp * mlp_width / tensor_parallel
+    full = where(kv_lora_rank > 0, latent, kept(gpu_kv_heads, head_dim))
+    windowed = kept(where(window_kv_heads > 0, maximum(window_kv_heads / tensor_parallel, 1), gpu_kv_heads),
+                    where(window_head_dim > 0, window_head_dim, head_dim))
+    return ((attention_layers - window_layers) * full + window_layers * windowed
+            + linear_layers * linear_values / tensor_parallel) / layers
 
 
 @law
-def product_values(hidden, heads, gpu_kv_heads, head_dim, mlp_width, gated_mlp=0, q_lora_rank=0, kv_lora_rank=0, rope_head_dim=0,
-                   value_head_dim=0, tensor_parallel=1):
+def split_values(mixed_values, mixed_width, mlp_width, gated_mlp=0, tensor_parallel=1, fusion=..., input_element_bytes=0,
+                 activation_element_bytes=...):
+    """Values one layer keeps of a token on one GPU that tensor parallel divides (count). Korthikanti et al. 2022, 4.2.1.
+
+    What mixes tokens, and of the MLP 2 tensors, or 4 with a gate (gate, its activation, up, their product), of which a compiled
+    MLP makes the activation again. A product in 8 or 4 bits keeps the MLP's product as it was cast, and of the attention output
+    a copy besides.
+    """
+    inputs = _kept_input(input_element_bytes, activation_element_bytes)
+    mlp = 1 + inputs + gated_mlp * where(fusion >= 2, 1, 2)
+    copy = where(input_element_bytes > 0, inputs * mixed_width, 0)
+    return mixed_values + (mlp * mlp_width + copy) / tensor_parallel
+
+
+@law
+def product_values(hidden, heads, gpu_kv_heads, head_dim, mlp_width, layers, attending_share, linear_values, gated_mlp=0,
+                   q_lora_rank=0, kv_lora_rank=0, rope_head_dim=0, value_head_dim=0, linear_layers=0, tensor_parallel=1):
     """Values one layer keeps of a token under torch's policy for operations, on one GPU (count).
 
     It keeps the attention output and every second product, the first with them, and makes all else again
     (pytorch/torchtitan, torchtitan/parallelisms/parallelize_llama.py). Of q, k, v, output, gate, up, down: q, v, gate and down.
     Of a compressed query, its expansion, a compression, its expansion, output, gate, up, down: the two compressions, output and
-    up; with a whole query: query, expansion, gate and down.
+    up; with a whole query: query, expansion, gate and down. A linear layer keeps half of what it keeps without recompute.
     """
     queries, width = heads / tensor_parallel, mlp_width / tensor_parallel
-    grouped = (2 * queries + gpu_kv_heads) * head_dim + width + gated_mlp * hidden
-    compressed = q_lora_rank + kv_lora_rank + rope_head_dim + hidden
-    whole = queries * (2 * head_dim + rope_head_dim + value_head_dim) + hidden
-    latent = where(q_lora_rank > 0, compressed, whole) + queries * value_head_dim + width
-    return where(kv_lora_rank > 0, latent, grouped)
+    grouped = (2 * queries + gpu_kv_heads) * head_dim
+    compressed = q_lora_rank + kv_lora_rank + rope_head_dim
+    whole = queries * (2 * head_dim + rope_head_dim + value_head_dim)
+    latent = where(q_lora_rank > 0, compressed, whole) + queries * value_head_dim
+    attention = attending_share * where(kv_lora_rank > 0, latent, grouped)
+    linear = linear_layers / layers * linear_values / 2 / tensor_parallel
+    return attention + linear + width + where(kv_lora_rank > 0, 1, gated_mlp) * hidden
 
 
 def _unscored(whole_tokens, gpu_tokens, whole_values, split_values, hidden, dropout, activation_element_bytes):

@@ -1,7 +1,7 @@
 """Time as the larger of compute time and memory time: matrix products, a model's operators, decode and prefill."""
 from .kv_cache import _layer_tokens
 from ..core.law import law
-from ..core.arithmetic import maximum, minimum, quotient, where
+from ..core.arithmetic import floor, maximum, minimum, quotient, where
 
 
 @law
@@ -56,12 +56,24 @@ def decode_pair_flops(heads, head_dim, kv_lora_rank=0, rope_head_dim=0):
 
 
 @law
-def decode_pairs(context, layers, window_layers=0, window=0):
-    """Cached tokens that a new token attends to, over all layers (count): a sliding window ends at `window` of them.
-
-    Mistral 7B (arXiv 2310.06825, section 2).
+def decode_pairs(context, attention_layers, window_layers=0, window=0, indexer_topk=0):
+    """Cached tokens that a new token attends to, over all layers (count): a sliding window ends at `window` of them, sparse
+    attention at those that its indexer chooses. Mistral 7B (arXiv 2310.06825, section 2), DeepSeek-V3.2-Exp.
     """
-    return _layer_tokens(context, layers, window_layers, window)
+    attended = where(indexer_topk > 0, minimum(context, indexer_topk), context)
+    return _layer_tokens(attended, attention_layers, window_layers, window)
+
+
+@law
+def index_flops(context, indexer_layers=0, indexer_heads=0, indexer_dim=0):
+    """FLOP by which a new token's sparse attention scores the cached tokens, over all layers (count). DeepSeek-V3.2-Exp."""
+    return 2 * context * indexer_layers * indexer_heads * indexer_dim
+
+
+@law
+def token_attention_flops(decode_pairs, decode_pair_flops, index_flops, recurrent_flops):
+    """FLOP of a new token with what the layers keep of those before it (count): cached tokens, index and states."""
+    return decode_pairs * decode_pair_flops + index_flops + recurrent_flops
 
 
 @law
@@ -71,9 +83,9 @@ def token_flops(active_params, lookup_params):
 
 
 @law
-def sequence_decode_flops(token_flops, decode_pairs, decode_pair_flops):
+def sequence_decode_flops(token_flops, token_attention_flops):
     """FLOP of one new token of one sequence (count): its products, and attention over the context."""
-    return token_flops + decode_pairs * decode_pair_flops
+    return token_flops + token_attention_flops
 
 
 @law
@@ -83,19 +95,19 @@ def decode_flops(sequence_decode_flops, batch):
 
 
 @law
-def read_bytes(read_params, lookup_params, weight_element_bytes=...):
+def read_bytes(read_params, lookup_params, read_wider_bytes, weight_element_bytes=...):
     """Weights that one decode step reads (bytes): every one it multiplies once, whatever the batch."""
-    return (read_params - lookup_params) * weight_element_bytes
+    return (read_params - lookup_params) * weight_element_bytes + read_wider_bytes
 
 
 @law
-def decode_bytes(read_bytes, kv_bytes):
-    """Bytes one decode step reads: weights and the whole cache."""
-    return read_bytes + kv_bytes
+def decode_bytes(read_bytes, read_kv_bytes):
+    """Bytes one decode step reads: weights, and the cache that is attended to."""
+    return read_bytes + read_kv_bytes
 
 
 @law
-def decode_seconds(batch, token_flops, read_bytes, decode_pairs, decode_pair_flops, kv_bytes, token_bytes, launch_seconds,
+def decode_seconds(batch, token_flops, read_bytes, token_attention_flops, read_kv_bytes, token_bytes, launch_seconds,
                    product_rate, attention_rate, memory_rate, pass_fill, host_seconds=0):
     """Time of one decode step (s): products, attention, what other kernels move, and the start and end of each kernel.
 
@@ -103,7 +115,7 @@ def decode_seconds(batch, token_flops, read_bytes, decode_pairs, decode_pair_flo
     the whole step: this is TPOT, not divided by batch.
     """
     products = maximum(batch * token_flops / (product_rate * pass_fill), read_bytes / memory_rate)
-    attention = maximum(batch * decode_pairs * decode_pair_flops / attention_rate, kv_bytes / memory_rate)
+    attention = maximum(batch * token_attention_flops / attention_rate, read_kv_bytes / memory_rate)
     return products + attention + batch * token_bytes / memory_rate + launch_seconds + host_seconds
 
 
@@ -114,22 +126,42 @@ def tokens_per_second(batch, decode_seconds):
 
 
 @law
-def prefill_pair_flops(heads, head_dim, kv_lora_rank=0, rope_head_dim=0, value_head_dim=0):
+def prefill_pair_flops(heads, head_dim, kv_lora_rank=0, rope_head_dim=0, value_head_dim=0, indexer_topk=0):
     """FLOP of one prompt token with another in one layer (count): a score and a weighted value, 2 per element each.
 
-    Latent attention expands the latent to full heads first. DeepSeek-V2 (arXiv 2405.04434, section 2.1.3).
+    Latent attention expands the latent to full heads first. DeepSeek-V2 (arXiv 2405.04434, section 2.1.3). Sparse attention takes
+    both in the latent space, as a new token does. deepseek-ai/FlashMLA README.md, sparse prefill kernel.
     """
-    return 2 * heads * where(kv_lora_rank > 0, head_dim + rope_head_dim + value_head_dim, 2 * head_dim)
+    latent = where(indexer_topk > 0, 2 * kv_lora_rank + rope_head_dim, head_dim + rope_head_dim + value_head_dim)
+    return 2 * heads * where(kv_lora_rank > 0, latent, 2 * head_dim)
+
+
+def _banded(prompt, window, causal):
+    """Pairs of a prompt whose tokens attend to at most `window` tokens each."""
+    band = minimum(prompt, window)
+    return band * (prompt - causal * band / 2)
 
 
 @law
-def prefill_pairs(prompt, layers, window_layers=0, window=0, causal=...):
+def prefill_pairs(prompt, attention_layers, window_layers=0, window=0, causal=..., chunked=0, indexer_topk=0):
     """Pairs of tokens that attention computes in a prompt, over all layers (count).
 
-    `causal` leaves out the masked half; a sliding window leaves a band of `window` tokens (arXiv 2310.06825, section 2).
+    `causal` leaves out the masked half; a sliding window leaves a band of `window` tokens (arXiv 2310.06825, section 2), sparse
+    attention one of those that are chosen, and chunks a square for each (Llama 4, transformers modeling_llama4.py).
     """
-    band = minimum(prompt, window)
-    return (layers - window_layers) * prompt**2 * (1 - causal / 2) + window_layers * band * (prompt - causal * band / 2)
+    everything = prompt**2 * (1 - causal / 2)
+    full = where(indexer_topk > 0, _banded(prompt, indexer_topk, causal), everything)
+    side = maximum(window, 1)
+    whole = floor(prompt / side)
+    chunks = (whole * side**2 + (prompt - whole * side) ** 2) * (1 - causal / 2)
+    windowed = where(chunked > 0, chunks, _banded(prompt, window, causal))
+    return (attention_layers - window_layers) * full + window_layers * windowed
+
+
+@law
+def prompt_index_flops(prompt, indexer_layers=0, indexer_heads=0, indexer_dim=0):
+    """FLOP by which the tokens of a prompt score those before them for sparse attention, over all layers (count)."""
+    return prompt**2 * indexer_layers * indexer_heads * indexer_dim
 
 
 @law
@@ -139,13 +171,15 @@ def head_params(vocab, hidden, head_bias=0):
 
 
 @law
-def prefill_flops(active_params, lookup_params, head_params, batch, prompt, prefill_pairs, prefill_pair_flops):
+def prefill_flops(active_params, lookup_params, head_params, batch, prompt, prefill_pairs, prefill_pair_flops, recurrent_flops,
+                  prompt_index_flops):
     """FLOP of a prefill (count): 2 per parameter and token, but the output head for the last token alone, and attention.
 
     Kaplan et al. 2020 (arXiv 2001.08361, section 2.1).
     """
     body = active_params - lookup_params - head_params
-    return batch * (2 * body * prompt + 2 * head_params + prefill_pairs * prefill_pair_flops)
+    mixing = prefill_pairs * prefill_pair_flops + prompt * recurrent_flops + prompt_index_flops
+    return batch * (2 * body * prompt + 2 * head_params + mixing)
 
 
 @law
@@ -226,11 +260,11 @@ def critical_tokens(used_params, touched_params, moved_values, peak_flops, bandw
 
 
 @law
-def critical_prompt(layers, kv_bytes_per_token, prefill_pair_flops, moved_values, peak_flops, bandwidth, causal=...,
+def critical_prompt(attention_layers, kv_bytes_per_token, prefill_pair_flops, moved_values, peak_flops, bandwidth, causal=...,
                     activation_element_bytes=...):
     """Prompt at which attention's compute takes as long as its traffic in a prefill (tokens), without sliding windows.
 
     From L p^2 (1 - causal/2) C / F = p (K_t + v e_a) / B.
     """
     moved = kv_bytes_per_token + moved_values * activation_element_bytes
-    return 2 * moved * peak_flops / (layers * (2 - causal) * prefill_pair_flops * bandwidth)
+    return 2 * moved * peak_flops / (attention_layers * (2 - causal) * prefill_pair_flops * bandwidth)

@@ -1,7 +1,7 @@
 """What a choice among GPUs, layouts and offers asks beside the topics: what follows from a layout, and limits joined to loads."""
-from ..core.arithmetic import SECONDS_PER_HOUR, ceil, exp, floor, log, maximum, minimum, sqrt, where
+from ..core.arithmetic import SECONDS_PER_HOUR, ceil, exp, floor, log, maximum, minimum, quotient, sqrt, where
 from ..core.law import law
-from .serving import replicas_required, spare_places
+from .queueing import replicas_required
 
 
 def _splits(size, degree):
@@ -15,24 +15,47 @@ def _differs(product, size):
 
 
 @law
-def split_misfits(heads, kv_heads, intermediate, tensor_parallel=1):
+def split_misfits(heads, kv_heads, intermediate, tensor_parallel=1, window_kv_heads=0, linear_value_heads=0):
     """Rules of tensor parallel that are broken (count): it divides heads and MLP, and divides or copies key and value heads."""
     keys = _splits(kv_heads, tensor_parallel) * _splits(tensor_parallel, kv_heads)
-    return _splits(heads, tensor_parallel) + _splits(intermediate, tensor_parallel) + keys
+    windows = _splits(window_kv_heads, tensor_parallel) * _splits(tensor_parallel, maximum(window_kv_heads, 1))
+    heads_split = _splits(heads, tensor_parallel) + _splits(linear_value_heads, tensor_parallel)
+    return heads_split + _splits(intermediate, tensor_parallel) + keys + windows
+
+
+@law
+def spread_misfits(layers, batch, replica_gpus, experts=0, tensor_parallel=1, attention_parallel=1, pipeline_parallel=1,
+                   most_replica_gpus=...):
+    """Rules of attention groups and stages that are broken (count): experts are there and divided, groups have as many sequences
+    each, a stage has a layer, and a replica is no larger than what is run.
+    """
+    experts_split = where(experts > 0, _splits(experts, tensor_parallel * attention_parallel), 1)
+    groups = where(attention_parallel > 1, experts_split, 0) + _splits(batch, attention_parallel)
+    return groups + where(pipeline_parallel > layers, 1, 0) + where(replica_gpus > most_replica_gpus, 1, 0)
+
+
+@law
+def server_misfits(replica_gpus, gpus_per_server, reach, gpus_per_node=...):
+    """Whether a replica is larger than a server that nothing joins to others (1 or 0).
+
+    Whole servers have a network; the parts of a rack share its switch.
+    """
+    rack = where(reach > gpus_per_node, where(gpus_per_server > 1, 0, 1), 1)
+    return where(replica_gpus > gpus_per_server, where(gpus_per_server < gpus_per_node, rack, 0), 0)
 
 
 # Serving
 
 @law
-def final_context(prompt, output):
-    """Tokens in the context of a sequence at the end of its answer (count): what memory must hold."""
-    return prompt + output
+def final_context(prompt, output, output_variation):
+    """Tokens in the context of a sequence at the end of its answer (count): what memory must hold. A long one stays longer."""
+    return prompt + output * (1 + output_variation)
 
 
 @law
-def first_token_alone(replica_prefill_seconds, replica_pass_seconds):
+def first_token_alone(prompt_seconds, replica_pass_seconds, prompts_apart=0):
     """Time to the first token of a request that waits for no other (s): the pass that runs when it comes, and its prompt."""
-    return replica_prefill_seconds + replica_pass_seconds
+    return prompt_seconds + (1 - prompts_apart) * replica_pass_seconds
 
 
 @law
@@ -42,25 +65,41 @@ def least_replicas(requests_per_second, request_seconds, batch):
 
 
 @law
-def most_replicas(requests_per_second, request_seconds, first_token_alone, replica_prefill_seconds, batch, least_replicas,
-                  answer_limit, first_token_limit, late_share=...):
-    """Replicas that are in time even if every request waits and no prompt does for another (count); infinite if none are."""
+def most_replicas(requests_per_second, request_seconds, first_token_alone, prompt_turn_seconds, speculative_seconds, batch,
+                  output, least_replicas, answer_limit, first_token_limit, token_limit, prompt_time_variation, output_variation,
+                  late_share=...):
+    """Replicas that are in time, roughly (count): so many that requests and prompts hardly meet others. Infinite if none are.
+
+    No more than `late_share` wait: by Sakasegawa's form c places with a of them filled are enough if c - a is sqrt(c) times
+    log(1 / late_share). Prompts and sequences are so few that four standard deviations of what they take from each other fit.
+    """
     slack = minimum(answer_limit - request_seconds, first_token_limit - first_token_alone)
-    spare = spare_places.formula(request_seconds, request_seconds + slack, late_share)
+    rarely = log(1 / late_share)
+    spare = rarely ** 2 / 2 + rarely * sqrt(requests_per_second * request_seconds + rarely ** 2 / 4)
     waited = replicas_required.formula(requests_per_second, request_seconds, spare, batch)
-    return maximum(maximum(waited, least_replicas), ceil(requests_per_second * replica_prefill_seconds / late_share))
+    wide, unit = 1 + prompt_time_variation, speculative_seconds / batch + prompt_turn_seconds / output
+    busy = minimum(late_share, (maximum(slack, 0) / (4 * prompt_turn_seconds)) ** 2 / wide ** 3)
+    inside = minimum(1, (maximum(token_limit - speculative_seconds, 0) / (4 * unit)) ** 2 / (wide * (1 + output_variation)))
+    few = maximum(quotient(prompt_turn_seconds, busy), quotient(request_seconds, inside))
+    return maximum(maximum(waited, least_replicas), ceil(requests_per_second * few))
 
 
 @law
-def planned_gpus(planned_replicas, tensor_parallel=1):
+def all_replicas(planned_replicas, prefill_replicas, prompts_apart=0, spare_replicas=...):
+    """Replicas to pay for (count): those that answer, and those that read prompts alone with as many to spare."""
+    return planned_replicas + where(prompts_apart > 0, prefill_replicas + spare_replicas, 0)
+
+
+@law
+def planned_gpus(all_replicas, replica_gpus):
     """GPUs of the replicas to pay for (count)."""
-    return planned_replicas * tensor_parallel
+    return all_replicas * replica_gpus
 
 
 @law
-def held_serving_bytes(gpu_weight_bytes, kv_bytes, cache_share):
+def held_serving_bytes(gpu_weight_bytes, gpu_kv_bytes, attention_parallel=1):
     """Weights and cache of all sequences on one GPU of a replica (bytes). Pope et al. 2022 (arXiv 2211.05102, section 3.3)."""
-    return gpu_weight_bytes + kv_bytes * cache_share
+    return gpu_weight_bytes + gpu_kv_bytes / attention_parallel
 
 
 @law
@@ -103,14 +142,15 @@ def usual_sequence_parallel(tensor_parallel=1):
 
 @law
 def layout_misfits(gpus, global_batch, sequence, heads, kv_heads, intermediate, layers, gpus_per_node, micro_batch, micro_batches,
-                   data_parallel=1, tensor_parallel=1, pipeline_parallel=1, context_parallel=1, expert_parallel=1, experts=0):
+                   data_parallel=1, tensor_parallel=1, pipeline_parallel=1, context_parallel=1, expert_parallel=1, experts=0,
+                   window_kv_heads=0, linear_value_heads=0):
     """Rules of a layout that are broken (count): what does not divide, and what means nothing. 0 for one that runs.
 
     Those of `sharding.layout_rules` and of the search over layouts, for the axes that a choice has.
     """
     replicas = data_parallel * context_parallel
     whole = _differs(tensor_parallel * pipeline_parallel * replicas, gpus)
-    matrices = split_misfits.formula(heads, kv_heads, intermediate, tensor_parallel)
+    matrices = split_misfits.formula(heads, kv_heads, intermediate, tensor_parallel, window_kv_heads, linear_value_heads)
     stages = where(pipeline_parallel > layers + 2, 1, 0) + _splits(sequence, context_parallel)
     spread = where(expert_parallel > 1, 1, 0) * (
         where(experts > 0, _splits(experts, expert_parallel), 1) + _splits(tensor_parallel * replicas, expert_parallel))

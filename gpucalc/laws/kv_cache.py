@@ -3,29 +3,65 @@ from ..core.arithmetic import FP32_BYTES, ceil, floor, maximum, minimum, quotien
 from ..core.law import law
 from .quantization import quantized_params, quantized_weight_bytes
 
+# vLLM, platforms/interface.py: beside linear layers blocks of a latent are multiples of it.
+LATENT_STEP = 128
+# vLLM, v1/attention/backends/mla/flashmla_sparse.py: an FP32 scale for 128 values of a latent in FP8, so one of 16 bits for 64.
+SCALED_VALUES = 64
+
 
 @law
-def latent_bytes_per_token(layers, kv_lora_rank, rope_head_dim, cache_element_bytes=..., rope_element_bytes=0):
+def window_ratio(kv_heads, head_dim, window_kv_heads=0, window_head_dim=0):
+    """Cache of a token in a layer with a window, over that in another layer (ratio): 1 where their heads are alike."""
+    width = where(window_kv_heads > 0, window_kv_heads, kv_heads) * where(window_head_dim > 0, window_head_dim, head_dim)
+    return width / (kv_heads * head_dim)
+
+
+@law
+def cached_windows(window_ratio, window_layers=0, shared_window_layers=0):
+    """Layers with a window that keep a cache of their own (count), by what they keep of a token."""
+    return (window_layers - shared_window_layers) * window_ratio
+
+
+@law
+def cached_layers(attention_layers, cached_windows, window_layers=0, shared_cache_layers=0, shared_window_layers=0):
+    """Layers that keep a cache of their own (count), those with a window by what they keep of a token."""
+    full = attention_layers - window_layers - (shared_cache_layers - shared_window_layers)
+    return full + cached_windows
+
+
+@law
+def latent_bytes_per_token(attention_layers, kv_lora_rank=0, rope_head_dim=0, cache_element_bytes=..., rope_element_bytes=0,
+                           indexer_topk=0, activation_element_bytes=...):
     """Compressed latent and rotary key of one token in every layer (bytes). DeepSeek-V2 (arXiv 2405.04434, section 2.1.4).
 
-    A narrow cache may keep the rotary key wider: FP8 with a scale of 4 bytes for 128 values and a rotary key in BF16 is 656
-    bytes a layer (vllm-project/vllm, v1/attention/backends/mla/flashmla_sparse.py).
+    A narrow cache may keep the rotary key wider. That of sparse attention does: FP8 with a scale of 4 bytes for 128 values and a
+    rotary key in BF16 is 656 bytes a layer, NVFP4 with one in FP8 is 352 (vllm-project/vllm,
+    v1/attention/backends/mla/flashmla_sparse.py).
     """
-    rotary = where(rope_element_bytes > 0, rope_element_bytes, cache_element_bytes)
-    return layers * (kv_lora_rank * cache_element_bytes + rope_head_dim * rotary)
+    wide, half = activation_element_bytes, activation_element_bytes / 2
+    sparse = where(cache_element_bytes < half, half, where(cache_element_bytes > half, cache_element_bytes, wide))
+    scaled = where(cache_element_bytes < half, 0, where(cache_element_bytes > half, 0, wide / SCALED_VALUES))
+    rotary = where(rope_element_bytes > 0, rope_element_bytes, where(indexer_topk > 0, sparse, cache_element_bytes))
+    scales = where(rope_element_bytes > 0, 0, where(indexer_topk > 0, scaled, 0))
+    return attention_layers * (kv_lora_rank * (cache_element_bytes + scales) + rope_head_dim * rotary)
 
 
 @law
-def kv_bytes_per_token(layers, kv_heads, head_dim, cache_element_bytes=..., kv_lora_rank=0, rope_head_dim=0, layers_per_cache=1,
-                       rope_element_bytes=0):
+def index_bytes_per_token(indexer_layers=0, indexer_dim=0, index_element_bytes=...):
+    """Keys by which sparse attention chooses tokens, of one token in every layer that has an indexer (bytes)."""
+    return indexer_layers * indexer_dim * index_element_bytes
+
+
+@law
+def kv_bytes_per_token(cached_layers, kv_heads, head_dim, latent_bytes_per_token, index_bytes_per_token, cache_element_bytes=...,
+                       kv_lora_rank=0, layers_per_cache=1):
     """Keys and values of one token in every layer (bytes). Pope et al. 2022 (arXiv 2211.05102, section 3.3).
 
     Where `kv_lora_rank` is above 0 the model keeps a compressed latent instead. Layers that share a cache hold it once:
     Brandon et al. 2024 (arXiv 2405.12981, section 3).
     """
-    heads = 2 * layers * kv_heads * head_dim * cache_element_bytes
-    latent = latent_bytes_per_token.formula(layers, kv_lora_rank, rope_head_dim, cache_element_bytes, rope_element_bytes)
-    return where(kv_lora_rank > 0, latent, heads) / layers_per_cache
+    heads = 2 * cached_layers * kv_heads * head_dim * cache_element_bytes
+    return where(kv_lora_rank > 0, latent_bytes_per_token, heads) / layers_per_cache + index_bytes_per_token
 
 
 def _layer_tokens(context, layers, window_layers, window):
@@ -34,12 +70,27 @@ def _layer_tokens(context, layers, window_layers, window):
 
 
 @law
-def sequence_kv_bytes(kv_bytes_per_token, context, layers=1, window_layers=0, window=0):
-    """Cache of one sequence (bytes): layers with a sliding window hold at most `window` tokens.
+def sequence_kv_bytes(kv_bytes_per_token, context, cached_layers, cached_windows, recurrent_bytes, window=0):
+    """Cache of one sequence (bytes): layers with a window hold at most `window` tokens, linear layers a state.
 
-    Mistral 7B (arXiv 2310.06825, section 2). Without windows this is bytes per token times context.
+    Mistral 7B (arXiv 2310.06825, section 2). Without windows and states this is bytes per token times context.
     """
-    return kv_bytes_per_token / layers * _layer_tokens(context, layers, window_layers, window)
+    return kv_bytes_per_token / cached_layers * _layer_tokens(context, cached_layers, cached_windows, window) + recurrent_bytes
+
+
+@law
+def read_kv_bytes(kv_bytes_per_token, context, batch, attention_layers, cached_layers, window_ratio, recurrent_bytes,
+                  index_bytes_per_token, window_layers=0, window=0, indexer_topk=0, layers_per_cache=1):
+    """What a decode step of a batch moves of its cache (bytes): of sparse layers the tokens that are chosen, and the whole index;
+    states are read and written. DeepSeek-V3.2-Exp, report, section 2.
+
+    A cache that layers share is read by each of them: Brandon et al. 2024 (arXiv 2405.12981).
+    """
+    attended = where(indexer_topk > 0, minimum(context, indexer_topk), context)
+    kept = (kv_bytes_per_token - index_bytes_per_token) * layers_per_cache / cached_layers
+    windows = window_layers * window_ratio
+    moved = _layer_tokens(attended, attention_layers - window_layers + windows, windows, window)
+    return batch * (kept * moved + index_bytes_per_token * context + 2 * recurrent_bytes)
 
 
 @law
@@ -49,14 +100,14 @@ def kv_bytes(sequence_kv_bytes, batch):
 
 
 @law
-def shared_kv_bytes(kv_bytes_per_token, context, batch, prefix=0, layers=1, window_layers=0, window=0):
+def shared_kv_bytes(kv_bytes_per_token, context, batch, cached_layers, cached_windows, recurrent_bytes, prefix=0, window=0):
     """Cache of a batch whose sequences begin with the same tokens, which are held once (bytes).
 
     PagedAttention (arXiv 2309.06180, section 4.4). The first sequence costs all of it, each further one its own part.
     """
-    first = _layer_tokens(context, layers, window_layers, window)
-    further = _layer_tokens(maximum(context - prefix, 0), layers, window_layers, window)
-    return kv_bytes_per_token / layers * (first + (batch - 1) * further)
+    first = _layer_tokens(context, cached_layers, cached_windows, window)
+    further = _layer_tokens(maximum(context - prefix, 0), cached_layers, cached_windows, window)
+    return kv_bytes_per_token / cached_layers * (first + (batch - 1) * further) + batch * recurrent_bytes
 
 
 @law
@@ -66,10 +117,12 @@ def blocks_per_sequence(context, block_tokens=...):
 
 
 @law
-def paged_kv_bytes(kv_bytes_per_token, blocks_per_sequence, block_tokens=..., layers=1, window_layers=0, window=0):
+def paged_kv_bytes(kv_bytes_per_token, blocks_per_sequence, cached_layers, cached_windows, recurrent_bytes, block_tokens=...,
+                   window=0):
     """Cache of one sequence in whole blocks (bytes). PagedAttention (arXiv 2309.06180, section 4.1)."""
-    held = _layer_tokens(blocks_per_sequence * block_tokens, layers, window_layers, ceil(window / block_tokens) * block_tokens)
-    return kv_bytes_per_token / layers * held
+    blocks = ceil(window / block_tokens)
+    held = _layer_tokens(blocks_per_sequence * block_tokens, cached_layers, cached_windows, blocks * block_tokens)
+    return kv_bytes_per_token / cached_layers * held + recurrent_bytes
 
 
 @law
@@ -82,19 +135,35 @@ def cache_share(gpu_kv_heads, kv_heads, stage_layers, layers, kv_lora_rank=0):
 
 
 @law
+def gpu_kv_bytes(kv_bytes, batch, recurrent_bytes, cache_share, stage_layers, layers, tensor_parallel=1):
+    """Cache of a batch on one GPU of the fullest pipeline stage (bytes): tensor parallel divides a state by its own heads.
+
+    vLLM, model_executor/layers/mamba/mamba_utils.py.
+    """
+    states = batch * recurrent_bytes
+    return (kv_bytes - states) * cache_share + states * stage_layers / layers / tensor_parallel
+
+
+@law
+def gpu_read_kv_bytes(read_kv_bytes, batch, recurrent_bytes, cache_share, stage_layers, layers, tensor_parallel=1):
+    """What a decode step moves of its cache on one GPU (bytes): states are read and written."""
+    return gpu_kv_bytes.formula(read_kv_bytes, 2 * batch, recurrent_bytes, cache_share, stage_layers, layers, tensor_parallel)
+
+
+@law
 def gpu_kv_bytes_per_token(kv_bytes_per_token, cache_share):
     """Cache of one token on one GPU of the fullest pipeline stage (bytes)."""
     return kv_bytes_per_token * cache_share
 
 
 @law
-def weight_bytes(params, weight_element_bytes=...):
-    """Weights at a numeric width (bytes)."""
-    return params * weight_element_bytes
+def weight_bytes(params, wider_bytes, weight_element_bytes=...):
+    """Weights at a numeric width (bytes), and what some of them take beyond it."""
+    return params * weight_element_bytes + wider_bytes
 
 
 @law
-def cache_room_bytes(memory_bytes, weight_bytes, replica_gpus=1, headroom=...):
+def cache_room_bytes(memory_bytes, weight_bytes, replica_gpus, headroom=...):
     """Memory left for the cache once weights and headroom are taken, over all GPUs (bytes); 0 if the weights don't fit."""
     return maximum(memory_bytes * replica_gpus * (1 - headroom) - weight_bytes, 0)
 
@@ -106,21 +175,22 @@ def max_batch(cache_room_bytes, sequence_kv_bytes):
 
 
 @law
-def longest_context(cache_room_bytes, kv_bytes_per_token, batch=1, layers=1, window_layers=0, window=0):
+def longest_context(cache_room_bytes, kv_bytes_per_token, cached_layers, cached_windows, recurrent_bytes, batch=1, window=0):
     """Longest context at a batch (tokens); infinite where every layer has a window and all windows fit.
 
     A sequence needs the smaller of two amounts: every token in all layers, or full windows and every token in the others.
     """
-    everywhere = cache_room_bytes / (kv_bytes_per_token * batch)
-    beyond = everywhere * layers - window_layers * window
-    return floor(maximum(everywhere, where(beyond >= 0, quotient(beyond, layers - window_layers), 0)))
+    everywhere = maximum(cache_room_bytes / batch - recurrent_bytes, 0) / kv_bytes_per_token
+    beyond = everywhere * cached_layers - cached_windows * window
+    return floor(maximum(everywhere, where(beyond >= 0, quotient(beyond, cached_layers - cached_windows), 0)))
 
 
 @law
-def gpu_weight_bytes(gpu_params, gpu_embedding_params, weight_element_bytes=..., keep_embeddings=0, kept_element_bytes=...):
-    """Weights on one GPU (bytes): a format may leave embeddings, final norm and head at another width."""
+def gpu_weight_bytes(gpu_params, gpu_embedding_params, gpu_mixed_bytes, weight_element_bytes=..., keep_embeddings=0,
+                     kept_element_bytes=...):
+    """Weights on one GPU (bytes): a format may leave embeddings, final norm and head at another width, or mix kinds."""
     stored = quantized_params.formula(gpu_params, gpu_embedding_params, keep_embeddings)
-    return quantized_weight_bytes.formula(gpu_params, stored, weight_element_bytes, kept_element_bytes)
+    return quantized_weight_bytes.formula(gpu_params, stored, weight_element_bytes, gpu_mixed_bytes, kept_element_bytes)
 
 
 @law
@@ -157,42 +227,67 @@ def engine_room_bytes(memory_bytes, gpu_weight_bytes, profile_bytes, framework_b
 
 
 @law
-def group_layers(layers, window_layers=0):
-    """Layers of one kind that share a block of the engine's cache (count). vLLM, v1/core/kv_cache_utils.py.
+def engine_block_tokens(kv_bytes_per_token, cached_layers, recurrent_bytes, gpu_kv_heads, kv_heads, window_ratio, linear_layers=0,
+                        kv_lora_rank=0, tensor_parallel=1, block_tokens=...):
+    """Tokens in a block of a layer that keeps every token (count). vLLM, platforms/interface.py and v1/core/kv_cache_planning.py.
 
-    The fewer of those with a window and those without, or the more if they are less than half as many again.
+    Blocks of all kinds of layers take as many bytes: as many as the state of a linear layer at least, and those of layers that
+    keep less of a token hold more tokens. Beside linear layers a latent comes in steps of 128 tokens.
     """
-    fewer, more = minimum(window_layers, layers - window_layers), maximum(window_layers, layers - window_layers)
-    return where(fewer > 0, where(more < 1.5 * fewer, more, fewer), layers)
+    step = where(kv_lora_rank > 0, maximum(block_tokens, LATENT_STEP), block_tokens)
+    token = kv_bytes_per_token / cached_layers * where(kv_lora_rank > 0, 1, gpu_kv_heads / kv_heads)
+    state = recurrent_bytes / maximum(linear_layers, 1) / tensor_parallel
+    return where(linear_layers > 0, step * ceil(state / (step * token)), block_tokens) * maximum(window_ratio, 1)
+
+
+def _least(one, other):
+    """The smaller of two counts, or the one that isn't 0."""
+    return where(minimum(one, other) > 0, minimum(one, other), maximum(one, other))
 
 
 @law
-def window_blocks(context, batched_tokens, window=0, block_tokens=...):
-    """Blocks that one sequence may take in layers with a sliding window (count). vLLM, v1/kv_cache_interface.py.
+def group_layers(cached_layers, cached_windows, window_layers=0, shared_window_layers=0, linear_layers=0):
+    """Layers of one kind that share a block of the engine's cache (count). vLLM, v1/core/kv_cache_planning.py.
 
-    Behind the window stands what a pass reads at once; one block more, as a window need not begin with a block.
+    The fewest of those that keep every token, a window or a state; or the most if they are less than half as many again.
     """
-    return ceil(minimum(window - 1 + batched_tokens, context) / block_tokens) + 1
+    full, windows = cached_layers - cached_windows, window_layers - shared_window_layers
+    fewest, most = _least(_least(full, windows), linear_layers), maximum(maximum(full, windows), linear_layers)
+    return where(most < 1.5 * fewest, most, fewest)
 
 
 @law
-def request_blocks(blocks_per_sequence, window_blocks, group_layers, layers, window_layers=0):
-    """Blocks of the cache that one sequence may take in all groups of layers (count). vLLM, v1/core/kv_cache_utils.py."""
-    full = ceil((layers - window_layers) / group_layers) * blocks_per_sequence
-    return full + ceil(window_layers / group_layers) * window_blocks
+def window_blocks(context, batched_tokens, engine_block_tokens, window_ratio, window=0, chunked=0):
+    """Blocks that one sequence may take in layers with a window (count). vLLM, v1/kv_cache_interface.py.
+
+    Behind the window stands what a pass reads at once; one block more, as a sliding window need not begin with a block.
+    """
+    held = minimum(window - 1 + chunked + batched_tokens, context)
+    return ceil(held / (engine_block_tokens / window_ratio)) + 1 - chunked
 
 
 @law
-def cache_blocks(engine_room_bytes, gpu_kv_bytes_per_token, group_layers, layers, block_tokens=...):
-    """Blocks in the reserved memory, each for the layers of one group (count). vLLM, v1/core/kv_cache_utils.py."""
-    return floor(engine_room_bytes / (gpu_kv_bytes_per_token * group_layers / layers * block_tokens))
+def request_blocks(context, engine_block_tokens, window_blocks, group_layers, cached_layers, cached_windows, window_layers=0,
+                   shared_window_layers=0, linear_layers=0, state_copies=...):
+    """Blocks of the cache that one sequence may take in all groups of layers (count). vLLM, v1/core/kv_cache_utils.py.
+
+    A linear layer takes a block for its state, and another where an engine that caches prefixes keeps the last block's state.
+    """
+    full = ceil((cached_layers - cached_windows) / group_layers) * ceil(context / engine_block_tokens)
+    windows = ceil((window_layers - shared_window_layers) / group_layers) * window_blocks
+    return full + windows + ceil(linear_layers / group_layers) * state_copies
 
 
 @law
-def cache_tokens(cache_blocks, group_layers, layers, window_layers=0, block_tokens=...):
-    """Tokens that the engine's blocks hold (count), each in all groups of layers. vLLM, v1/core/kv_cache_utils.py."""
-    groups = ceil((layers - window_layers) / group_layers) + ceil(window_layers / group_layers)
-    return floor(cache_blocks / groups) * block_tokens
+def cache_blocks(engine_room_bytes, gpu_kv_bytes_per_token, group_layers, cached_layers, engine_block_tokens):
+    """Blocks in the reserved memory, each for the layers of one group (count). vLLM, v1/core/kv_cache_planning.py."""
+    return floor(engine_room_bytes / (gpu_kv_bytes_per_token * group_layers / cached_layers * engine_block_tokens))
+
+
+@law
+def cache_tokens(concurrency, context):
+    """Tokens that the engine's blocks hold (count), in sequences of that length. vLLM, v1/core/kv_cache_utils.py."""
+    return floor(concurrency * context)
 
 
 @law

@@ -5,14 +5,16 @@ from ..core.law import law
 
 @law
 def lora_attention_params(lora_rank, hidden, heads, kv_heads, head_dim, adapt_query, adapt_key, adapt_value, adapt_output,
-                          q_lora_rank=0, kv_lora_rank=0, rope_head_dim=0, value_head_dim=0):
+                          q_lora_rank=0, kv_lora_rank=0, rope_head_dim=0, value_head_dim=0, attention_gate=0, shared_keys=0):
     """Adapter parameters of one attention block (count): rank times inputs plus outputs of each adapted matrix.
 
     LoRA (arXiv 2106.09685, section 4.1). In latent attention the query is two matrices if it is compressed; the key
-    stands for the compression and the value for the expansion.
+    stands for the compression and the value for the expansion. A gate on the output is part of the query. Linear layers have
+    projections of other names, and no adapters.
     """
     queries, keys = heads * head_dim, kv_heads * head_dim
-    grouped = (adapt_query + adapt_output) * (hidden + queries) + (adapt_key + adapt_value) * (hidden + keys)
+    grouped = ((adapt_query + adapt_output) * (hidden + queries) + adapt_query * attention_gate * queries
+               + (adapt_key + adapt_value * (1 - shared_keys)) * (hidden + keys))
     query = hidden + heads * (head_dim + rope_head_dim) + 2 * q_lora_rank
     expansion = kv_lora_rank + heads * (head_dim + value_head_dim)
     latent = (adapt_query * query + adapt_key * (hidden + kv_lora_rank + rope_head_dim) + adapt_value * expansion
@@ -27,15 +29,16 @@ def lora_mlp_params(lora_rank, hidden, intermediate, adapt_mlp, gated_mlp=0):
 
 
 @law
-def lora_expert_params(lora_rank, hidden, adapt_mlp, expert_intermediate=0, gated_mlp=0):
-    """Adapter parameters of one expert (count). LoRA (arXiv 2106.09685, section 4.1)."""
-    return adapt_mlp * lora_rank * (2 + gated_mlp) * (hidden + expert_intermediate)
+def lora_expert_params(lora_rank, hidden, adapt_mlp, expert_intermediate=0, gated_mlp=0, expert_latent=0):
+    """Adapter parameters of one expert (count); a shared one counts as one of them. LoRA (arXiv 2106.09685, section 4.1)."""
+    return adapt_mlp * lora_rank * (2 + gated_mlp) * (where(expert_latent > 0, expert_latent, hidden) + expert_intermediate)
 
 
 @law
-def lora_params(layers, lora_attention_params, lora_mlp_params, lora_expert_params, moe_layers=0, experts=0, shared_experts=0):
+def lora_params(attention_layers, mlp_layers, lora_attention_params, lora_mlp_params, lora_expert_params, moe_layers=0, experts=0,
+                shared_experts=0):
     """Adapter parameters of the whole model (count)."""
-    return (layers * lora_attention_params + (layers - moe_layers) * lora_mlp_params
+    return (attention_layers * lora_attention_params + mlp_layers * lora_mlp_params
             + moe_layers * (experts + shared_experts) * lora_expert_params)
 
 
@@ -52,10 +55,10 @@ def trainable_params(params, lora_params, adapters):
 
 
 @law
-def gpu_adapter_params(stage_layers, stage_moe_layers, lora_attention_params, lora_mlp_params, lora_expert_params,
-                       shared_experts=0):
+def gpu_adapter_params(stage_layers, stage_moe_layers, stage_mlp_layers, attending_share, lora_attention_params, lora_mlp_params,
+                       lora_expert_params, shared_experts=0):
     """Adapter parameters on one GPU outside the routed experts (count); tensor parallel does not divide them."""
-    return (stage_layers * lora_attention_params + (stage_layers - stage_moe_layers) * lora_mlp_params
+    return (stage_layers * attending_share * lora_attention_params + stage_mlp_layers * lora_mlp_params
             + stage_moe_layers * shared_experts * lora_expert_params)
 
 

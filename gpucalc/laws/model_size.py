@@ -1,7 +1,9 @@
 """Parameters of a decoder-only transformer, counted exactly from its architecture.
 
-Every matrix, bias and norm vector is counted; the sum is the integer a framework reports for the model. A `where` picks
-the attention: grouped heads (MHA, GQA and MQA are the same formula), or multi-head latent attention (MLA).
+Every matrix, bias and norm vector is counted; the sum is the integer a framework reports for the model. Layers are of several
+kinds, each with its count: attention over the whole context or a window, linear attention or a state-space model, an MLP, a
+mixture of experts. A `where` picks the attention: grouped heads (MHA, GQA and MQA are the same formula), or multi-head latent
+attention (MLA).
 """
 from ..core.law import law
 from ..core.arithmetic import maximum, where
@@ -20,22 +22,62 @@ def lookup_params(vocab, hidden, tied_embeddings=0, positions=0):
 
 
 @law
-def attention_params(hidden, heads, kv_heads, head_dim, qkv_bias=0, output_bias=0, qk_norm=0,
-                     q_lora_rank=0, kv_lora_rank=0, rope_head_dim=0, value_head_dim=0):
+def attention_layers(layers, linear_layers=0, mixerless_layers=0):
+    """Layers with attention (count): all but those that mix tokens in another way or not at all."""
+    return layers - linear_layers - mixerless_layers
+
+
+@law
+def mlp_layers(layers, moe_layers=0, mlpless_layers=0, mlp_beside=0):
+    """Layers with a dense MLP (count). Layers of experts have one too where it stands beside them."""
+    return layers - mlpless_layers - moe_layers * (1 - mlp_beside)
+
+
+@law
+def attention_params(hidden, heads, kv_heads, head_dim, qkv_bias=0, output_bias=0, qk_norm=0, q_lora_rank=0, kv_lora_rank=0,
+                     rope_head_dim=0, value_head_dim=0, attention_gate=0, sinks=0, wide_qk_norm=0, shared_keys=0):
     """Query, key, value and output projections of one layer (count).
 
-    Grouped heads: Ainslie et al. 2023 (arXiv 2305.13245). Latent attention, used where `kv_lora_rank` is above 0:
-    DeepSeek-V2 (arXiv 2405.04434, section 2.1), with one norm vector on each compressed latent. Without `q_lora_rank` the
-    query is not compressed.
+    Grouped heads: Ainslie et al. 2023 (arXiv 2305.13245); a gate on the output is as wide as the queries (arXiv 2505.06708), a
+    sink is one score a head (arXiv 2309.17453). Latent attention, used where `kv_lora_rank` is above 0: DeepSeek-V2 (arXiv
+    2405.04434, section 2.1), with one norm vector on each compressed latent. Without `q_lora_rank` the query is not compressed.
     """
     queries, keys = heads * head_dim, kv_heads * head_dim
-    grouped = (hidden * (2 * queries + 2 * keys) + qkv_bias * (queries + 2 * keys) + output_bias * hidden
-               + qk_norm * 2 * head_dim)
+    norms = 2 * head_dim + wide_qk_norm * (queries + keys - 2 * head_dim)
+    grouped = (hidden * (2 * queries + 2 * keys + attention_gate * queries - shared_keys * keys)
+               + qkv_bias * (queries + 2 * keys) + output_bias * hidden + qk_norm * norms + sinks * heads)
     query = heads * (head_dim + rope_head_dim)
     query_side = where(q_lora_rank > 0, q_lora_rank * (hidden + 1 + query), hidden * query)
     key_side = hidden * (kv_lora_rank + rope_head_dim) + kv_lora_rank * (1 + heads * (head_dim + value_head_dim))
     latent = query_side + key_side + heads * value_head_dim * hidden
     return where(kv_lora_rank > 0, latent, grouped)
+
+
+@law
+def window_attention_params(hidden, heads, kv_heads, head_dim, window_kv_heads=0, window_head_dim=0, qkv_bias=0, output_bias=0,
+                            qk_norm=0, attention_gate=0, sinks=0, wide_qk_norm=0):
+    """Attention parameters of a layer with a window (count), whose heads may differ from those of the others."""
+    return attention_params.formula(
+        hidden, heads, where(window_kv_heads > 0, window_kv_heads, kv_heads),
+        where(window_head_dim > 0, window_head_dim, head_dim),
+        qkv_bias, output_bias, qk_norm, attention_gate=attention_gate, sinks=sinks, wide_qk_norm=wide_qk_norm)
+
+
+@law
+def indexer_params(hidden, indexer_heads=0, indexer_dim=0, q_lora_rank=0):
+    """The indexer of a layer of sparse attention (count): queries from the compressed query, one key with its norm, weights.
+
+    DeepSeek-V3.2, deepseek-ai/DeepSeek-V3.2-Exp inference/model.py.
+    """
+    return q_lora_rank * indexer_heads * indexer_dim + hidden * (indexer_dim + indexer_heads) + 2 * indexer_dim
+
+
+@law
+def mixing_params(attention_layers, attention_params, window_attention_params, linear_params, indexer_params, window_layers=0,
+                  linear_layers=0, indexer_layers=0):
+    """What mixes tokens in all layers together (count)."""
+    full = (attention_layers - window_layers) * attention_params + window_layers * window_attention_params
+    return full + linear_layers * linear_params + indexer_layers * indexer_params
 
 
 @law
@@ -45,10 +87,21 @@ def mlp_params(hidden, intermediate, gated_mlp=0, mlp_bias=0):
 
 
 @law
-def moe_params(hidden, experts, expert_intermediate, shared_experts=0, shared_gate=0, gated_mlp=0, router_bias=0):
-    """All experts of one layer, its router and the shared experts' gate (count). Mixtral (arXiv 2401.04088, section 2.1)."""
-    expert = (2 + gated_mlp) * hidden * expert_intermediate
-    return (experts + shared_experts) * expert + experts * (hidden + router_bias) + shared_gate * hidden
+def expert_params(hidden, expert_intermediate=0, gated_mlp=0, expert_bias=0, expert_latent=0):
+    """One routed expert (count), which may work on fewer channels than the model has."""
+    width = where(expert_latent > 0, expert_latent, hidden)
+    return (2 + gated_mlp) * width * expert_intermediate + expert_bias * ((1 + gated_mlp) * expert_intermediate + width)
+
+
+@law
+def moe_params(hidden, expert_params, experts=0, expert_intermediate=0, shared_experts=0, shared_gate=0, gated_mlp=0,
+               router_bias=0, expert_latent=0):
+    """All experts of one layer, its router, the shared experts with their gate, and the way to fewer channels and back (count).
+
+    Mixtral (arXiv 2401.04088, section 2.1), DeepSeekMoE (arXiv 2401.06066, section 3).
+    """
+    shared = shared_experts * (2 + gated_mlp) * hidden * expert_intermediate + shared_gate * hidden
+    return experts * (expert_params + hidden + router_bias) + shared + 2 * hidden * expert_latent
 
 
 @law
@@ -58,24 +111,26 @@ def norm_params(hidden, norms_per_layer=..., norm_vectors=1):
 
 
 @law
-def params(layers, hidden, embedding_params, attention_params, mlp_params, norm_params, moe_params, moe_layers=0,
+def params(layers, hidden, embedding_params, mixing_params, mlp_params, norm_params, moe_params, mlp_layers, moe_layers=0,
            norm_vectors=1):
     """Parameters of the whole model with its final norm (count)."""
-    mlp = (layers - moe_layers) * mlp_params + moe_layers * moe_params
-    return embedding_params + layers * (attention_params + norm_params) + mlp + norm_vectors * hidden
+    return (embedding_params + mixing_params + layers * norm_params + mlp_layers * mlp_params + moe_layers * moe_params
+            + norm_vectors * hidden)
 
 
 @law
-def active_params(params, hidden, moe_layers=0, experts=0, experts_per_token=0, expert_intermediate=0, gated_mlp=0):
+def active_params(params, expert_params, moe_layers=0, experts=0, experts_per_token=0):
     """Parameters one token passes through: all but the experts it is not routed to (count)."""
-    return params - moe_layers * (experts - experts_per_token) * (2 + gated_mlp) * hidden * expert_intermediate
+    return params - moe_layers * (experts - experts_per_token) * expert_params
 
 
 @law
-def read_params(params, hidden, batch, moe_layers=0, experts=0, experts_per_token=0, expert_intermediate=0, gated_mlp=0):
+def read_params(params, expert_params, batch, moe_layers=0, experts=0, experts_per_token=0, pipeline_parallel=1, drafted=0):
     """Parameters read in one decode step: all but the experts that no token of the batch uses (count).
 
-    With uniform, independent routing an expert stays untouched with probability (1 - k/E)^batch.
+    With uniform, independent routing an expert stays untouched with probability (1 - k/E)^n at n tokens in the step: of each
+    sequence one and those drafted. A stage of a pipeline has so many parts of the batch one after the other.
     """
-    untouched = experts * (1 - experts_per_token / maximum(experts, 1)) ** batch
-    return params - moe_layers * untouched * (2 + gated_mlp) * hidden * expert_intermediate
+    tokens = batch * (1 + drafted) / pipeline_parallel
+    untouched = experts * (1 - experts_per_token / maximum(experts, 1)) ** tokens
+    return params - moe_layers * untouched * expert_params

@@ -1,8 +1,8 @@
-"""What a server gives its users: time to first token, time per output token, throughput, and the replicas a load needs."""
-from .arithmetic_intensity import prefill_pairs
+"""What a server gives its users: the time of a prompt and of a pass, time per output token, throughput."""
+from .arithmetic_intensity import prefill_pairs, prompt_index_flops
 from .collectives import engine_all_reduce_seconds
 from .topology import group_bandwidth
-from ..core.arithmetic import SECONDS_PER_HOUR, ceil, log, maximum, minimum, quotient, sqrt
+from ..core.arithmetic import ceil, maximum, minimum, quotient, sqrt, where
 from ..core.law import law
 
 
@@ -13,12 +13,16 @@ def replica_bandwidth(tensor_parallel, port_bandwidth, group_ports, peer_ports, 
 
 
 @law
-def exchange_seconds(batch, hidden, layers, replica_bandwidth, latency=0, chunk=0, tensor_parallel=1, link_efficiency=1,
+def exchange_seconds(group_batch, hidden, layers, replica_bandwidth, latency=0, chunk=0, tensor_parallel=1, link_efficiency=1,
                      base_latency=0, quick_latency=0, quick_base_latency=0, quick_bandwidth=0, switch_latency=0, switch_share=0,
-                     kernel_seconds=0, peer_reads=0, activation_element_bytes=...):
-    """All-reduces of one pass over the tensor-parallel group (s): two a layer. Pope et al. 2022 (arXiv 2211.05102)."""
-    message = (batch + chunk) * hidden * activation_element_bytes
-    return 2 * layers * engine_all_reduce_seconds.formula(
+                     kernel_seconds=0, peer_reads=0, moe_layers=0, attention_parallel=1, drafted=0, activation_element_bytes=...):
+    """All-reduces of one pass over the tensor-parallel group (s): two a layer. Pope et al. 2022 (arXiv 2211.05102).
+
+    Experts that are spread over several groups sum none: their tokens come back to where they were.
+    """
+    message = (group_batch * (1 + drafted) + chunk) * hidden * activation_element_bytes
+    sums = 2 * layers - where(attention_parallel > 1, moe_layers, 0)
+    return sums * engine_all_reduce_seconds.formula(
         message, tensor_parallel, replica_bandwidth, latency, link_efficiency, base_latency, quick_latency, quick_base_latency,
         quick_bandwidth, switch_latency, switch_share, kernel_seconds, peer_reads)
 
@@ -38,92 +42,152 @@ def prompt_product_flops(active_params, lookup_params, head_params, prefilled_to
 
 
 @law
-def prompt_attention_flops(prompt, prefilled_tokens, layers, prefill_pair_flops, window_layers=0, window=0, causal=...):
-    """FLOP of attention in one request's prompt (count): the pairs of all its tokens less those among cached ones."""
-    whole = prefill_pairs.formula(prompt, layers, window_layers, window, causal)
-    cached = prefill_pairs.formula(prompt - prefilled_tokens, layers, window_layers, window, causal)
-    return (whole - cached) * prefill_pair_flops
+def prompt_attention_flops(prompt, prefilled_tokens, attention_layers, prefill_pair_flops, recurrent_flops, window_layers=0,
+                           window=0, causal=..., chunked=0, indexer_topk=0, indexer_layers=0, indexer_heads=0, indexer_dim=0):
+    """FLOP of attention in one request's prompt (count): what all its tokens take less what those that are cached took."""
+    held = prompt - prefilled_tokens
+    pairs = (prefill_pairs.formula(prompt, attention_layers, window_layers, window, causal, chunked, indexer_topk)
+             - prefill_pairs.formula(held, attention_layers, window_layers, window, causal, chunked, indexer_topk))
+    index = (prompt_index_flops.formula(prompt, indexer_layers, indexer_heads, indexer_dim)
+             - prompt_index_flops.formula(held, indexer_layers, indexer_heads, indexer_dim))
+    return pairs * prefill_pair_flops + index + prefilled_tokens * recurrent_flops
 
 
 @law
 def prompt_exchange_seconds(prefilled_tokens, hidden, layers, replica_bandwidth, latency=0, tensor_parallel=1, link_efficiency=1,
                             base_latency=0, quick_latency=0, quick_base_latency=0, quick_bandwidth=0, switch_latency=0,
-                            switch_share=0, kernel_seconds=0, peer_reads=0, activation_element_bytes=...):
+                            switch_share=0, kernel_seconds=0, peer_reads=0, moe_layers=0, attention_parallel=1,
+                            activation_element_bytes=...):
     """All-reduces of one prompt over the tensor-parallel group (s): two a layer. Pope et al. 2022 (arXiv 2211.05102)."""
     return exchange_seconds.formula(
         prefilled_tokens, hidden, layers, replica_bandwidth, latency, 0, tensor_parallel, link_efficiency, base_latency,
-        quick_latency, quick_base_latency, quick_bandwidth, switch_latency, switch_share, kernel_seconds, peer_reads,
-        activation_element_bytes)
+        quick_latency, quick_base_latency, quick_bandwidth, switch_latency, switch_share, kernel_seconds, peer_reads, moe_layers,
+        attention_parallel, 0, activation_element_bytes)
 
 
 @law
-def replica_prefill_seconds(prefilled_tokens, prompt_product_flops, prompt_attention_flops, weight_bytes, token_bytes,
+def replica_prefill_seconds(prefilled_tokens, prompt_product_flops, prompt_attention_flops, group_weight_bytes, token_bytes,
                             prompt_exchange_seconds, launch_seconds, product_rate, attention_rate, memory_rate, prompt_fill,
-                            tensor_parallel=1, host_seconds=0):
+                            uneven_flops, prompt_spread_seconds, tensor_parallel=1, host_seconds=0):
     """Time of one request's prompt in a pass of its own (s): time to first token if nothing else waits."""
-    products = maximum(prompt_product_flops / (product_rate * prompt_fill), weight_bytes / memory_rate)
+    flops = prompt_product_flops + prefilled_tokens * uneven_flops
+    products = maximum(flops / (product_rate * prompt_fill), group_weight_bytes / memory_rate)
     work = (products + prompt_attention_flops / attention_rate) / tensor_parallel
-    return work + prefilled_tokens * token_bytes / memory_rate + prompt_exchange_seconds + launch_seconds + host_seconds
+    sent = prompt_exchange_seconds + prompt_spread_seconds
+    return work + prefilled_tokens * token_bytes / memory_rate + sent + launch_seconds + host_seconds
+
+
+@law
+def growing_share(prompt_product_flops, prefilled_tokens, uneven_flops, group_weight_bytes, replica_prefill_seconds,
+                  launch_seconds, product_rate, memory_rate, prompt_fill, tensor_parallel=1, host_seconds=0):
+    """Part of a prompt's time that grows with its length (ratio): not launches, nor weights where reading them takes longer."""
+    flops, read = prompt_product_flops + prefilled_tokens * uneven_flops, group_weight_bytes / memory_rate
+    steady = where(flops / (product_rate * prompt_fill) < read, read, 0) / tensor_parallel + launch_seconds + host_seconds
+    return 1 - steady / replica_prefill_seconds
 
 
 # One pass: a new token for each sequence of the batch, and `chunk` tokens of prompts beside them
 
 @law
-def mean_context(prompt, output):
-    """Tokens in the context of a sequence, mean over its answer (count): what its passes read. At its end memory holds more.
+def mean_context(prompt, output, output_variation):
+    """Tokens in the context of a sequence, mean over those in the batch (count): what its passes read.
 
-    A case of whole answers has context=mean_context where passes are timed, and prompt + output where memory is counted.
+    A long answer is in the batch for longer. At its end memory holds more: a case of whole answers has context=mean_context where
+    passes are timed, and final_context where memory is counted.
     """
-    return prompt + output / 2
+    return prompt + output * (1 + output_variation) / 2
 
 
 @law
-def pass_product_flops(batch, token_flops, prompt_product_flops, prefilled_tokens, chunk=0):
-    """FLOP of a pass's products (count): each token of the chunk costs the mean of its prompt. Sarathi (arXiv 2308.16369)."""
-    return batch * token_flops + prompt_product_flops * chunk / prefilled_tokens
+def pass_product_flops(group_batch, token_flops, prompt_product_flops, prefilled_tokens, uneven_flops, chunk=0, drafted=0):
+    """FLOP of a pass's products (count): each token of the chunk costs the mean of its prompt. Sarathi (arXiv 2308.16369).
+
+    Drafted tokens are checked in the same pass. Leviathan et al. 2022 (arXiv 2211.17192, section 2).
+    """
+    tokens = group_batch * (1 + drafted)
+    return tokens * token_flops + prompt_product_flops * chunk / prefilled_tokens + (tokens + chunk) * uneven_flops
 
 
 @law
-def pass_attention_seconds(batch, decode_pairs, decode_pair_flops, kv_bytes, cache_share, prompt_attention_flops,
-                           prefilled_tokens, attention_rate, memory_rate, tensor_parallel=1, chunk=0):
+def pass_attention_seconds(group_batch, token_attention_flops, gpu_read_kv_bytes, prompt_attention_flops, prefilled_tokens,
+                           attention_rate, memory_rate, tensor_parallel=1, attention_parallel=1, chunk=0, drafted=0):
     """Attention of a pass on one GPU (s): the cache of the heads it keeps or their compute, and then the chunk's part of its
     prompt. Sarathi (arXiv 2308.16369, section 4).
     """
     rate = tensor_parallel * attention_rate
-    decode = maximum(batch * decode_pairs * decode_pair_flops / rate, kv_bytes * cache_share / memory_rate)
+    cache = gpu_read_kv_bytes / attention_parallel
+    decode = maximum(group_batch * (1 + drafted) * token_attention_flops / rate, cache / memory_rate)
     return decode + prompt_attention_flops * chunk / prefilled_tokens / rate
 
 
 @law
-def replica_pass_seconds(batch, pass_product_flops, read_bytes, pass_attention_seconds, token_bytes, exchange_seconds,
-                         launch_seconds, product_rate, memory_rate, pass_fill, tensor_parallel=1, chunk=0, host_seconds=0):
+def replica_pass_seconds(group_batch, pass_product_flops, group_read_bytes, pass_attention_seconds, token_bytes, exchange_seconds,
+                         launch_seconds, product_rate, memory_rate, pass_fill, spread_seconds, tensor_parallel=1, chunk=0,
+                         drafted=0, host_seconds=0):
     """One pass of a replica (s): products, attention, what other kernels move, the wait for others and for each kernel."""
-    products = maximum(pass_product_flops / (product_rate * pass_fill), read_bytes / memory_rate) / tensor_parallel
-    moved = (batch + chunk) * token_bytes / memory_rate
-    return products + pass_attention_seconds + moved + exchange_seconds + launch_seconds + host_seconds
+    products = maximum(pass_product_flops / (product_rate * pass_fill), group_read_bytes / memory_rate) / tensor_parallel
+    moved = (group_batch * (1 + drafted) + chunk) * token_bytes / memory_rate
+    return products + pass_attention_seconds + moved + exchange_seconds + spread_seconds + launch_seconds + host_seconds
 
 
 @law
-def steady_chunk(batch, prefilled_tokens, output):
+def riding_seconds(pass_product_flops, prompt_product_flops, prompt_attention_flops, prefilled_tokens, uneven_flops,
+                   group_read_bytes, token_bytes, prompt_exchange_seconds, prompt_spread_seconds, product_rate, attention_rate,
+                   memory_rate, pass_fill, mixed_fill, tensor_parallel=1, prompt_chunk=0):
+    """What a prompt adds to the passes in which its chunks ride (s): of products what they take beyond the reading of weights.
+
+    Sarathi-Serve (arXiv 2403.02310, section 4).
+    """
+    passes = prefilled_tokens / where(prompt_chunk > 0, prompt_chunk, prefilled_tokens)
+    part, read = (prompt_product_flops + prefilled_tokens * uneven_flops) / passes, group_read_bytes / memory_rate
+    mixed = maximum((pass_product_flops + part) / (product_rate * mixed_fill), read)
+    products = mixed - maximum(pass_product_flops / (product_rate * pass_fill), read)
+    work = (passes * products + prompt_attention_flops / attention_rate) / tensor_parallel
+    return work + prefilled_tokens * token_bytes / memory_rate + prompt_exchange_seconds + prompt_spread_seconds
+
+
+@law
+def prompt_work_seconds(replica_prefill_seconds, riding_seconds, prompt_chunk=0):
+    """What a prompt keeps its GPUs busy for (s): a pass of its own, or what its chunks add to passes."""
+    return where(prompt_chunk > 0, riding_seconds, replica_prefill_seconds)
+
+
+@law
+def fixed_share(group_read_bytes, exchange_seconds, spread_seconds, launch_seconds, replica_pass_seconds, memory_rate, params,
+                read_params, routed_params, tensor_parallel=1, attention_parallel=1, host_seconds=0, weight_element_bytes=...):
+    """Part of a full batch's pass that it takes for any batch (ratio): weights, exchanges as in a full one, and launches.
+
+    Fewer sequences use fewer experts: half of them leave the root of the share that all leave. The line through both is what is
+    read in the half that runs at a load; below it passes are a little shorter.
+    """
+    unused = params - read_params
+    fewer = sqrt(maximum(routed_params * unused, 0)) - unused
+    read = group_read_bytes - 2 * fewer * weight_element_bytes / attention_parallel
+    fixed = read / memory_rate / tensor_parallel + exchange_seconds + spread_seconds + launch_seconds + host_seconds
+    return fixed / replica_pass_seconds
+
+
+@law
+def steady_chunk(group_batch, prefilled_tokens, output):
     """Prompt tokens a pass must take in to keep all places filled (count): a sequence leaves after `output` passes."""
-    return batch * prefilled_tokens / output
+    return group_batch * prefilled_tokens / output
 
 
 # One request
 
 @law
-def time_per_output_token(replica_pass_seconds, replica_prefill_seconds, batch, output):
+def time_per_output_token(speculative_seconds, prompt_turn_seconds, batch, output, prompts_apart=0):
     """Mean time between tokens of a sequence while the prompts of the others interrupt it (s). Orca (Yu et al. 2022, OSDI).
 
-    Every place of the batch is filled once in `output` passes.
+    Every place of the batch is filled once in `output` tokens. Prompts that are read apart interrupt none.
     """
-    return replica_pass_seconds + (batch - 1) * replica_prefill_seconds / output
+    return speculative_seconds + (1 - prompts_apart) * (batch - 1) * prompt_turn_seconds / output
 
 
 @law
-def request_seconds(replica_prefill_seconds, time_per_output_token, output):
+def request_seconds(prompt_seconds, time_per_output_token, output):
     """Time of one request that waits for no place (s)."""
-    return replica_prefill_seconds + output * time_per_output_token
+    return prompt_seconds + output * time_per_output_token
 
 
 @law
@@ -144,102 +208,19 @@ def chunked_prefill_seconds(prefilled_tokens, prompt_chunk, replica_pass_seconds
 
     Sarathi-Serve (arXiv 2403.02310, section 4).
     """
-    return ceil(prefilled_tokens / prompt_chunk) * replica_pass_seconds
+    return where(prompt_chunk > 0, ceil(quotient(prefilled_tokens, prompt_chunk)), 1) * replica_pass_seconds
 
 
 @law
-def accepted_tokens(acceptance, drafted):
+def accepted_tokens(acceptance=0, drafted=0):
     """Tokens a round of speculative decoding yields (count, mean). Leviathan et al. 2022 (arXiv 2211.17192, equation 1)."""
     return minimum(quotient(1 - acceptance ** (drafted + 1), 1 - acceptance), drafted + 1)
 
 
 @law
-def speculative_seconds(replica_pass_seconds, draft_seconds, drafted, accepted_tokens):
+def speculative_seconds(replica_pass_seconds, draft_seconds, accepted_tokens, drafted=0):
     """Time per output token (s): a round is `drafted` steps of the draft model and one pass that checks them.
 
     Leviathan et al. 2022 (arXiv 2211.17192, section 3.3).
     """
     return (drafted * draft_seconds + replica_pass_seconds) / accepted_tokens
-
-
-# A load
-
-@law
-def offered_load(requests_per_second, request_seconds, replicas, batch):
-    """Share of all places that the load fills (ratio); from 1 on the queue grows without end."""
-    return requests_per_second * request_seconds / (replicas * batch)
-
-
-@law
-def waiting_share(offered_load, replicas, batch):
-    """Share of requests that find every place filled (ratio), near Erlang's C. Sakasegawa 1977 (doi 10.1007/BF02532288)."""
-    return minimum(offered_load, 1) ** (sqrt(2 * (replicas * batch + 1)) - 1)
-
-
-@law
-def waiting_seconds(waiting_share, offered_load, request_seconds, replicas, batch, late_share=...):
-    """Wait for a place that all but `late_share` of requests stay below (s); infinite if the queue grows without end.
-
-    M/M/c: the chance to wait longer than t is C exp(-(c / T - rate) t). Kleinrock 1975, Queueing Systems, section 3.5.
-    """
-    longer = log(maximum(waiting_share / late_share, 1))
-    return quotient(longer * request_seconds, replicas * batch * (1 - offered_load))
-
-
-@law
-def prompt_wait_seconds(requests_per_second, replicas, replica_prefill_seconds, replica_pass_seconds, late_share=...):
-    """Wait in a place that all but `late_share` of requests stay below (s): the pass that runs, then the prompts of others.
-
-    M/D/1 with its tail in heavy traffic, which is on the safe side: the chance to wait longer than t is about
-    rho exp(-2 (1 - rho) t / T). Kingman 1961 (doi 10.1017/S0305004100036094). Infinite if prompts alone fill a replica.
-    """
-    busy = requests_per_second * replica_prefill_seconds / replicas
-    longer = log(maximum(busy / late_share, 1))
-    return replica_pass_seconds + quotient(replica_prefill_seconds * longer, 2 * (1 - busy))
-
-
-@law
-def time_to_first_token(waiting_seconds, prompt_wait_seconds, replica_prefill_seconds):
-    """Time to the first token that all but `late_share` of requests stay below (s): both waits at their worst, and the prompt."""
-    return waiting_seconds + prompt_wait_seconds + replica_prefill_seconds
-
-
-@law
-def answer_seconds(waiting_seconds, request_seconds):
-    """Time to the whole answer that all but `late_share` of requests stay below, all answers being of the same length (s)."""
-    return waiting_seconds + request_seconds
-
-
-@law
-def spare_places(request_seconds, answer_limit, late_share=...):
-    """Places beyond the load that make the wait short enough even if every request had to wait (count): M/M/c with C = 1.
-
-    Infinite if a request that waits for nothing takes too long.
-    """
-    return quotient(request_seconds * log(1 / late_share), answer_limit - request_seconds)
-
-
-@law
-def replicas_required(requests_per_second, request_seconds, spare_places, batch):
-    """Replicas with places for the load, and enough to spare for answers in time (count)."""
-    return ceil((requests_per_second * request_seconds + spare_places) / batch)
-
-
-@law
-def planned_replicas(replicas_required, requests_per_second, request_seconds, batch, most_load=..., spare_replicas=...):
-    """Replicas to pay for (count): those required, with the spare ones out of service; and with all in service a capped load."""
-    return maximum(replicas_required + spare_replicas, ceil(requests_per_second * request_seconds / (batch * most_load)))
-
-
-# Requests that can wait
-
-@law
-def window_batch(requests_per_second, batching_window):
-    """Requests in a batch that waits a fixed time after its first (count, mean)."""
-    return 1 + requests_per_second * batching_window
-
-
-@law
-def offline_replicas(window_tokens, output_tokens_per_second, window_hours):
-    """Replicas that generate the tokens within the hours (count)."""
-    return ceil(window_tokens / (output_tokens_per_second * window_hours * SECONDS_PER_HOUR))

@@ -8,21 +8,21 @@ MILLION = 10**6
 # On one's own GPUs
 
 @law
-def replica_seconds(replica_prefill_seconds, replica_pass_seconds, batch, output):
+def replica_seconds(prompt_turn_seconds, replica_pass_seconds, batch, output):
     """Time of a full replica that one request takes (s): its prompt alone, and its part of each pass of the batch."""
-    return replica_prefill_seconds + output * replica_pass_seconds / batch
+    return prompt_turn_seconds + output * replica_pass_seconds / batch
 
 
 @law
-def input_usd_per_million(usd_per_hour, replica_prefill_seconds, prompt, tensor_parallel=1, replica_utilization=1):
+def input_usd_per_million(usd_per_hour, prompt_turn_seconds, prompt, replica_gpus, replica_utilization=1):
     """Cost of a million prompt tokens on a replica (USD): its GPUs do nothing else while they read a prompt."""
-    return MILLION * usd_per_hour * tensor_parallel * replica_prefill_seconds / (SECONDS_PER_HOUR * prompt * replica_utilization)
+    return MILLION * usd_per_hour * replica_gpus * prompt_turn_seconds / (SECONDS_PER_HOUR * prompt * replica_utilization)
 
 
 @law
-def output_usd_per_million(usd_per_hour, replica_pass_seconds, batch, tensor_parallel=1, replica_utilization=1):
+def output_usd_per_million(usd_per_hour, replica_pass_seconds, batch, replica_gpus, replica_utilization=1):
     """Cost of a million output tokens on a replica (USD): a pass gives one to each sequence of the batch."""
-    return MILLION * usd_per_hour * tensor_parallel * replica_pass_seconds / (SECONDS_PER_HOUR * batch * replica_utilization)
+    return MILLION * usd_per_hour * replica_gpus * replica_pass_seconds / (SECONDS_PER_HOUR * batch * replica_utilization)
 
 
 @law
@@ -66,15 +66,16 @@ def requests_per_second(requests_per_month, peak_factor=1):
 
 
 @law
-def rented_gpus(planned_replicas, tensor_parallel, gpus_per_server):
-    """GPUs paid for (count): whole servers, each with as many replicas as fit in it; infinite if none does."""
-    return gpus_per_server * ceil(quotient(planned_replicas, floor(gpus_per_server / tensor_parallel)))
+def rented_gpus(all_replicas, replica_gpus, gpus_per_server):
+    """GPUs paid for (count): whole servers, each with as many replicas as fit in it, or as many servers as a replica takes."""
+    apiece = ceil(replica_gpus / gpus_per_server)
+    return gpus_per_server * ceil(all_replicas * apiece / maximum(floor(gpus_per_server / replica_gpus), 1))
 
 
 @law
-def paid_utilization(requests_per_month, replica_seconds, rented_gpus, tensor_parallel=1):
+def paid_utilization(requests_per_month, replica_seconds, rented_gpus, replica_gpus):
     """Share of the GPU-time paid that a month's requests take of full replicas (ratio)."""
-    return requests_per_month * replica_seconds * tensor_parallel / (rented_gpus * HOURS_PER_MONTH * SECONDS_PER_HOUR)
+    return requests_per_month * replica_seconds * replica_gpus / (rented_gpus * HOURS_PER_MONTH * SECONDS_PER_HOUR)
 
 
 @law
@@ -103,6 +104,6 @@ def break_even_requests_per_month(serving_usd_per_month, api_request_usd):
 
 
 @law
-def api_break_even_utilization(usd_per_hour, replica_seconds, api_request_usd, tensor_parallel=1):
+def api_break_even_utilization(usd_per_hour, replica_seconds, api_request_usd, replica_gpus):
     """Share of a full replica's requests from which its GPUs cost less than the API (ratio); above 1 they never do."""
-    return quotient(usd_per_hour * tensor_parallel * replica_seconds / SECONDS_PER_HOUR, api_request_usd)
+    return quotient(usd_per_hour * replica_gpus * replica_seconds / SECONDS_PER_HOUR, api_request_usd)

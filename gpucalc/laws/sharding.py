@@ -1,11 +1,12 @@
 """What one GPU holds of a model under a layout: its layers, its part of each matrix, its tokens.
 
 Tensor parallel divides heads, MLP width and vocabulary; pipeline parallel the layers; expert parallel the experts;
-context parallel the sequence. Norms, routers, output biases and latent compressions are on every tensor-parallel GPU.
+context parallel the sequence. Norms, routers, output biases, latent compressions and indexers are on every tensor-parallel GPU.
 """
 from ..core.arithmetic import ceil, maximum, minimum, where
 from ..core.law import law
-from .model_size import attention_params, mlp_params
+from .linear_layers import linear_params
+from .model_size import attention_params, expert_params, mixing_params, mlp_params, window_attention_params
 from ..core.quantities import QUANTITIES, check
 
 DEGREES = ("tensor_parallel", "pipeline_parallel", "virtual_stages", "data_parallel", "context_parallel", "expert_parallel")
@@ -13,6 +14,11 @@ _RULES = (
     ("tensor_parallel", "a divisor of heads", lambda heads, tensor_parallel: heads % tensor_parallel == 0),
     ("tensor_parallel", "a divisor or a multiple of kv_heads",
      lambda kv_heads, tensor_parallel: (kv_heads % tensor_parallel == 0) | (tensor_parallel % kv_heads == 0)),
+    ("tensor_parallel", "a divisor or a multiple of window_kv_heads",
+     lambda window_kv_heads, tensor_parallel: (window_kv_heads % tensor_parallel == 0)
+     | (tensor_parallel % maximum(window_kv_heads, 1) == 0)),
+    ("tensor_parallel", "a divisor of linear_value_heads",
+     lambda linear_value_heads, tensor_parallel: linear_value_heads % tensor_parallel == 0),
     ("tensor_parallel", "a divisor of intermediate", lambda intermediate, tensor_parallel: intermediate % tensor_parallel == 0),
     ("pipeline_parallel", "at most layers + 2, with virtual_stages chunks on each GPU; first and last may be empty",
      lambda layers, pipeline_parallel, virtual_stages: pipeline_parallel * virtual_stages <= layers + 2),
@@ -64,6 +70,12 @@ def stage_moe_layers(moe_layers=0, pipeline_parallel=1, virtual_stages=1):
 
 
 @law
+def stage_mlp_layers(layers, stage_layers, stage_moe_layers, mlpless_layers=0, mlp_beside=0):
+    """Layers with a dense MLP on one GPU of the fullest stage (count), if those without one are spread evenly."""
+    return maximum(stage_layers - mlpless_layers * stage_layers / layers - stage_moe_layers * (1 - mlp_beside), 0)
+
+
+@law
 def gpu_kv_heads(kv_heads, tensor_parallel=1):
     """Key and value heads on one GPU (count): at least one, so that heads are copied above that degree.
 
@@ -74,10 +86,38 @@ def gpu_kv_heads(kv_heads, tensor_parallel=1):
 
 @law
 def gpu_attention_params(hidden, heads, gpu_kv_heads, head_dim, tensor_parallel=1, qkv_bias=0, output_bias=0, qk_norm=0,
-                         q_lora_rank=0, kv_lora_rank=0, rope_head_dim=0, value_head_dim=0):
+                         q_lora_rank=0, kv_lora_rank=0, rope_head_dim=0, value_head_dim=0, attention_gate=0, sinks=0,
+                         wide_qk_norm=0, shared_keys=0):
     """Attention parameters of one layer on one GPU (count). Megatron-LM (arXiv 1909.08053, section 3)."""
     return attention_params.formula(hidden, heads / tensor_parallel, gpu_kv_heads, head_dim, qkv_bias, output_bias, qk_norm,
-                                    q_lora_rank, kv_lora_rank, rope_head_dim, value_head_dim)
+                                    q_lora_rank, kv_lora_rank, rope_head_dim, value_head_dim, attention_gate, sinks, wide_qk_norm,
+                                    shared_keys)
+
+
+@law
+def gpu_window_params(hidden, heads, gpu_kv_heads, head_dim, window_kv_heads=0, window_head_dim=0, tensor_parallel=1, qkv_bias=0,
+                      output_bias=0, qk_norm=0, attention_gate=0, sinks=0, wide_qk_norm=0):
+    """Attention parameters of one layer with a window on one GPU (count). Megatron-LM (arXiv 1909.08053, section 3)."""
+    keys = where(window_kv_heads > 0, maximum(window_kv_heads / tensor_parallel, 1), gpu_kv_heads)
+    return window_attention_params.formula(hidden, heads / tensor_parallel, keys, head_dim, 0, window_head_dim, qkv_bias,
+                                           output_bias, qk_norm, attention_gate, sinks, wide_qk_norm)
+
+
+@law
+def gpu_linear_params(hidden, linear_key_heads=0, linear_value_heads=0, linear_key_dim=0, linear_value_dim=0, conv_kernel=0,
+                      state_space=0, decay_rank=0, tensor_parallel=1):
+    """Parameters of one linear layer on one GPU (count): tensor parallel divides its heads. Megatron-Core, megatron/core/ssm."""
+    return linear_params.formula(hidden, linear_key_heads / tensor_parallel, linear_value_heads / tensor_parallel, linear_key_dim,
+                                 linear_value_dim, conv_kernel, state_space, decay_rank)
+
+
+@law
+def gpu_mixing_params(layers, attention_layers, gpu_attention_params, gpu_window_params, gpu_linear_params, indexer_params,
+                      window_layers=0, linear_layers=0, indexer_layers=0):
+    """What mixes tokens in a layer on one GPU, mean of the layers (count)."""
+    every = mixing_params.formula(attention_layers, gpu_attention_params, gpu_window_params, gpu_linear_params, indexer_params,
+                                  window_layers, linear_layers, indexer_layers)
+    return every / layers
 
 
 @law
@@ -87,24 +127,25 @@ def gpu_mlp_params(hidden, intermediate, gated_mlp=0, mlp_bias=0, tensor_paralle
 
 
 @law
-def gpu_layer_params(hidden, stage_layers, stage_moe_layers, gpu_attention_params, gpu_mlp_params, norm_params, experts=0,
-                     shared_experts=0, shared_gate=0, expert_intermediate=0, gated_mlp=0, router_bias=0, tensor_parallel=1):
+def gpu_layer_params(hidden, stage_layers, stage_moe_layers, stage_mlp_layers, gpu_mixing_params, gpu_mlp_params, norm_params,
+                     experts=0, shared_experts=0, shared_gate=0, expert_intermediate=0, gated_mlp=0, router_bias=0,
+                     expert_latent=0, tensor_parallel=1):
     """Parameters of the layers on one GPU without their routed experts (count)."""
-    router = experts * (hidden + router_bias) + shared_gate * hidden
+    router = experts * (hidden + router_bias) + shared_gate * hidden + 2 * hidden * expert_latent
     shared = shared_experts * (2 + gated_mlp) * hidden * expert_intermediate / tensor_parallel
-    dense = (stage_layers - stage_moe_layers) * gpu_mlp_params
-    return stage_layers * (gpu_attention_params + norm_params) + dense + stage_moe_layers * (router + shared)
+    dense = stage_mlp_layers * gpu_mlp_params
+    return stage_layers * (gpu_mixing_params + norm_params) + dense + stage_moe_layers * (router + shared)
 
 
 @law
-def gpu_expert_params(hidden, stage_moe_layers, experts=0, expert_intermediate=0, gated_mlp=0, expert_tensor_parallel=1,
-                      expert_parallel=1):
+def gpu_expert_params(hidden, stage_moe_layers, experts=0, expert_intermediate=0, gated_mlp=0, expert_bias=0, expert_latent=0,
+                      expert_tensor_parallel=1, expert_parallel=1):
     """Parameters of the routed experts on one GPU (count). GShard (arXiv 2006.16668, section 3.3).
 
     Tensor parallel inside an expert has a degree of its own, usually 1: Megatron-Core documentation, MoE parallel folding.
     """
-    width = expert_intermediate / expert_tensor_parallel
-    return stage_moe_layers * experts / expert_parallel * (2 + gated_mlp) * hidden * width
+    expert = expert_params.formula(hidden, expert_intermediate / expert_tensor_parallel, gated_mlp, expert_bias, expert_latent)
+    return stage_moe_layers * experts / expert_parallel * expert
 
 
 @law

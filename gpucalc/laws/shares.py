@@ -4,21 +4,21 @@ from ..core.law import law
 
 
 @law
-def product_share(wide_share, narrow_share, narrow_products=0):
+def product_share(wide_share, narrow_share, narrow_products=0, quarter_share=1):
     """Share of its peak that large products reach, likely (ratio). Sources by card and format: data/shares.csv."""
-    return where(narrow_products > 0, narrow_share, wide_share)
+    return where(narrow_products > 1, quarter_share, where(narrow_products > 0, narrow_share, wide_share))
 
 
 @law
-def product_share_low(wide_share_low, narrow_share_low, narrow_products=0):
+def product_share_low(wide_share_low, narrow_share_low, narrow_products=0, quarter_share_low=1):
     """The least share of its peak that benchmarks of large products saw (ratio). Sources: data/shares.csv."""
-    return where(narrow_products > 0, narrow_share_low, wide_share_low)
+    return where(narrow_products > 1, quarter_share_low, where(narrow_products > 0, narrow_share_low, wide_share_low))
 
 
 @law
-def product_share_high(wide_share_high, narrow_share_high, narrow_products=0):
+def product_share_high(wide_share_high, narrow_share_high, narrow_products=0, quarter_share_high=1):
     """The most that benchmarks of large products saw: the best of many shapes, on a cool card (ratio). data/shares.csv."""
-    return where(narrow_products > 0, narrow_share_high, wide_share_high)
+    return where(narrow_products > 1, quarter_share_high, where(narrow_products > 0, narrow_share_high, wide_share_high))
 
 
 @law
@@ -43,12 +43,18 @@ def bandwidth_share_high(memory_share_high, inline_ecc=0):
 
 
 @law
-def product_peak(peak_flops, narrow_flops=1, narrow_products=0, clock_share=1):
-    """Peak of the format in which products run (FLOP/s): 8 bits, or 16 where the card has none or the work does not use it.
+def product_peak(peak_flops, narrow_flops=1, quarter_flops=1, integer_flops=1, narrow_products=0, integer_products=0,
+                 wide_products=0, clock_share=1):
+    """Peak of the format in which products run (FLOP/s): 4 or 8 bits, or 16 where the card has none or the work does not use it.
 
-    A card below its boost clock has that share of it.
+    Integers have a peak of their own. Products that a recipe leaves in 16 bits run at that peak. A card below its boost clock has
+    that share of it.
     """
-    return clock_share * where(narrow_products > 0, maximum(narrow_flops, peak_flops), peak_flops)
+    narrow = where(integer_products > 0, integer_flops, maximum(narrow_flops, peak_flops))
+    quarter = maximum(quarter_flops, maximum(narrow_flops, peak_flops))
+    found = where(narrow_products > 1, quarter, where(narrow_products > 0, narrow, peak_flops))
+    mixed = 1 / ((1 - wide_products) / found + wide_products / peak_flops)
+    return clock_share * where(wide_products > 0, mixed, found)
 
 
 @law

@@ -12,9 +12,11 @@ from .low_rank import lora_attention_params, lora_expert_params, lora_mlp_params
 # Model state
 
 @law
-def bytes_per_param(weight_element_bytes, gradient_element_bytes, master_element_bytes, optimizer_element_bytes):
+def bytes_per_param(weight_element_bytes, gradient_element_bytes, master_element_bytes, optimizer_element_bytes,
+                    cast_element_bytes=0):
     """Model state of one trained parameter (bytes). ZeRO (arXiv 1910.02054, section 3.1): 2 + 2 + 12 = 16 with Adam."""
-    return weight_element_bytes + gradient_element_bytes + master_element_bytes + optimizer_element_bytes
+    return (weight_element_bytes + gradient_element_bytes + master_element_bytes + optimizer_element_bytes
+            + cast_element_bytes)
 
 
 @law
@@ -31,16 +33,18 @@ def _held(dense, experts, split, shard_ranks, expert_shard_ranks):
 @law
 def held_weight_bytes(gpu_embedding_params, gpu_layer_params, gpu_expert_params, gpu_adapter_params, gpu_expert_adapter_params,
                       weight_element_bytes, adapters, shard_ranks, expert_shard_ranks, frozen_element_bytes=0,
-                      kept_element_bytes=..., zero_stage=0):
+                      kept_element_bytes=..., cast_element_bytes=0, zero_stage=0):
     """Weights on one GPU (bytes): ZeRO splits them from stage 3 on (arXiv 1910.02054, section 5.3).
 
-    With adapters the matrices are frozen at their own width, and embeddings, final norm and head at another.
+    With adapters the matrices are frozen at their own width, and embeddings, final norm and head at another. Copies of the layers
+    that products in 8 or 4 bits take are made anew where ZeRO gathers the weights: Transformer Engine, user guide, FP8.
     """
     matrix = where(adapters > 0, frozen_element_bytes, weight_element_bytes)
     embedding = where(adapters > 0, kept_element_bytes, weight_element_bytes)
     dense = gpu_embedding_params * embedding + gpu_layer_params * matrix + gpu_adapter_params * weight_element_bytes
     experts = gpu_expert_params * matrix + gpu_expert_adapter_params * weight_element_bytes
-    return _held(dense, experts, zero_stage >= 3, shard_ranks, expert_shard_ranks)
+    casts = where(zero_stage >= 3, 0, cast_element_bytes * (gpu_layer_params + gpu_expert_params))
+    return _held(dense, experts, zero_stage >= 3, shard_ranks, expert_shard_ranks) + casts
 
 
 @law
@@ -63,13 +67,13 @@ def held_master_bytes(gpu_trained_params, gpu_trained_expert_params, master_elem
 
 
 @law
-def factored_statistics(stage_layers, stage_moe_layers, hidden, heads, kv_heads, head_dim, intermediate, vocab,
-                        tied_embeddings=0, experts=0, shared_experts=0, expert_intermediate=0, gated_mlp=0, q_lora_rank=0,
-                        kv_lora_rank=0, rope_head_dim=0, value_head_dim=0, expert_parallel=1):
+def factored_statistics(stage_layers, stage_moe_layers, stage_mlp_layers, attending_share, hidden, heads, kv_heads, head_dim,
+                        intermediate, vocab, tied_embeddings=0, experts=0, shared_experts=0, expert_intermediate=0, gated_mlp=0,
+                        q_lora_rank=0, kv_lora_rank=0, rope_head_dim=0, value_head_dim=0, expert_parallel=1):
     """Row and column statistics of all matrices on one GPU (count). Adafactor (arXiv 1804.04235, section 3).
 
-    A matrix has as many as an adapter of rank 1 has parameters. Tensor parallel, and vectors, which have one statistic an
-    element, are left out.
+    A matrix has as many as an adapter of rank 1 has parameters. Tensor parallel, vectors, which have one statistic an
+    element, and linear layers are left out.
     """
     attention = lora_attention_params.formula(1, hidden, heads, kv_heads, head_dim, 1, 1, 1, 1, q_lora_rank, kv_lora_rank,
                                               rope_head_dim, value_head_dim)
@@ -77,7 +81,7 @@ def factored_statistics(stage_layers, stage_moe_layers, hidden, heads, kv_heads,
     expert = lora_expert_params.formula(1, hidden, 1, expert_intermediate, gated_mlp)
     sparse = (experts / expert_parallel + shared_experts) * expert
     tables = (2 - tied_embeddings) * (vocab + hidden)
-    return stage_layers * attention + (stage_layers - stage_moe_layers) * dense + stage_moe_layers * sparse + tables
+    return stage_layers * attending_share * attention + stage_mlp_layers * dense + stage_moe_layers * sparse + tables
 
 
 @law

@@ -18,13 +18,14 @@ def product_seconds(rows, inner, columns, product_peak, units, bandwidth, groupe
                     activation_element_bytes=...):
     """Time of a product, or of equal ones in one kernel (s): compute, in whole tiles and waves, or traffic if that is longer.
 
-    Both inputs are read once, of half the width in 8 bits, and the output is written. The kernel's start and end come on top.
+    Both inputs are read once, of half the width in 8 bits and a quarter in 4, and the output is written. The kernel's start and
+    end come on top.
     NVIDIA, Matrix multiplication background user's guide (docs.nvidia.com/deeplearning/performance).
     """
     tiled = ceil(rows / tile_rows) * tile_rows
     fill = rows / tiled * product_fill.formula(grouped_products * tiled, columns, units, tile_rows, tile_columns)
     compute = 2 * rows * inner * columns / (product_peak * compute_efficiency * fill)
-    moved = (rows + columns) * inner / (1 + narrow_products) + rows * columns
+    moved = (rows + columns) * inner * 0.5**narrow_products + rows * columns
     traffic = moved * activation_element_bytes / (bandwidth * bandwidth_efficiency)
     return grouped_products * maximum(compute, traffic) + kernel_seconds
 
@@ -40,19 +41,21 @@ def _passes(rows, inner, columns, forwards, trained, products, product_peak, uni
 
 
 @law
-def projection_seconds(gpu_tokens, hidden, heads, head_dim, gpu_attention_params, adapters, product_peak, units, bandwidth,
-                       value_head_dim=0, tensor_parallel=1, recompute=0, recomputed_share=1, narrow_products=0, tile_rows=...,
+def projection_seconds(gpu_tokens, hidden, mixed_width, gpu_mixing_params, adapters, product_peak, units, bandwidth,
+                       tensor_parallel=1, recompute=0, recomputed_share=1, narrow_products=0, tile_rows=...,
                        tile_columns=..., compute_efficiency=1, bandwidth_efficiency=1, kernel_seconds=0,
                        activation_element_bytes=...):
-    """Products with the attention matrices of one layer on one GPU (s): into the heads, as one product, and out of them."""
-    forwards, values = 1 + repeated(recompute, recomputed_share), heads * where(value_head_dim > 0, value_head_dim, head_dim)
+    """Products with the matrices that mix tokens in one layer, mean of the layers, on one GPU (s): into the heads, as one
+    product, and out of them.
+    """
+    forwards = 1 + repeated(recompute, recomputed_share)
 
     def passes(inner, columns):
         return _passes(gpu_tokens, inner, columns, forwards, 1 - adapters, 1, product_peak, units, bandwidth,
                        narrow_products, tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, kernel_seconds,
                        activation_element_bytes)
-    out = values / tensor_parallel
-    return passes(hidden, gpu_attention_params / hidden - out) + passes(out, hidden)
+    out = mixed_width / tensor_parallel
+    return passes(hidden, gpu_mixing_params / hidden - out) + passes(out, hidden)
 
 
 @law
@@ -81,11 +84,12 @@ def expert_tokens(gpu_tokens, experts=0, experts_per_token=0, tensor_parallel=1,
 
 @law
 def expert_product_seconds(gpu_tokens, expert_tokens, hidden, adapters, product_peak, units, bandwidth, experts=0,
-                           shared_experts=0, expert_intermediate=0, gated_mlp=0, tensor_parallel=1, expert_parallel=1,
-                           expert_tensor_parallel=1, recompute=0, recomputed_share=1, narrow_products=0, tile_rows=...,
-                           tile_columns=..., compute_efficiency=1, bandwidth_efficiency=1, kernel_seconds=0,
+                           shared_experts=0, expert_intermediate=0, gated_mlp=0, expert_latent=0, tensor_parallel=1,
+                           expert_parallel=1, expert_tensor_parallel=1, recompute=0, recomputed_share=1, narrow_products=0,
+                           tile_rows=..., tile_columns=..., compute_efficiency=1, bandwidth_efficiency=1, kernel_seconds=0,
                            activation_element_bytes=...):
-    """Products of one layer of experts on one GPU (s): those of its experts in one kernel, and the shared experts' besides.
+    """Products of one layer of experts on one GPU (s): those of its experts in one kernel, the shared experts' besides, and those
+    to fewer channels and back where experts work on them.
 
     MegaBlocks, Gale et al. 2022 (arXiv 2211.15841, section 4).
     """
@@ -96,11 +100,14 @@ def expert_product_seconds(gpu_tokens, expert_tokens, hidden, adapters, product_
                        narrow_products, tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, kernel_seconds,
                        activation_element_bytes)
 
-    def pair(rows, width, products):
-        return passes(rows, hidden, (1 + gated_mlp) * width, products) + passes(rows, width, hidden, products)
-    routed = pair(expert_tokens, maximum(expert_intermediate, 1) / expert_tensor_parallel, maximum(experts, 1) / expert_parallel)
-    shared = pair(gpu_tokens, maximum(shared_experts * expert_intermediate, 1) / tensor_parallel, 1)
-    return routed + where(shared_experts > 0, shared, 0)
+    def pair(rows, channels, width, products):
+        return passes(rows, channels, (1 + gated_mlp) * width, products) + passes(rows, width, channels, products)
+    channels, fewer = where(expert_latent > 0, expert_latent, hidden), maximum(expert_latent, 1)
+    routed = pair(expert_tokens, channels, maximum(expert_intermediate, 1) / expert_tensor_parallel,
+                  maximum(experts, 1) / expert_parallel)
+    shared = pair(gpu_tokens, hidden, maximum(shared_experts * expert_intermediate, 1) / tensor_parallel, 1)
+    narrowed = passes(gpu_tokens, hidden, fewer, 1) + passes(gpu_tokens, fewer, hidden, 1)
+    return routed + where(shared_experts > 0, shared, 0) + where(expert_latent > 0, narrowed, 0)
 
 
 @law
@@ -128,8 +135,9 @@ def head_seconds(gpu_tokens, hidden, vocab, adapters, peak_flops, units, bandwid
 
 @law
 def matrix_seconds(pace_layers, pace_heads, stage_moe_layers, projection_seconds, core_attention_seconds, mlp_product_seconds,
-                   expert_product_seconds, head_seconds):
+                   expert_product_seconds, head_seconds, layers=1, mlpless_layers=0, mlp_beside=0):
     """Matrix products of a micro-batch on one GPU (s): forward, backward and recomputed."""
     sparse = minimum(stage_moe_layers, pace_layers)
-    return (pace_layers * (projection_seconds + core_attention_seconds) + (pace_layers - sparse) * mlp_product_seconds
+    dense = maximum(pace_layers - mlpless_layers * pace_layers / layers - sparse * (1 - mlp_beside), 0)
+    return (pace_layers * (projection_seconds + core_attention_seconds) + dense * mlp_product_seconds
             + sparse * expert_product_seconds + pace_heads * head_seconds)

@@ -3,9 +3,9 @@
 A micro-batch costs matrix products, memory traffic outside them and collectives; the step repeats it, waits for the pipeline
 to fill and drain, and ends with the gradients and the optimizer.
 """
-from .arithmetic_intensity import prefill_pairs
+from .arithmetic_intensity import prefill_pairs, prompt_index_flops
 from .training_products import repeated
-from ..core.arithmetic import SECONDS_PER_HOUR, where
+from ..core.arithmetic import SECONDS_PER_HOUR, minimum, where
 from ..core.law import law
 
 LOSS_FLOOR = 1.8172
@@ -16,12 +16,15 @@ TOKENS_SCALE, TOKENS_EXPONENT = 2085.43, 0.3658
 # FLOP
 
 @law
-def attention_token_flops(sequence, prefill_pair_flops, layers=1, window_layers=0, window=0, causal=...):
-    """FLOP of a token's scores and values in one layer, forward, mean of the layers (count).
+def attention_token_flops(sequence, prefill_pair_flops, attention_layers, recurrent_flops, layers=1, window_layers=0, window=0,
+                          causal=..., chunked=0, indexer_topk=0, indexer_layers=0, indexer_heads=0, indexer_dim=0):
+    """FLOP of a token's scores and values, or of its state, in one layer, forward, mean of the layers (count).
 
     `causal` leaves out the masked half; PaLM (arXiv 2204.02311, appendix B) counts it too.
     """
-    return prefill_pair_flops * prefill_pairs.formula(sequence, layers, window_layers, window, causal) / (layers * sequence)
+    pairs = prefill_pairs.formula(sequence, attention_layers, window_layers, window, causal, chunked, indexer_topk)
+    beside = sequence * recurrent_flops + prompt_index_flops.formula(sequence, indexer_layers, indexer_heads, indexer_dim)
+    return (prefill_pair_flops * pairs + beside) / (layers * sequence)
 
 
 @law
@@ -77,61 +80,67 @@ def pace_layers(stage_layers, pace_heads, layers, pipeline_parallel=1):
 
 
 @law
-def elementwise_values(hidden, heads, kv_heads, head_dim, mlp_width, layers, gated_mlp=0, positions=0, norms_per_layer=...,
-                       moe_layers=0, experts_per_token=0, kv_lora_rank=0, rope_head_dim=0, dropout=0, recompute=0,
-                       recomputed_share=1, tensor_parallel=1, sequence_parallel=0):
+def elementwise_values(hidden, heads, kv_heads, head_dim, mlp_width, layers, attending_share, blocks_per_layer, linear_values,
+                       gated_mlp=0, positions=0, norms_per_layer=..., moe_layers=0, experts_per_token=0, kv_lora_rank=0,
+                       rope_head_dim=0, linear_layers=0, expert_latent=0, dropout=0, recompute=0, recomputed_share=1,
+                       tensor_parallel=1, sequence_parallel=0):
     """Values that a layer moves for a token outside matrix products, on one GPU (count); Ivanov et al. 2020 (arXiv 2007.00072).
 
     Reads and writes, forward and backward: norm 2 and 5 (its weights want a pass of their own), residual sum 3 and 3, with
     dropout a mask of a byte more and backward a pass of its own, rotary positions 2 and 2, copies to k experts and back
-    2(1 + k) each way, activation 2 and 3 of the width, gated 3 and 5.
+    2(1 + k) each way, activation 2 and 3 of the width, gated 3 and 5. A linear layer reads and writes what it keeps.
     """
     forward = 1 + recomputed_share * where(recompute >= 2, 1, 0)
-    sums = 2 * (3 * forward + 3 + dropout * (forward / 2 + 5 / 2))
-    whole = hidden * (norms_per_layer * (2 * forward + 5) + sums
-                      + moe_layers / layers * 2 * (1 + experts_per_token) * (forward + 1))
+    sums = blocks_per_layer * (3 * forward + 3 + dropout * (forward / 2 + 5 / 2))
+    sent = moe_layers / layers * 2 * (1 + experts_per_token) * where(expert_latent > 0, expert_latent / hidden, 1)
+    whole = hidden * (norms_per_layer * (2 * forward + 5) + sums + sent * (forward + 1))
     rotated = where(kv_lora_rank > 0, (heads + 1) * rope_head_dim, (heads + kv_heads) * head_dim) * where(positions > 0, 0, 1)
-    split = 2 * rotated * (forward + 1) + mlp_width * ((2 + gated_mlp) * forward + 3 + 2 * gated_mlp)
+    mixed = 2 * attending_share * rotated + linear_layers / layers * linear_values
+    split = mixed * (forward + 1) + mlp_width * ((2 + gated_mlp) * forward + 3 + 2 * gated_mlp)
     return whole / where(sequence_parallel > 0, tensor_parallel, 1) + split / tensor_parallel
 
 
 @law
-def score_values(heads, sequence, flash_attention=0, dropout=0, recompute=0, recomputed_share=1, tensor_parallel=1):
-    """Values of the score matrix a layer moves for a token on one GPU (count); none with FlashAttention (arXiv 2205.14135).
+def score_values(heads, sequence, attending_share, flash_attention=0, dropout=0, recompute=0, recomputed_share=1,
+                 tensor_parallel=1):
+    """Values of the score matrix a layer moves for a token on one GPU, mean of the layers (count); none with FlashAttention
+    (arXiv 2205.14135).
 
     Forward 4: a product writes it, softmax reads and writes, a product reads. Backward 7: a product writes, softmax reads two
     and writes one, products read the softmax and twice its gradient. Dropout reads and writes each way, and a byte of mask.
     """
     forward = 1 + recomputed_share * where(recompute >= 1, 1, 0)
     passes = 4 * forward + 7 + 5 / 2 * dropout * (forward + 1)
-    return where(flash_attention > 0, 0, heads * sequence * passes / tensor_parallel)
+    return where(flash_attention > 0, 0, attending_share * heads * sequence * passes / tensor_parallel)
 
 
 @law
-def layer_cast_values(hidden, heads, head_dim, gpu_attention_params, mlp_width, layers, gated_mlp=0, moe_layers=0,
-                      experts_per_token=0, shared_experts=0, value_head_dim=0, recompute=0, recomputed_share=1, narrow_products=0,
+def layer_cast_values(hidden, mixed_width, gpu_mixing_params, mlp_width, layers, blocks_per_layer, gated_mlp=0, moe_layers=0,
+                      experts_per_token=0, shared_experts=0, recompute=0, recomputed_share=1, narrow_products=0,
                       tensor_parallel=1):
-    """Values of a token that a layer casts to 8 bits on one GPU (count): inputs of its products and gradients of their outputs.
+    """Values of a token that a layer casts to fewer bits on one GPU (count): inputs of its products and gradients of the outputs.
 
     pytorch/ao torchao/testing/training/roofline_utils.py. Each GPU casts the inputs that it reads whole.
     """
-    values = heads * where(value_head_dim > 0, value_head_dim, head_dim) / tensor_parallel
-    copies = 1 + moe_layers / layers * (experts_per_token / tensor_parallel + where(shared_experts > 0, 1, 0) - 1)
-    inputs = (1 + copies) * hidden + values + mlp_width / tensor_parallel
-    gradients = gpu_attention_params / hidden - values + (1 + copies) * hidden + (1 + gated_mlp) * mlp_width / tensor_parallel
-    return narrow_products * (inputs * (1 + repeated(recompute, recomputed_share)) + gradients)
+    values = mixed_width / tensor_parallel
+    copies = moe_layers / layers * (experts_per_token / tensor_parallel + where(shared_experts > 0, 1, 0) - 1)
+    whole = (blocks_per_layer + copies) * hidden
+    inputs = whole + values + mlp_width / tensor_parallel
+    gradients = gpu_mixing_params / hidden - values + whole + (1 + gated_mlp) * mlp_width / tensor_parallel
+    return minimum(narrow_products, 1) * (inputs * (1 + repeated(recompute, recomputed_share)) + gradients)
 
 
 @law
 def elementwise_seconds(pace_layers, pace_heads, elementwise_values, score_values, layer_cast_values, kernels_per_layer,
                         gpu_tokens, vocab, bandwidth, logit_element_bytes=..., loss_element_bytes=..., tensor_parallel=1,
-                        activation_element_bytes=..., bandwidth_efficiency=1, kernel_seconds=0):
+                        narrow_products=0, activation_element_bytes=..., bandwidth_efficiency=1, kernel_seconds=0):
     """Memory traffic of a micro-batch outside matrix products, on one GPU (s); the loss writes and reads each tensor once.
 
-    A cast reads a value and writes it in 8 bits twice, by rows and by columns. A backward pass has twice the kernels.
+    A cast reads a value and writes it in 8 or 4 bits twice, by rows and by columns. A backward pass has twice the kernels.
     """
     loss = 2 * vocab * (logit_element_bytes + loss_element_bytes) / tensor_parallel
-    layers = pace_layers * (elementwise_values + score_values + 2 * layer_cast_values) * activation_element_bytes
+    casts = (1 + 2 * 0.5**narrow_products) * layer_cast_values
+    layers = pace_layers * (elementwise_values + score_values + casts) * activation_element_bytes
     kernels = 3 * pace_layers * kernels_per_layer * kernel_seconds
     return gpu_tokens * (layers + pace_heads * loss) / (bandwidth * bandwidth_efficiency) + kernels
 
@@ -158,13 +167,14 @@ def update_seconds(gpu_trained_params, gpu_trained_expert_params, held_master_by
     """The optimizer's step on one GPU (s): it reads gradients, reads and writes master weights and states, writes weights.
 
     From ZeRO-1 on each GPU does so with its part alone (arXiv 1910.02054, section 5.1). Gradients are read once more for
-    their norm. Trained weights are cast to 8 bits once a step: read, and written by rows and by columns.
+    their norm. Trained weights are cast to 8 or 4 bits once a step: read, and written by rows and by columns.
     """
     split = zero_stage >= 1
     updated = (gpu_trained_params / where(split, shard_ranks, 1)
                + gpu_trained_expert_params / where(split, expert_shard_ranks, 1))
     moved = updated * (2 * gradient_element_bytes + weight_element_bytes) + 2 * held_master_bytes + 2 * held_optimizer_bytes
-    casts = 2 * narrow_products * (gpu_trained_params + gpu_trained_expert_params) * activation_element_bytes
+    cast = minimum(narrow_products, 1) * (1 + 2 * 0.5**narrow_products)
+    casts = cast * (gpu_trained_params + gpu_trained_expert_params) * activation_element_bytes
     return (moved + casts) / (bandwidth * bandwidth_efficiency)
 
 

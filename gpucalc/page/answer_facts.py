@@ -2,18 +2,25 @@
 import math
 from typing import Any
 
+from ..core.quantities import DEFAULTS
 from ..plan.answer import Answer
+from ..plan.decisions import trains
 from ..plan.points import value_of
 from ..plan.token_volumes import API, OWNED
 from ..plan.ways import Ways
+from ..rows import catalogue
 from ..rows.ages import STALE_DAYS
 
 # What of a case its sentences name.
 NAMED = ("requests_per_second", "daily_users", "window_requests", "prompt", "output", "window_hours", "first_token_limit",
          "token_limit", "answer_limit", "usd_per_month", "budget_usd", "deadline_days", "training_tokens", "epochs", "sequence",
-         "global_batch", "sure")
+         "global_batch", "rollout_steps", "prompts_per_step", "group_size", "preference_pairs", "sure", "prompt_p95",
+         "output_p95")
+# Formats in which engines keep a cache, the usual one first.
+CACHES = ("BF16", "FP8", "NVFP4")
 # The time of a choice, by kind.
-TIME = {"serve": "answer_seconds", "offline": "busy_hours", "embed": "busy_hours", "train": "training_days"}
+TIME = {"serve": "answer_seconds", "offline": "busy_hours", "embed": "busy_hours",
+        **dict.fromkeys(("train", "dpo", "grpo"), "training_days")}
 
 
 def plain(values: dict[str, Any]) -> dict[str, Any]:
@@ -27,7 +34,9 @@ def facts(answer: Answer, book: Any, ways: Ways | None = None) -> dict[str, Any]
     """What the sentences about an answer name: of its case, its best choice and their figures, and of the other `ways`."""
     case, best = answer.case, answer.best
     known = book_facts(book) | {"kind": answer.kind} | named(case) | {name: _given(case, name) for name in NAMED}
-    if answer.kind == "train":
+    if answer.kind == "serve":
+        known["in_time"] = 100 * (1 - case.inputs.get("late_share", DEFAULTS["late_share"].value))
+    if trains(answer.kind):
         known["step_tokens"] = _given(case, "sequence") * _given(case, "global_batch")
         known["most_gpus"] = _given(case, "gpus")
     known = plain(known)
@@ -40,6 +49,18 @@ def book_facts(book: Any) -> dict[str, Any]:
     """What sentences name of a price book."""
     return {"own_book": int(book.attrs["own"]), "book": book.attrs["file"], "stale_days": STALE_DAYS,
             "book_date": book.attrs.get("book", book.attrs["date"]).removesuffix(".csv")}
+
+
+def caches() -> dict[str, str]:
+    """Formats in which engines keep a cache, by bytes of an element."""
+    cells = (catalogue.weight_format(name) for name in CACHES)
+    return {f"{(cell['value_bits'] + cell['block_bits'] / cell['block']) / 8:g}": str(cell.name) for cell in cells}
+
+
+def narrow_cache(case: Any) -> dict[str, str]:
+    """The format of a case's cache, where it is given and narrower than the usual one."""
+    found = [name for width, name in list(caches().items())[1:] if case.inputs.get("cache_element_bytes") == float(width)]
+    return {"cache_format": found[0]} if found else {}
 
 
 def named(case: Any) -> dict[str, str]:
@@ -78,13 +99,18 @@ def _of_ways(ways, rent):
 def choice(answer: Answer, row: dict[str, Any], book: Any) -> dict[str, Any]:
     """The facts of one choice of the answer: of its row, and what follows from it."""
     known = plain(row)
-    if answer.kind == "train":
+    if trains(answer.kind):
         degrees = math.prod(known[f"{each}_parallel"] for each in ("tensor", "pipeline", "context"))
-        known |= {"data_parallel": max(known["gpus"] // degrees, 1)} if "tensor_parallel" in known else {}
+        trainer = known["gpus"] * known.get("trainer_share", 1)
+        known |= {"data_parallel": max(trainer // degrees, 1)} if "tensor_parallel" in known else {}
     else:
-        known["gpus"] = known.get("rented_gpus", known.get("tensor_parallel", 1))
+        parallel = [known.get(f"{each}_parallel", 1) for each in ("tensor", "attention", "pipeline")]
+        known |= {"replica_gpus": math.prod(parallel), "expert_gpus": parallel[0] * parallel[1]}
+        known["gpus"] = known.get("rented_gpus", known["replica_gpus"])
         known |= {"planned_replicas": known["window_replicas"]} if "window_replicas" in known else {}
-        known |= {"places": known["concurrency"] // 1} if "concurrency" in known else {}
+        apart = known.get("all_replicas", 0) - known.get("planned_replicas", 0)
+        known |= {"prefill_replicas": apart} if apart > 0 else {}
+        known |= {"places": known["replica_places"] // 1} if "replica_places" in known else {}
         known |= {"spare": known["planned_replicas"] - known["replicas_required"]} if "replicas_required" in known else {}
     if "interruption_slowdown" in known:
         known |= {"lost_share": 1 - 1 / known["interruption_slowdown"]}

@@ -18,12 +18,21 @@ REASONS = {
         ("value unknown", "with its queue no first token keeps the limit of {most:seconds}"),
         ("", "first token after {value:seconds}, over the limit of {most:seconds}"),
     ],
-    "lost_time_per_output_token": "{value:seconds} a token, over the limit of {most:seconds}",
-    "lost_lacks_format": [("weight_format known", "cannot compute with {weight_format} weights"),
-                          ("", "cannot compute in the format of this job")],
+    "lost_speculative_seconds": "{value:seconds} a token, over the limit of {most:seconds}",
+    "lost_late_token_seconds": [
+        ("value unknown", "with its queue no answer keeps the limit of {most:seconds} a token"),
+        ("", "{value:seconds} a token at the load, over the limit of {most:seconds}"),
+    ],
+    "lost_lacks_format": [
+        ("weight_format known & cache_format known", "no engine path for {weight_format} weights, or a cache in {cache_format}"),
+        ("weight_format known", "no engine path for {weight_format} weights"),
+        ("cache_format known", "no engine path for a cache in {cache_format}"),
+        ("", "cannot compute in the format of this job")],
     "lost_split_misfits": "the model does not split over {tensor_parallel:GPUs}",
-    "lost_batch": [("tensor_parallel = 1", "the weights and one sequence do not fit on it"),
-                   ("", "the weights and one sequence do not fit on {tensor_parallel:GPUs}")],
+    "lost_spread_misfits": "attention in groups needs experts that spread over {replica_gpus:GPUs}",
+    "lost_server_misfits": "a replica needs {replica_gpus:GPUs}, and no network joins its servers",
+    "lost_batch": [("replica_gpus = 1", "the weights and one sequence do not fit on it"),
+                   ("", "the weights and one sequence do not fit on {replica_gpus:GPUs}")],
     "lost_tensor_parallel": [("most = 1", "a replica needs {value:GPUs} in one server, but it is offered one at a time"),
                              ("", "a replica needs {value:GPUs} in one server, but a server has {most}")],
     "lost_serving_usd_per_month": "{value:dollars} a month, over the limit of {most:dollars}",
@@ -38,6 +47,12 @@ REASONS = {
     "lost_layout_misfits": [("gpus = 1", "no layout fits the job on one GPU"), ("", "no layout splits the job over {gpus:GPUs}")],
     "lost_training_bytes": [("gpus = 1", "needs up to {value:byte}, more than its {most:byte}"),
                             ("", "needs up to {value:byte} on each of {gpus:GPUs}, more than their {most:byte}")],
+    "lost_policy_bytes": [("gpus = 1", "needs up to {value:byte}, more than its {most:byte}"),
+                          ("", "needs up to {value:byte} on each of {gpus:GPUs}, more than their {most:byte}")],
+    "lost_trainer_misfits": [("gpus = 1", "no layout fits the job on one GPU"),
+                             ("", "no layout splits the job over {gpus:GPUs}")],
+    "lost_rollout_misfits": "the model does not split over the engine's {rollout_parallel:GPUs}",
+    "lost_missing_places": "weights and the cache of one answer do not fit on the engine's {rollout_parallel:GPUs}",
 
     # Why a choice that keeps the limits is not the first
     "later": [
@@ -59,7 +74,7 @@ REASONS = {
     ],
     "binds": "without the limit of {limits:text} it would cost {share:chance} less",
     "binds_none": "no limit of yours makes it cost more",
-    "per": [("kind = serve", PER["serve"]), ("kind = train", ""), ("", PER["offline"])],
+    "per": [("kind = serve", PER["serve"]), ("kind = train", ""), ("kind = dpo", ""), ("kind = grpo", ""), ("", PER["offline"])],
     "helps": [
         ("before unknown", "with {words}{set:text} it can be done, for {after:dollars}{per:text}"),
         ("", "with {words}{set:text} it costs {after:dollars}{per:text} ({less:chance} less)"),

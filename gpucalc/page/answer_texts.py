@@ -21,11 +21,12 @@ WORDS = {
                  "0.95": "in 19 of 20 cases"},
     "verb": {"pretrain": "train", "continue": "continue training", "finetune": "tune all weights of", "lora": "tune adapters on",
              "qlora": "tune adapters on a four-bit", "serve": "serve", "batch": "answer with", "embed": "embed with",
-             "images": "check images with"},
+             "images": "check images with", "dpo": "tune with DPO", "grpo": "train with GRPO"},
     "recomputed": {"0": "nothing", "1": "attention scores", "2": "whole layers", "3": "all but products"},
     "way": {"own": "Buying is cheaper", "rent": "Renting is cheapest", "api": "An API is cheaper"},
 }
-PARTS = {"question_serve": ", ", "question_offline": ", ", "question_train": ", ", "layout_train": ", "}
+PARTS = {"split": "", "question_serve": ", ", "question_offline": ", ", "question_train": ", ", "question_dpo": ", ",
+         "question_grpo": ", ", "layout_train": ", ", "layout_grpo": ", "}
 
 
 def _band(name, form):
@@ -49,24 +50,33 @@ def _cost(kind):
     ]
 
 
+_RUN_LIMITS = [
+    ("recipe known", "with the recipe {recipe}"),
+    ("most_gpus known", "on at most {most_gpus:GPUs}"),
+    ("deadline_days known", "in {deadline_days:days} or less"),
+    ("budget_usd known", "for at most {budget_usd:dollars}"),
+]
 _RENTED = "rented from {provider} {term:in_term}"
 _HIRED = "Renting the same from {provider} {term:in_term} would cost"
 _SURE = "With this plan the limits hold {sure:in_cases}."
 
 TEXTS = {
     # The question
-    "title": [("kind = own", "Rent or buy {gpu}"), ("", "{job:verb} {model}")],
+    "title": [("kind = own", "Rent or buy {gpu}"), ("job = dpo", "tune {model} with DPO"),
+              ("job = grpo", "train {model} with GRPO"), ("", "{job:verb} {model}")],
     "format": [("weight_format known", " in {weight_format}"), ("", "")],
     "question_serve": [
         ("daily_users known", "What does it take to serve {model}{format:text} to {daily_users:people} a day"),
         ("daily_users unknown", "What does it take to serve {model}{format:text} at {requests_per_second:requests} a second"),
         ("daily_users known", "{requests_per_second:requests} a second in the busiest hour"),
-        ("prompt known", "with prompts of {prompt:tokens} and answers of {output}"),
-        ("first_token_limit known", "the first token within {first_token_limit:seconds}"),
-        ("token_limit known", "then {token_limit:seconds} a token"),
-        ("answer_limit known", "the whole answer within {answer_limit:seconds}"),
+        ("prompt known", "with prompts of {prompt:tokens}{prompt_far:text} and answers of {output}{output_far:text}"),
+        ("first_token_limit known", "{in_time} of 100 first tokens within {first_token_limit:seconds}"),
+        ("token_limit known", "{in_time} of 100 answers at {token_limit:seconds} a token"),
+        ("answer_limit known", "{in_time} of 100 answers within {answer_limit:seconds}"),
         ("usd_per_month known", "for at most {usd_per_month:dollars} a month"),
     ],
+    "prompt_far": [("prompt_p95 > 0", " on average (95 of 100 below {prompt_p95})"), ("", "")],
+    "output_far": [("output_p95 > 0", " on average (95 of 100 below {output_p95})"), ("", "")],
     "question_offline": [
         ("job = embed", "What does it take to embed {window_requests:documents} with {model}{format:text}"),
         ("job = images", "What does it take to check {window_requests:images} with {model}{format:text}"),
@@ -79,21 +89,35 @@ TEXTS = {
     ],
     "question_train": [
         ("", "What does it take to {job:verb} {model} on {training_tokens:tokens}"),
-        ("epochs > 1", "{epochs:times} over"),
-        ("recipe known", "with the recipe {recipe}"),
-        ("most_gpus known", "on at most {most_gpus:GPUs}"),
-        ("deadline_days known", "in {deadline_days:days} or less"),
-        ("budget_usd known", "for at most {budget_usd:dollars}"),
+        ("epochs > 1", "{epochs:times} over"), *_RUN_LIMITS,
+    ],
+    "question_dpo": [
+        ("", "What does it take to tune {model} with DPO on {preference_pairs} pairs of answers"),
+        ("epochs > 1", "{epochs:times} over"), *_RUN_LIMITS,
+    ],
+    "question_grpo": [
+        ("", "What does it take to train {model} with GRPO for {rollout_steps} steps"),
+        ("", "{prompts_per_step} prompts each with {group_size} answers"),
+        ("output_p95 > 0", "answers of {output:tokens}, one in twenty of {output_p95} or more"),
+        ("output_p95 = 0", "answers of {output:tokens}"), *_RUN_LIMITS,
     ],
 
     # What to take
     "yours": [("gpus = 1", "One {gpu} of your own does it"), ("", "{gpus} × {gpu} of your own do it")],
     "taken": [("gpus = 1", "one {gpu}"), ("", "{gpus} × {gpu}")],
     "layout_serve": [
-        ("tensor_parallel = 1 & planned_replicas = 1", "one replica"),
-        ("tensor_parallel = 1", "{planned_replicas:replicas} of one GPU each"),
-        ("planned_replicas = 1", "one replica over {tensor_parallel:GPUs}"),
-        ("", "{planned_replicas:replicas} of {tensor_parallel:GPUs} each"),
+        ("prefill_replicas known", "{prefill_replicas} prefill and {planned_replicas} decode replicas of {replica_gpus:GPUs}"
+                                   "{split:text}"),
+        ("replica_gpus = 1 & planned_replicas = 1", "one replica"),
+        ("replica_gpus = 1", "{planned_replicas:replicas} of one GPU each"),
+        ("planned_replicas = 1", "one replica over {replica_gpus:GPUs}{split:text}"),
+        ("", "{planned_replicas:replicas} of {replica_gpus:GPUs}{split:text}"),
+    ],
+    "split": [
+        ("tensor_parallel > 1", ", tensor parallel {tensor_parallel}"),
+        ("pipeline_parallel > 1", ", {pipeline_parallel:stages} in a pipeline"),
+        ("attention_parallel > 1", ", attention on {attention_parallel} data-parallel groups, experts spread over "
+                                   "{expert_gpus:GPUs}"),
     ],
     "layout_train": [
         ("gpus = 1", "the whole model on it"),
@@ -105,6 +129,12 @@ TEXTS = {
         ("data_parallel > 1", "ZeRO stage {zero_stage}"),
         ("recompute > 0", "{recompute:recomputed} recomputed"),
         ("", "micro-batch {micro_batch}"),
+    ],
+    "layout_grpo": [
+        ("trainer_share = 1", "all of them write and train in turn"),
+        ("trainer_share < 1", "{rollout_gpus:GPUs} write while the others train"),
+        ("rollout_parallel > 1", "engines of {rollout_parallel:GPUs}"),
+        ("", "training {layout_train:text}"),
     ],
     "headline_serve": [
         ("ways = own", f"{{yours:text}}, as {{layout_serve:text}}. {_HIRED} {{cost_serve:text}}. {_SURE}"),
@@ -119,6 +149,9 @@ TEXTS = {
         ("ways = own", f"{{yours:text}} in {{long_plan:days}}: {{layout_train:text}}. {_HIRED} {{cost_train:text}}. {_SURE}"),
         ("gpus = 1", f"Take one {{gpu}}, {_RENTED}: {{cost_train:text}} and {{long_plan:days}}. {_SURE}"),
         ("", f"Take {{gpus}} × {{gpu}} ({{layout_train:text}}), {_RENTED}: {{cost_train:text}} and {{long_plan:days}}. {_SURE}"),
+    ],
+    "headline_grpo": [
+        ("", f"Take {{taken:text}}, {_RENTED}: {{cost_train:text}} and {{long_plan:days}}; {{layout_grpo:text}}. {_SURE}"),
     ],
     "surely": [("sure > 0.5", " {sure:in_cases}"), ("", "")],
     "cost_serve": _cost("serve"), "cost_offline": _cost("offline"), "cost_train": _cost("train"),
@@ -138,8 +171,9 @@ TEXTS = {
     "big_fast_serve": "{first_plan:seconds} to the first token, then {token_plan:seconds} a token",
     "small_fast_serve": "8 in 10 between {first_low-first_high:seconds}, then {token_low-token_high:seconds} a token; nothing "
                         "beats {first_bound:seconds}, then {token_bound:seconds}",
-    "note_fast_serve": "for a request that need not wait; with the queue, the first token comes within "
-                       "{time_to_first_token:seconds}{surely:text}",
+    "note_fast_serve": "for a request that need not wait, in a full batch; at the load, with the queue, {in_time} of 100 first "
+                       "tokens come within {time_to_first_token:seconds}, and {in_time} of 100 answers take "
+                       "{late_token_seconds:seconds} a token or less{surely:text}",
     "big_fast_offline": "{fast_plan:token/second} a replica",
     "small_fast_offline": _band("fast", "token/second"),
     "note_fast_offline": "all {batch:sequences} of a replica together",
@@ -149,6 +183,8 @@ TEXTS = {
     "big_fast_train": "{fast_plan:seconds} a step",
     "small_fast_train": _band("fast", "seconds"),
     "note_fast_train": "{step_tokens:tokens} a step",
+    "note_fast_grpo": "{rollout_share:chance} of it is spent on writing answers, {step_tokens:tokens} a step",
+    "note_fits_grpo": "while it trains; {rollout_bytes:byte} while answers are written",
     "big_many": [("many_plan = 1", "one {gpu}"), ("", "{many_plan} × {gpu}")],
     "small_many": [
         ("many_low = @many_high", "the same in 8 of 10 cases"),
@@ -169,7 +205,7 @@ TEXTS = {
     ],
     "big_long_serve": "{long_plan:seconds} for an answer of {output:tokens}",
     "small_long_serve": _band("long", "seconds"),
-    "note_long_serve": "without the queue; with it, within {answer_seconds:seconds}{surely:text}",
+    "note_long_serve": "without the queue; with it, {in_time} of 100 answers end within {answer_seconds:seconds}{surely:text}",
     "big_long_offline": "{long_plan:hour} of {window_hours:hour}",
     "small_long_offline": "or less {sure:in_cases}",
     "note_long_offline": "GPUs come whole, so the last one has time to spare",
@@ -215,6 +251,8 @@ WHY = {"serve": _SERVED, "offline": _WORKED,
        "train": {"fits": ("training_memory", "what training holds in memory"), "fast": ("training_time", "how long a step takes"),
                  "many": ("layouts", "how a job is split"), "long": ("training_time", "how long a run takes"),
                  "cost": ("training_cost", "what a run costs"), "ways": ("break_even", "rent or buy")}}
+WHY |= {kind: WHY["train"] | {"fits": ("post_training", "what stands beside the policy"),
+                              "fast": ("post_training", "what a step waits for")} for kind in ("dpo", "grpo")}
 TITLES = {"fits": "Does it fit?", "fast": "How fast?", "many": "How many GPUs?", "long": "How long?",
           "cost": "What does it cost?", "ways": "Rent, buy or API?"}
 BARS = {"serve": {"fast": "token"}}

@@ -6,22 +6,25 @@ from typing import Any, NamedTuple
 
 from ..core import figures
 from ..plan.answer import Answer
-from ..plan.decisions import FREE
+from ..plan.decisions import FREE, LIKE, trains
 from ..plan.columns import count
 from ..plan.points import value_of
 from ..plan.ways import Ways
-from .answer_facts import NAMED, TIME, choice, facts, named, plain
-from .answer_texts import BARS, CAUTIONS, NOUNS, PAGE, PARTS, TEXTS, TITLES, WHY, WORDS
+from . import engine_flags
+from .answer_facts import NAMED, TIME, choice, facts, named, narrow_cache, plain
+from .answer_texts import BARS, CAUTIONS, NOUNS, PAGE, TEXTS, TITLES, WHY, WORDS
+from .answer_texts import PARTS as _PARTS
 
-__all__ = ["FLIPS", "FORMS", "NAMED", "TABLES", "TIME", "WORTH", "Card", "Told", "begun", "cards", "choices", "facts", "fill",
-           "named", "told"]
+__all__ = ["FLIPS", "FORMS", "NAMED", "TABLES", "TIME", "WORTH", "Card", "Command", "Told", "begun", "cards", "choices",
+           "commands", "facts", "fill", "named", "told"]
 
 FORMS = ("seconds", "percent", "dollars", "usd", "hourly", "days", "chance", "times")
 WORTH = 0.005    # less than this rounds to no per cent
 FLIPS = 3
-_ALL = TEXTS | PAGE
+_ALL = TEXTS | PAGE | engine_flags.TEXTS
+PARTS = _PARTS | engine_flags.PARTS
 _FIELD = re.compile(r"{([\w-]+)(?::([^}]+))?}")
-TABLES = {"embed": "offline"}
+TABLES = LIKE
 
 
 class Card(NamedTuple):
@@ -38,6 +41,14 @@ class Card(NamedTuple):
     bar: Any
 
 
+class Command(NamedTuple):
+    """What runs the replicas: a title, the text for a shell, and what to mind."""
+
+    title: str
+    text: str
+    note: str
+
+
 class Told(NamedTuple):
     """An answer in words. `rows` are the choices, the best first, then what each other GPU lacks, as `choices` gives them."""
 
@@ -51,6 +62,7 @@ class Told(NamedTuple):
     flips: list[str]
     cautions: list[str]
     prices: str
+    commands: list[Command] = []
 
     @property
     def lists(self) -> tuple[tuple[str, list[str]], ...]:
@@ -93,6 +105,8 @@ def _field(name, form, facts):
     value = facts[name]
     if form in WORDS:
         return WORDS[form].get(_key(value), _key(value))
+    if form in engine_flags.FORMS:
+        return engine_flags.FORMS[form](value)
     if isinstance(value, str):
         return value
     if form in NOUNS:
@@ -126,7 +140,16 @@ def told(answer: Answer, book: Any, turns: list | None = None, ways: Ways | None
         question=fill(_of_kind("question", kind), known) + "?", headline=headline, cards=cards(answer, known) if there else [],
         rows=rows, binds=begun(binds(answer, known)) if there else [], helps=begun(helps(answer)),
         loosen=begun(text for text, _ in loosen), flips=begun(flips(rows, turns)) if there else [],
-        cautions=list(filter(None, cautions)), prices=fill("prices", known))
+        cautions=list(filter(None, cautions)), prices=fill("prices", known), commands=commands(answer, known))
+
+
+def commands(answer: Answer, known: dict[str, Any]) -> list[Command]:
+    """What runs the best choice; nothing for a job that trains, or without a choice."""
+    if answer.best is None or trains(answer.kind):
+        return []
+    found = engine_flags.roles(engine_flags.known(answer, known))
+    return [Command(fill(f"run_{each['role']}" if "role" in each else "run", each), fill("command", each),
+                    fill("run_note", each).strip()) for each in found]
 
 
 def begun(texts: Iterable[str]) -> list[str]:
@@ -152,11 +175,12 @@ def choices(answer: Answer, book: Any) -> list[dict[str, Any]]:
     for row in found:
         row["layout"] = _layout(row, answer.kind)
         row["reason"] = "" if row is found[0] else fill("later", row | _against(row, found[0]))
-    case = named(answer.case) | {"sure": float(value_of(answer.case, "sure"))}
+    case = named(answer.case) | narrow_cache(answer.case) | {"sure": float(value_of(answer.case, "sure"))}
     for gpu, lost in sorted(answer.lost.items(), key=_distance):
         row = case | choice(answer, lost.row, book) | plain({"value": lost.value, "most": lost.most})
         row |= {"gpu": gpu, "limit": lost.limit.most if isinstance(lost.limit.most, str) else "", "holds": False}
-        found.append(row | {"layout": _layout(row, answer.kind), "reason": fill(f"lost_{lost.limit.of}", row)})
+        layout = _layout(row, answer.kind) if lost.step else ""
+        found.append(row | {"layout": layout, "reason": fill(f"lost_{lost.limit.of}", row)})
     return found
 
 
@@ -167,8 +191,8 @@ def _distance(item):
 
 
 def _layout(row, kind):
-    if kind == "train":
-        return fill("layout_train", row) if "micro_batch" in row else ""
+    if trains(kind):
+        return fill(_of_kind("layout", kind), row) if "micro_batch" in row else ""
     return fill("layout_serve", row) if "planned_replicas" in row else ""
 
 

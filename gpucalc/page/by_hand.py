@@ -1,11 +1,13 @@
 """The main figure of a worked case by hand: a few lines of plain arithmetic over the rows of the catalogue and the price book."""
 import math
+from types import SimpleNamespace
 from typing import NamedTuple
 
 from ..core.arithmetic import HOURS_PER_DAY, HOURS_PER_MONTH, SECONDS_PER_HOUR
 from ..core.law import LAWS
 from ..core.quantities import DEFAULTS
-from ..plan import stores
+from ..plan import post_training, stores
+from ..plan.answer import of_choice
 from ..plan.rule import value_of
 from ..rows.price_book import select
 
@@ -163,3 +165,55 @@ def steps(answer):
 def quantized(answer):
     """Bytes of the whole model's weights as the recipe keeps them."""
     return answer.case.but(tensor_parallel=1, pipeline_parallel=1)(LAWS["held_weight_bytes"])
+
+
+class Rollouts(NamedTuple):
+    """A step of GRPO: its answers, their mean and longest tokens; engines, their GPUs, places and passes, seconds of a pass and
+    of all; FLOP of learning, seconds of them at the peak and by the formulas; the step, the planned step, the share of writing;
+    steps of the run, GPU-hours of the planned steps, those paid, and USD."""
+
+    answers: float
+    output: float
+    longest: float
+    engines: float
+    parallel: float
+    places: float
+    passes: float
+    pass_seconds: float
+    writing: float
+    flops: float
+    at_peak: float
+    learning: float
+    step: float
+    planned: float
+    share: float
+    steps: float
+    hours: float
+    paid: float
+    usd: float
+
+
+def rollouts(answer):
+    """Passes of the engines are as many as the longest answer has tokens, or more in rounds; learning is 6 FLOP a parameter and
+    token, and 2 for each score."""
+    case, best = answer.case, answer.best
+    held = of_choice(case, best).but(**post_training.WRITING).terms("rollout_share")
+    output, count = value_of(case, "output"), value_of(case, "rollout_steps")
+    scores = value_of(case, "references") + value_of(case, "old_scores")
+    tokens = held["step_answers"] * (value_of(case, "prompt") + output)
+    flops = (6 + 2 * scores) * case(LAWS["active_params"]) * tokens
+    trainer = best["gpus"] * best["trainer_share"]
+    hours = count * best["grpo_step_seconds"] * best["gpus"] / SECONDS_PER_HOUR
+    start = best["gpus"] * value_of(case, "restart_seconds") / SECONDS_PER_HOUR
+    paid = hours * best["interruption_slowdown"] + start
+    return Rollouts(
+        held["step_answers"], output, held["longest_answer"], held["rollout_engines"], best["rollout_parallel"],
+        held["rollout_places"], held["rollout_passes"], held["rollout_pass_seconds"], held["rollout_seconds"], flops,
+        flops / (best["peak_flops"] * trainer), held["learning_seconds"], held["grpo_step_seconds"], best["grpo_step_seconds"],
+        held["rollout_share"], count, hours, paid, paid * best["usd_per_hour"])
+
+
+def split(answer, shared):
+    """The best choice in which all GPUs write and train in turn, or in which some only write; None without one."""
+    places = [place for place, share in enumerate(answer.kept["trainer_share"]) if (share == 1) == shared]
+    return SimpleNamespace(**{name: column[places[0]] for name, column in answer.kept.items()}) if places else None

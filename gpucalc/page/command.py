@@ -107,16 +107,17 @@ def _formula(law, options):
     case = _case(options)
     explanation = case.explain(law)
     left_out = [used.name for used in explanation.inputs if used.source == LEFT_OUT]
-    terms = [_term(step, left_out) for step in reversed(explanation.steps)]
+    steps, counted = _counted(explanation, left_out)
+    terms = [_term(step, left_out) for step in steps]
     inputs = [dict(name=used.name, value=used.value, unit=QUANTITIES[used.name].unit, source=used.source, date=used.date)
-              for used in explanation.inputs]
+              for used in explanation.inputs if used.name in counted]
     blank = dict.fromkeys(("role", "name", "value", "unit", "equation", "numbers", "source", "date"), "")
     roles = (("result", terms[:1]), ("term", terms[1:]), ("input", inputs))
     records = [blank | {"role": role} | row for role, rows in roles for row in rows]
     band = case.band(law)
     named = {name: value for name, value in band._asdict().items() if value is not None} if band.checked else None
     whole = terms[0] | dict(text=number(law.__name__, explanation.value), band=named, terms=terms[1:], inputs=inputs)
-    return printed(options, lambda: _told(law, explanation, terms, left_out, band), records, whole)
+    return printed(options, lambda: _told(law, explanation, terms, counted, left_out, band), records, whole)
 
 
 def _case(options):
@@ -136,6 +137,17 @@ def _meant(case, name, value):
     return case.rows[meant] if kind == "row" else value
 
 
+def _counted(explanation, left_out):
+    """The steps, the result first, and all names, without what comes to nothing because a feature is absent."""
+    steps, counted = [], {explanation.steps[-1].law, *left_out}
+    for step in reversed(explanation.steps):
+        if step.law in counted:
+            general, holding, _ = written(step, left_out)
+            counted |= {explanation.bound.get(name, name) for name in (*names(general), *names(holding))}
+            steps.append(step)
+    return steps, counted
+
+
 def _term(step, left_out):
     """Name, value and unit of a step, its equation in words, and the same with the numbers put in."""
     general, holding, values = written(step, left_out)
@@ -145,11 +157,11 @@ def _term(step, left_out):
                 equation=words(general if decided and names(general) else holding), numbers=numbers)
 
 
-def _told(law, explanation, terms, left_out, band):
+def _told(law, explanation, terms, counted, left_out, band):
     """The answer for people to read."""
     text = number(law.__name__, explanation.value)
     full = _in_full(explanation.value, QUANTITIES[law.__name__].unit)
-    shown = [used for used in explanation.inputs if used.name not in left_out and not is_absent(used)]
+    shown = [used for used in explanation.inputs if used.name in counted and used.name not in left_out and not is_absent(used)]
     equal = [f"{in_words(name)} = {in_words(other)}" for name, other in explanation.bound.items()]
     lines = [f"{law.__name__} = {text}" + (f" ({full})" if full != text else ""), first_line(law), "",
              *map(_steps, terms), *equal, "", *_expected(law, band)]

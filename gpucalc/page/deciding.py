@@ -10,6 +10,7 @@ from ..core import figures
 from ..core.evaluate import FINDERS, Case
 from ..core.quantities import QUANTITIES
 from ..plan import answer as plan
+from ..plan.decisions import trains
 from ..plan.owning_choice import rent_or_buy
 from ..plan.points import value_of
 from ..plan.turns import turns
@@ -21,8 +22,9 @@ from .printer import in_words
 from .sentences import Markdown, markdown
 
 # The times of a choice, by kind.
-TIMES = {"serve": ["time_to_first_token", "time_per_output_token", "answer_seconds"], "offline": ["busy_hours"],
-         "embed": ["busy_hours"], "train": ["training_days", "step_seconds"]}
+TIMES = {"serve": ["time_to_first_token", "late_token_seconds", "answer_seconds"], "offline": ["busy_hours"],
+         "embed": ["busy_hours"], "train": ["training_days", "step_seconds"], "dpo": ["training_days", "learning_seconds"],
+         "grpo": ["training_days", "grpo_step_seconds", "rollout_share"]}
 SIDES = ["what", "first", "second", "better"]
 NOTHING = "nothing keeps the limits"
 _PLAIN = ["gpu", "gpus", "layout", "provider", "region", "term", "usd_per_hour"]
@@ -76,12 +78,14 @@ def said(case: Any, prices: Any = None) -> Markdown:
              for card in told.cards]
     lists = ["\n".join([f"**{title}**", "", *(f"- {markdown(text)}" for text in texts)]) for title, texts in told.lists if texts]
     parts = [markdown(told.question), f"**{markdown(told.headline)}**", "\n".join(cards), *lists, markdown(told.prices)]
-    return Markdown("\n\n".join(filter(None, parts)))
+    runs = [f"**{markdown(each.title)}**\n\n```bash\n{each.text}\n```\n\n{markdown(each.note)}" for each in told.commands]
+    return Markdown("\n\n".join(filter(None, [*parts[:-1], *runs, parts[-1]])))
 
 
 def more(answer: plan.Answer, book: pd.DataFrame) -> tuple[list, Any]:
     """What is told beside an answer: the loads that turn it, and the other ways to serve the load."""
-    other = None if answer.best is None or answer.kind in ("train", "embed") else ways(answer.case, book, answer.best)
+    unlike = trains(answer.kind) or answer.kind == "embed"
+    other = None if answer.best is None or unlike else ways(answer.case, book, answer.best)
     return turns(answer, book), other
 
 

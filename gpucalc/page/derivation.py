@@ -1,6 +1,7 @@
 """How a figure came about, as a page shows it: equations in words and symbols, numbers, sources."""
 import ast
 import html
+import re
 from collections.abc import Container
 from typing import Any
 
@@ -32,10 +33,22 @@ def symbol_table(*laws: Law) -> Markdown:
 def vocabulary_table() -> Markdown:
     """Every quantity of the vocabulary, with its allowed values and the default that laws take."""
     defaults = {name: value for law in LAWS.values() for name, value in law.defaults.items()}
+    usual = {name: markdown(number(value, QUANTITIES[name].unit)) for name, value in defaults.items()}
     rows = "\n".join(f"| `{name}` | ${SYMBOLS[name]}$ | {markdown(each.meaning)} | {markdown(each.unit or 'count')} "
-                     f"| {markdown(each.allowed)} | {markdown(number(defaults[name], each.unit)) if name in defaults else ''} |"
+                     f"| {markdown(_range(each.allowed))} | {usual.get(name, '')} |"
                      for name, each in sorted(QUANTITIES.items()))
     return Markdown(f"| name in code | symbol | meaning | unit | allowed | default |\n|---|---|---|---|---|---|\n{rows}")
+
+
+def _range(allowed):
+    """What is allowed in signs, where an end has one: "≥ 1, whole"."""
+    text = re.sub(r"^a (whole )?number (above|of at least) (\d+)", _signs, allowed)
+    return text.replace(" and at most", ", ≤").removeprefix("a number from ")
+
+
+def _signs(found):
+    whole, end, least = found.groups()
+    return f"{'>' if end == 'above' else '≥'} {least}{', whole' if whole else ''}"
 
 
 def derivation(explanation: Explanation) -> str:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from ..core.law import LAWS
 from ..core.quantities import QUANTITIES
 from ..laws.demand import user_requests_per_second
+from ..laws.kv_cache import weight_bytes
 from ..laws.training_cost import excess_machines
 from ..plan import decisions, queue
-from ..plan.capacity import LINK, left_out
+from ..plan.capacity import LINK, cache_formats, left_out, narrow_products
 from ..plan.fine_print import forbidden_kinds
-from ..plan.market import LONG_SEQUENCE, NETWORKS, SERVER, SPREAD, TERMS, TRIED, stale
+from ..plan.market import GROUPS, LONG_SEQUENCE, MORE_BATCHES, NETWORKS, SERVER, SPREAD, STAGES, TENSOR, TERMS, TRIED, stale
 from ..plan.rule import ENDS
 from ..plan.run_speeds import planned_mfu
 from ..plan.token_offers import API_ITEMS, BATCH_ITEMS
@@ -22,14 +23,15 @@ from ..rows.ages import firm
 from ..rows.rents import rents
 from ..rows.tables import rows
 from . import javascript
+from .engine_flags import repository
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_DECLARED = ("CHAINS", "CARDS", "OBJECTIVES", "KEYS", "FREE", "USUAL", "CHANGES", "TURNS")
+_DECLARED = ("CHAINS", "CARDS", "OBJECTIVES", "KEYS", "FREE", "USUAL", "CHANGES", "TURNS", "LIKE")
 # Texts of a row that a decision or its page reads beside the numbers.
-_WORDS = {"gpus": ("vendor", "kind", "peak_format"), "models": ("family",), "recipes": ("title", "compute_format"),
-          "formats": ("title",), "efficiencies": ("title",)}
+_WORDS = {"gpus": ("vendor", "kind", "peak_format"), "models": ("family", "repository", "native_format"),
+          "recipes": ("title", "compute_format"), "formats": ("title",), "efficiencies": ("title",)}
 # Columns that only a derivation shows.
 _APART = {"source", "unit", "date", "confidence", "note"}
 
@@ -40,8 +42,8 @@ def script(book: "DataFrame", more: Iterable[str] = ()) -> str:
     more: names of further laws and quantities that a page needs. Raises ValueError for a name that is neither.
     """
     wanted = _wanted(more)
-    text = javascript.script(sorted(wanted & set(LAWS)), sorted(_quantities(wanted)))
-    return f"{text}Object.assign(gpucalc.data, {javascript.literal(data(book, more))});\n"
+    text = javascript.script(sorted(wanted & set(LAWS)), sorted(_quantities(wanted - set(LAWS))))
+    return f"{text}Object.assign(gpucalc.data, {javascript.shared(data(book, more))});\n"
 
 
 def laws(more: Iterable[str] = ()) -> list[str]:
@@ -50,7 +52,7 @@ def laws(more: Iterable[str] = ()) -> list[str]:
 
 
 def _wanted(more):
-    return {*_names(declared()), user_requests_per_second.__name__, excess_machines.__name__, *more}
+    return {*_names(declared()), user_requests_per_second.__name__, excess_machines.__name__, weight_bytes.__name__, *more}
 
 
 def declared() -> dict[str, Any]:
@@ -60,7 +62,7 @@ def declared() -> dict[str, Any]:
 
 def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
     """What decisions need beside the laws, for JSON: None is a blank, tables are lists by column."""
-    wanted = {*_names(declared()), user_requests_per_second.__name__, *more}
+    wanted = {*_names(declared()), user_requests_per_second.__name__, weight_bytes.__name__, *more}
     laws = javascript.reached(wanted & set(LAWS))
     used = _quantities(wanted) | {name for law in laws for name in LAWS[law].arguments} | _stand_ins()
     kinds = {"models": catalogue.model, "recipes": catalogue.recipe, "formats": catalogue.weight_format,
@@ -68,11 +70,14 @@ def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
     return declared() | {
         "jobs": {name: {column: value for column, value in catalogue.FINDERS["job"](name).items() if column not in _APART}
                  for name in rows("jobs")},
-        **{name: _table([find(key) | {"name": key} for key in rows(name)], used, ("name", *_WORDS[name]))
+        **{name: _table([_row(name, key, find(key)) for key in rows(name)], used, ("name", *_WORDS[name]))
            for name, find in kinds.items()},
         "gpus": _gpus(used),
         "lacking": {name: _lacking(name) for name in rows("formats")},
+        "lacking_cache": {f"{width:g}": _lacking(None, width) for width in cache_formats()}, "narrow": _narrow(),
         "networks": [_network(NETWORKS[near]) for near in (False, True)], "server": SERVER, "terms": TERMS,
+        "replicas": {"tensor": TENSOR, "groups": GROUPS, "stages": STAGES, "batches": decisions.BATCHES,
+                     "more_batches": MORE_BATCHES},
         "engine": queue.ENGINE,
         "offers": _offers(book), "apis": _apis(book), "file": book.attrs["file"], "date": book.attrs["date"],
         "assumptions": {name: [row["low"], row["likely"], row["high"]] for name, row in rows("assumptions").items()},
@@ -80,9 +85,9 @@ def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
 
 
 def _plain(value):
-    """Declarations as JSON holds them."""
+    """Declarations as JSON holds them, without what is not said or does not hold."""
     if hasattr(value, "_asdict"):
-        return {name: _plain(each) for name, each in value._asdict().items()}
+        return {name: _plain(each) for name, each in value._asdict().items() if each is not False and each != ""}
     if isinstance(value, dict):
         return {name: _plain(each) for name, each in value.items()}
     return [_plain(each) for each in value] if isinstance(value, tuple) else value
@@ -114,6 +119,11 @@ def _table(found, used, words=()):
     return {name: [_cell(row[name]) for row in found] for name in names}
 
 
+def _row(kind, name, row):
+    """A row with its name; of a model also where it is on Hugging Face."""
+    return row | {"name": name} | ({"repository": repository(name, row)} if kind == "models" else {})
+
+
 def _cell(value):
     """A plain value: None for a blank, whole numbers without a point."""
     if isinstance(value, str):
@@ -128,13 +138,23 @@ def _gpus(used):
     frame = catalogue.gpus().join(catalogue.links()[LINK], on="link").join(shares)
     frame = frame.assign(forbidden=frame["kind"].isin(forbidden_kinds()), no_ecc=frame["ecc"] != 1)
     extra = ("name", *_WORDS["gpus"], "forbidden", "no_ecc", "low_mfu", "plan_mfu", "high_mfu")
-    return _table(frame.rename_axis("name").reset_index().to_dict("records"), used | {"fp8_flops"}, extra)
+    return _table(frame.rename_axis("name").reset_index().to_dict("records"), used, extra)
 
 
-def _lacking(weight_format):
-    """GPUs without a path for the format."""
+def _lacking(weight_format, cache_element_bytes=None):
+    """GPUs without a path for the format, or for a cache of such elements, by their place among the GPUs."""
     cards = catalogue.gpus().assign(latency=0)
-    return cards.index[left_out(cards, weight_format) != ""].tolist()
+    return [place for place, reason in enumerate(left_out(cards, weight_format, cache_element_bytes)) if reason]
+
+
+def _narrow():
+    """By format how often the bits of products are halved, and the places of the GPUs that do, if any."""
+    cards, found = catalogue.gpus(), {}
+    for name in rows("formats"):
+        halvings = [int(each) for each in narrow_products(cards, name)]
+        if any(halvings):
+            found[name] = {"halvings": max(halvings), "gpus": [place for place, each in enumerate(halvings) if each]}
+    return found
 
 
 def _network(name):
@@ -143,14 +163,17 @@ def _network(name):
 
 
 def _offers(book):
-    """Rents, the cheapest first: of each provider, region, GPU, size and term the firm one."""
+    """Rents, the cheapest first: of each provider, region, GPU, size and term the firm one.
+
+    rest: what the key of a row has besides provider, SKU, region and term.
+    """
     found = rents(book, required=False)
     found = found.assign(sure=firm(found), stale=stale(found, book)).sort_values("sure", ascending=False, kind="stable")
     found = found.drop_duplicates(["provider", "region", "gpu", "gpus_per_server", "term"])
     found = found.sort_values("usd_per_hour", kind="stable")
     numbers = ("gpus_per_server", "usd_per_hour", "reserved_years", "sure", "stale", "yours")
-    return {"row": [name.removeprefix(f"{book.attrs['file']}: ") for name in found.index]} | {
-        name: _coded(found[name]) for name in ("gpu", "provider", "region", "term", "date")} | {
+    found["rest"] = [name.partition(f", {row.region}, {row.term}")[2] for name, row in found.iterrows()]
+    return {name: _coded(found[name]) for name in ("gpu", "provider", "sku", "region", "term", "rest", "date")} | {
         name: [_cell(each) for each in found[name]] for name in numbers}
 
 

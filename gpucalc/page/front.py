@@ -4,29 +4,33 @@
 """
 import argparse
 import math
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..core import figures
 from ..core.evaluate import Case
 from ..core.law import LAWS
 from ..core.quantities import DATA, DEFAULTS, DOMAINS, QUANTITIES
-from ..plan.answer import judged
-from ..rows import bands, choices, price_book
+from ..laws.model_size import active_params
+from ..plan.answer import judged, released
+from ..rows import bands, catalogue, choices, price_book
 from ..rows.ages import STALE_DAYS
 from ..rows.case_file import LEAST, LISTS, LONGEST, MOST, SURE
+from ..rows.lengths import MOST_RATIO
 from ..rows.mapping import read_mapping
 from ..rows.price_checks import ITEMS
 from ..rows.tables import rows
-from . import answer_facts, answer_texts, answer_words, export, export_owning, javascript, lesson_links
+from . import answer_facts, answer_texts, answer_words, engine_flags, export, export_owning, javascript, lesson_links
 from .reading import reading
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 # What is meant where neither the job nor a formula has a default; `plan.market` takes a run on any term, all else on demand.
-_USUAL = {**dict.fromkeys(("cards", "provider", "region"), choices.ANY), "term": "on-demand", "weight_format": "BF16"}
+_USUAL = {**dict.fromkeys(("cards", "provider", "region"), choices.ANY), "term": "on-demand"}
 
 # Cases of data/cases with which the page opens, and what it calls them.
 EXAMPLES = {"70B chat": "chat_70b", "Tune an 8B on one 24 GB card": "tune_8b_24gb", "Pre-train a 7B": "deadline_7b",
@@ -35,19 +39,50 @@ EXAMPLES = {"70B chat": "chat_70b", "Tune an 8B on one 24 GB card": "tune_8b_24g
 
 def catalogue_of(book: "DataFrame") -> dict[str, Any]:
     """What a case of the page may name: jobs, rows, sellers of the book, quantities with what each may be; and its examples."""
-    rents, jobs = book[book["item"] == "rent"], {name: _job(name) for name in rows("jobs")}
+    rents, jobs, models = book[book["item"] == "rent"], {name: _job(name) for name in rows("jobs")}, labels()
     named = dict.fromkeys(name for job in jobs.values() for part in (*job["needs"], *job["takes"]) for name in part.split("|"))
     return dict(
-        jobs=jobs, models=list(rows("models")), formats=list(rows("formats")), recipes=list(rows("recipes")),
+        jobs=jobs, models=list(models), labels=models, natives=_natives(), formats=list(rows("formats")),
+        narrow=_narrow(),
+        recipes=list(rows("recipes")),
         gpus=[dict(name=name, vendor=row["vendor"], memory_bytes=row["memory_bytes"]) for name, row in rows("gpus").items()],
         providers=sorted(set(rents["provider"])), regions=sorted(set(rents["region"])), terms=list(ITEMS["rent"].terms),
         quantities={name: _quantity(name) for name in named if name in QUANTITIES},
         examples=examples())
 
 
+def labels() -> dict[str, str]:
+    """The models by family and size, each with what a list says of it."""
+    def kept(model):
+        return re.match("[A-Za-z]*", model.name)[0].casefold(), model["params"]
+    return {str(model.name): _label(model) for model in sorted(map(catalogue.model, rows("models")), key=kept)}
+
+
+def _label(model):
+    """How large a model is, and how much of it a token passes through."""
+    whole, active = (figures.number(each) for each in (model["params"], Case(model=model)(active_params)))
+    return whole if whole == active else f"{whole}, {active} active"
+
+
+def _natives():
+    """Models that are released in fewer bytes than is taken for granted, with the format."""
+    return {name: stored["weight_format"].name for name in rows("models") if (stored := released(catalogue.model(name)))}
+
+
+def _narrow():
+    """Formats of fewer bytes than is taken for granted."""
+    formats = catalogue.formats()
+    return list(formats.index[formats["weight_element_bytes"] < DEFAULTS["weight_element_bytes"].value])
+
+
 def examples() -> list[tuple[str, dict[str, Any]]]:
     """The cases with which the page opens, each behind its name."""
     return [(title, read_mapping(DATA / "cases" / f"{name}.yaml")) for title, name in EXAMPLES.items()]
+
+
+def named_values() -> dict[str, dict[str, str]]:
+    """Quantities of which a reader chooses one of a few values: each value with its name."""
+    return {"cache_element_bytes": answer_facts.caches(), "prompts_apart": {"0": "no", "1": "yes"}}
 
 
 def limits_of() -> dict[str, Any]:
@@ -57,19 +92,21 @@ def limits_of() -> dict[str, Any]:
     least, most, longest: of numbers; letters: of a name; lists: choices that may name several.
     """
     return dict(sure=SURE, least=LEAST, most=MOST, longest=LONGEST, letters=choices.LONGEST, lists=LISTS, ways=choices.WAYS,
-                any=choices.ANY,
+                named=named_values(), any=choices.ANY,
+                most_p95=MOST_RATIO,
                 far={str(share): judged(Case(sure=share)) for share in SURE},
                 bound=dict.fromkeys(bands.HIDDEN, 1) | dict.fromkeys(bands.LATE, 0))
 
 
 def texts_of() -> dict[str, Any]:
     """The texts of an answer, and what decides which of them are said."""
-    return dict(texts=answer_texts.TEXTS | answer_texts.PAGE, parts=answer_texts.PARTS, nouns=answer_texts.NOUNS,
-                words=answer_texts.WORDS, sure=answer_texts.SURE,
+    return dict(texts=answer_texts.TEXTS | answer_texts.PAGE | engine_flags.TEXTS, parts=answer_words.PARTS,
+                nouns=answer_texts.NOUNS, words=answer_texts.WORDS, sure=answer_texts.SURE,
                 titles=answer_texts.TITLES, why=answer_texts.WHY, bars=answer_texts.BARS,
                 cautions=answer_texts.CAUTIONS, forms=answer_words.FORMS, named=answer_facts.NAMED, times=answer_facts.TIME,
                 tables=answer_words.TABLES, worth=answer_words.WORTH, flips=answer_words.FLIPS, own=answer_texts.OWN,
-                limited=answer_texts.LIMITED)
+                limited=answer_texts.LIMITED, engine=engine_flags.NAMES, roles=engine_flags.ROLES,
+                cache=answer_facts.CACHES[0])
 
 
 def _job(name):
@@ -80,7 +117,7 @@ def _job(name):
     named = [part for names in (*needs, *takes) for part in names.split("|")]
     usual = {each: _USUAL[each] for each in named if each in _USUAL} | ({"term": choices.ANY} if row["kind"] == "train" else {})
     usual |= {each: DEFAULTS[each].value for each in named if each in DEFAULTS}
-    return dict(title=row["title"], kind=row["kind"], needs=needs, takes=takes, apart=row.get("apart", "").split(),
+    return dict(title=row["title"], kind=row["kind"], needs=needs, takes=takes, apart=row.get("one_of", "").split(),
                 defaults={name: _whole(name, value) for name, value in (usual | own).items()})
 
 
@@ -110,7 +147,7 @@ def scripts(book: "DataFrame", follow: Iterable[str] = ()) -> dict[str, str]:
     columns = lesson_links.columns(follow)
     words = dict(catalogue=catalogue_of(book), limits=limits_of(), reading=reading(book), texts=texts_of(),
                  prices=prices_of(book))
-    return {"engine.js": export.script(book, [*export_owning.LAWS, *export_owning.HELD, *columns]),
+    return {"engine.js": export.script(book, [*export_owning.LAWS, *export_owning.HELD, *columns, *engine_flags.held()]),
             "owning_data.js": javascript.assigned(dict(owning=_owning(book))), "words.js": javascript.assigned(words),
             "lesson_data.js": lesson_links.script(follow)}
 

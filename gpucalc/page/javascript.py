@@ -6,8 +6,9 @@ import ast
 import functools
 import itertools
 import json
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 from ..core.figures import UNITS
@@ -18,6 +19,8 @@ from ..rows.tables import rows
 from .expression import plain, quantity_node, rebuilt, tree
 from .printer import javascript
 
+# Letters of what is named where it stands more than once.
+_LONG = 24
 # A law is a loop over its columns: the values of an argument are at k & mask, whose mask is 0 for a single value and -1 for a
 # column. One letter each names the argument's values (upper case) and its mask (lower case); k, n and o are the loop's own.
 _LETTERS = "abcdefghijlmpqrstuvwxyz"
@@ -28,6 +31,8 @@ window.gpucalc = window.gpucalc || {};
   const power = (a, b) => (a === 1 ? 1 : a ** b);
   const quotient = (a, b) => (b > 0 ? a / b : Infinity);
   const flow = (ratio, years) => (ratio === 1 ? years : -expm1(-log(ratio) * years) / log(ratio));
+  const quantitiesOf = (kinds, held) => Object.fromEntries(Object.entries(held).map(([name, [kind, meaning = ""]]) =>
+    [name, [kinds[kind][0], meaning, kinds[kind][1]]]));
   const law = (text, run) => {
     const given = text.split(" ").map((each) => each.split("="));
     const args = given.map(([name]) => name);
@@ -42,12 +47,22 @@ window.gpucalc = window.gpucalc || {};
 def script(laws: Iterable[Law | str], more: Iterable[str] = ()) -> str:
     """A script that sets `gpucalc.laws`, these laws and all that stand for their arguments, and `gpucalc.data`.
 
-    more: further quantities that a case may hold or a page may show.
+    more: further quantities that a case may hold or a page may show, which may also be laws of which it says what they mean.
     Raises ValueError naming what is not a law, or a law that has no equation.
     """
-    found = reached(laws)
-    held = dict.fromkeys([*found, *(name for law in found for name in _read(law)), *more])
-    return f"{HEAD}  gpucalc.laws = {compiled(found)};\n  gpucalc.data = {literal(figures_data(held))};\n}}\n"
+    found, more = reached(laws), [*more]
+    data = figures_data(dict.fromkeys([*found, *(name for law in found for name in _read(law)), *more]))
+    held = quantities(data.pop("quantities"), set(found) - {*more})
+    return (f"{HEAD}  gpucalc.laws = {compiled(found)};\n  gpucalc.data = {literal(data)};\n"
+            f"  gpucalc.data.quantities = {held};\n}}\n")
+
+
+def quantities(held: dict[str, list[str]], unsaid: Container[str] = ()) -> str:
+    """Quantities as JavaScript below `HEAD`, each kind of unit and allowed values written once; `unsaid` have no meaning."""
+    kinds = list(dict.fromkeys((unit, allowed) for unit, _, allowed in held.values()))
+    named = {name: [kinds.index((unit, allowed)), *([] if name in unsaid else [meaning])]
+             for name, (unit, meaning, allowed) in held.items()}
+    return f"quantitiesOf({literal(kinds)}, {literal(named)})"
 
 
 def compiled(names: Iterable[str]) -> str:
@@ -57,13 +72,42 @@ def compiled(names: Iterable[str]) -> str:
 
 def assigned(values: dict[str, Any]) -> str:
     """A script that sets these names of `gpucalc`."""
-    return f"window.gpucalc = window.gpucalc || {{}};\nObject.assign(gpucalc, {literal(values)});\n"
+    return f"window.gpucalc = window.gpucalc || {{}};\nObject.assign(gpucalc, {shared(values)});\n"
 
 
 def literal(value: Any) -> str:
     """Plain data as JavaScript writes it, in which no text ends a script or a line. Raises ValueError for what is no number."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", r"\u003c").replace("\u2028", r"\u2028").replace("\u2029", r"\u2029")
+
+
+def shared(value: Any) -> str:
+    """As `literal`, but what is long and stands there more than once is written once: an expression that gives the same."""
+    needed: Counter[str] = Counter()
+    parts: dict[str, tuple[str, str]] = {}
+
+    def count(part):
+        needed[literal(part)] += 1
+        if needed[literal(part)] == 1 and isinstance(part, (dict, list, tuple)):
+            for each in part.values() if isinstance(part, dict) else part:
+                count(each)
+
+    def said(part):
+        text = key = literal(part)
+        if len(key) < _LONG or key in parts:
+            return parts.get(key, [key])[0]
+        if isinstance(part, dict):
+            text = "{%s}" % ",".join(f"{literal(name)}:{said(each)}" for name, each in part.items())
+        elif isinstance(part, (list, tuple)):
+            text = f"[{','.join(map(said, part))}]"
+        if needed[key] > 1:
+            parts[key] = f"_{len(parts)}", text
+        return parts[key][0] if needed[key] > 1 else text
+
+    count(value)
+    whole = said(value)
+    named = "".join(f"const {name}={text};" for name, text in parts.values())
+    return f"(()=>{{{named}return {whole}}})()"
 
 
 def reached(laws: Iterable[Law | str]) -> list[str]:
@@ -112,12 +156,17 @@ def _compiled(law):
     """The call that makes a law: its arguments with their defaults, and the loop that computes it."""
     arguments = " ".join(f"{name}={law.defaults[name]!r}" if name in law.defaults else name for name in law.arguments)
     letters = list(itertools.islice(_letters(), len(law.arguments)))
-    texts = {name: f"{letter.upper()}[k & {letter}]" for name, letter in zip(law.arguments, letters)}
+    texts = {name: f"{letter.upper()}[k&{letter}]" for name, letter in zip(law.arguments, letters)}
     *parts, (_, result) = _parts(_inlined(tree(law), law), texts)
-    lines = "".join(f"const {texts[name]} = {javascript(part, texts)}; " for name, part in parts)
-    taken = "".join(f", {letter.upper()}, {letter}" for letter in letters)
-    return (f'law("{arguments}", (o, n{taken}) => {{ for (let k = 0; k < n; k++) {{ '
-            f'{lines}o[k] = {javascript(result, texts)}; }} }})')
+    lines = ",".join(f"{texts[name]}={_dense(javascript(part, texts))}" for name, part in parts)
+    taken = "".join(f",{letter.upper()},{letter}" for letter in letters)
+    body = f"{lines and f'const {lines};'}o[k]={_dense(javascript(result, texts))}"
+    return f'law("{arguments}",(o,n{taken})=>{{for(let k=0;k<n;k++){{{body}}}}})'
+
+
+def _dense(text):
+    """An expression without spaces, but for that between two signs."""
+    return re.sub(r"(?<!-) | (?!-)", "", text)
 
 
 def _letters():

@@ -1,13 +1,14 @@
 """The weights of one layer, matrix by matrix: what the formulas of model_size.py add up."""
 from collections import namedtuple
 
-# `count` matrices of `rows` by `columns`; `block` is attention, MLP or experts.
+# `count` matrices of `rows` by `columns`; `block` is attention, MLP, experts or shared experts.
 Matrix = namedtuple("Matrix", "block name rows columns count")
 
 
 def matrices(row) -> list[Matrix]:
     """The matrices of a layer of the model, of a mixture of experts one of its layers with experts; without norms and biases."""
-    return [*(_latent(row) if row["kv_lora_rank"] else _grouped(row)), *(_experts(row) if row["moe_layers"] else _mlp(row))]
+    dense = [] if row["moe_layers"] and not row["mlp_beside"] else _mlp(row)
+    return [*(_latent(row) if row["kv_lora_rank"] else _grouped(row)), *(_experts(row) if row["moe_layers"] else ()), *dense]
 
 
 def params_of(found: list[Matrix]) -> int:
@@ -25,8 +26,9 @@ def matrix_frame(row):
 
 def _grouped(row):
     hidden, queries, keys = row["hidden"], row["heads"] * row["head_dim"], row["kv_heads"] * row["head_dim"]
-    widths = {"Q": queries, "K": keys, "V": keys, "O": queries}
-    return [Matrix("attention", name, hidden, wide, 1) for name, wide in widths.items()]
+    gate, values = queries * row["attention_gate"], keys * (1 - row["shared_keys"])
+    widths = {"Q": queries, "gate": gate, "K": keys, "V": values, "O": queries}
+    return [Matrix("attention", name, hidden, wide, 1) for name, wide in widths.items() if wide]
 
 
 def _latent(row):
@@ -38,11 +40,15 @@ def _latent(row):
     return [Matrix("attention", *shape, 1) for shape in shapes]
 
 
-def _mlp(row, block="MLP", width="intermediate", count=1):
+def _mlp(row, block="MLP", width="intermediate", count=1, channels="hidden"):
     names = ("gate", "up", "down") if row["gated_mlp"] else ("up", "down")
-    return [Matrix(block, name, row["hidden"], row[width], count) for name in names]
+    return [Matrix(block, name, row[channels], row[width], count) for name in names]
 
 
 def _experts(row):
-    router = Matrix("experts", "router", row["hidden"], row["experts"], 1)
-    return [router, *_mlp(row, "experts", "expert_intermediate", row["experts"] + row["shared_experts"])]
+    router, shared = Matrix("experts", "router", row["hidden"], row["experts"], 1), row["shared_experts"]
+    if not row["expert_latent"]:
+        return [router, *_mlp(row, "experts", "expert_intermediate", row["experts"] + shared)]
+    narrow = [Matrix("experts", name, row["hidden"], row["expert_latent"], 1) for name in ("to fewer channels", "and back")]
+    routed = _mlp(row, "experts", "expert_intermediate", row["experts"], "expert_latent")
+    return [router, *narrow, *routed, *_mlp(row, "shared experts", "expert_intermediate", shared)]

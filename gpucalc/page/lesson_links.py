@@ -11,7 +11,7 @@ from ..core.law import LAWS
 from ..core.quantities import DEFAULTS, QUANTITIES
 from ..plan import token_offers
 from ..plan.answer import Answer, of_choice
-from ..plan.decisions import CARDS, LAYOUT, READING, REPLICAS, RUN, WINDOW
+from ..plan.decisions import CARDS, LAYOUT, READING, REPLICAS, RUN, WINDOW, trains
 from . import export, export_owning, javascript, templates
 from .lesson_texts import TEXTS, TITLES
 from .spoken import called
@@ -34,11 +34,15 @@ class View(NamedTuple):
 # What holds for the figures of a choice, as its decision says.
 _WHOLE, _MEAN, _READ = CARDS["serve"][0].given, REPLICAS.given, READING.given
 _TIMES = ("replica_prefill_seconds", "replica_pass_seconds")
+_SHARES = ("fixed_share", "growing_share")
 _FORMATS = ("BF16", "FP8", "INT4-g128")
 _WEIGHTS = View(("gpu_weight_bytes", *(("gpu_weight_bytes", {"weight_format": name}) for name in _FORMATS)))
 _CACHE = View(("kv_bytes_per_token", "sequence_kv_bytes", "kv_bytes", "engine_room_bytes", "concurrency"),
               {**_WHOLE, "replica_gpus": "tensor_parallel"})
 _PASS = View(("read_bytes", "kv_bytes", "decode_bytes", "decode_flops", "critical_batch"), _MEAN)
+_EXPERTS = View(("active_params", "touched_experts", "read_bytes", "pass_token_bytes", "experts_critical_batch"), _MEAN)
+_APART = View(("prompt_turn_seconds", "time_per_output_token", "disturbed_seconds", "even_output", "prompt_ratio",
+               "prompt_kv_bytes"), _MEAN, _TIMES)
 _EXCHANGE = View(("exchange_seconds", "replica_pass_seconds"), _MEAN)
 _WINDOW = View(("replica_seconds", "window_replicas", "busy_hours", "rented_gpus"), WINDOW.given, _TIMES)
 _WINDOW_COST = _WINDOW._replace(laws=("window_replicas", "rented_gpus", "window_usd", "api_request_usd"))
@@ -63,8 +67,10 @@ VIEWS: dict[str, dict[str, View]] = {
                                     "data_seconds", "exposed_data_seconds", "step_seconds"), LAYOUT.given, (), _SLOWEST)},
     "serving": {
         "serve": View(("first_token_alone", "time_per_output_token", "request_seconds", "offered_load", "waiting_seconds",
-                       "answer_seconds", "planned_replicas", "rented_gpus"), _MEAN, (*_TIMES, "replicas_required")),
+                       "answer_seconds", "planned_replicas", "rented_gpus"), _MEAN, (*_TIMES, *_SHARES, "replicas_required")),
         "offline": _WINDOW, "embed": _WINDOW._replace(laws=_WINDOW.laws[1:], given=_READ)},
+    "apart": {"serve": _APART, "offline": View(("prompt_turn_seconds", "prompt_ratio", "prompt_kv_bytes"), WINDOW.given, _TIMES)},
+    "experts": {"serve": _EXPERTS, "offline": _EXPERTS},
     "training_time": {"train": View(("step_tokens", "step_flops", *_STEP, "layout_mfu"), LAYOUT.given, (), _SLOWEST)},
     "layouts": {"train": View(("left_data_parallel", "layout_gpus", "left_micro_batches", "step_tokens", "pipeline_bubble"),
                               LAYOUT.given)},
@@ -91,7 +97,7 @@ def laws() -> list[str]:
 def chosen(answer: Answer, book: Any) -> Case:
     """The case of an answer with the columns of its choice put in, and the prices of the cheapest API whose prices are firm."""
     held = of_choice(answer.case, answer.best or {})
-    if answer.kind == "train" or "output" not in held.inputs:
+    if trains(answer.kind) or "output" not in held.inputs:
         return held
     offers = token_offers.priced_offers(book, held.rows["model"].name, held)
     firm = offers[offers["firm"]]
@@ -154,7 +160,7 @@ def script(follow: Iterable[str] = ()) -> str:
                        for name, text in formulas.items())
     return (f"{javascript.HEAD}{templates.HELPERS}"
             f"  Object.assign(gpucalc.laws, {javascript.compiled(more)});\n"
-            f"  Object.assign(gpucalc.data.quantities, {javascript.literal(javascript.figures_data(used)['quantities'])});\n"
+            f"  Object.assign(gpucalc.data.quantities, {javascript.quantities(javascript.figures_data(used)['quantities'])});\n"
             f"  gpucalc.lessons = {javascript.literal(data)};\n  gpucalc.lessons.formulas = {{\n{compiled}  }};\n}}\n")
 
 

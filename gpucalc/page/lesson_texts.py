@@ -7,7 +7,8 @@ TITLES = {
     "model_size": "twelve numbers",
     "arithmetic_intensity": "compute or memory", "kv_cache": "the KV cache", "quantization": "quantization",
     "training_memory": "training memory", "interconnect": "links between GPUs", "serving": "how fast a server answers",
-    "training_time": "how long a step takes", "layouts": "layouts", "break_even": "rent or buy",
+    "apart": "prompts and answers apart", "experts": "mixtures of experts", "training_time": "how long a step takes",
+    "layouts": "layouts", "break_even": "rent or buy",
     "training_cost": "what a run costs", "serving_cost": "what a token costs",
 }
 _ALONE, _SPLIT = "tensor_parallel = 1", "tensor_parallel > 1"
@@ -46,6 +47,15 @@ _EXCHANGE = [
     (_ALONE, "Each of your replicas is one GPU, which waits for no other: this lesson has nothing on your case."),
     (_SPLIT, "Of the {replica_pass_seconds:seconds} of a pass, the {tensor_parallel:GPUs} of a replica spend "
              "{exchange_seconds:seconds} exchanging results."),
+]
+_HANDED = ("", "Apart, each replica that writes needs {prompt_ratio} that read, and each prompt sends {prompt_kv_bytes:byte} of "
+               "cache.")
+_EXPERTS = [
+    ("experts = 0", "{model} is dense: a pass reads all of its {params} parameters, whatever the batch."),
+    ("experts > 0", "A token of {model} uses {active_params} of its {params} parameters. A pass for {batch:sequences} reads "
+                    "{touched_experts} of the {experts} experts of a layer,"),
+    ("experts > 0", "and {pass_token_bytes:byte} of weights for each token."),
+    ("", "Computing catches up with reading at a batch of {experts_critical_batch}."),
 ]
 _OWNED = [
     ("", "With every input at its likely value, an hour of use of {gpu} costs {owned_usd_per_hour:hourly} owned and "
@@ -108,6 +118,16 @@ TEXTS = {
             ("exposed_data_seconds known", "Of that, {exposed_data_seconds:seconds} are not hidden behind the arithmetic."),
         ],
     },
+    "apart": {"serve": [
+        ("", "A prompt takes {prompt_turn_seconds:seconds} of a replica, and a token {time_per_output_token:seconds}."),
+        ("batch > 1", "Of that, the prompts of others are {disturbed_seconds:seconds}: answers of fewer than "
+                      "{even_output:tokens} wait longer for them than for themselves."),
+        _HANDED, ("", _PLANNED),
+    ], "offline": [
+        ("", "A prompt takes {prompt_turn_seconds:seconds} of a replica. Nobody waits for a token of yours: chunks are enough."),
+        _HANDED, ("", _PLANNED),
+    ]},
+    "experts": {"serve": _EXPERTS, "offline": _EXPERTS},
     "training_time": {"train": [
         ("", "By the formulas a step of {step_tokens:tokens} takes {step_seconds:seconds}, at an MFU of {layout_mfu:percent}; "
              "plan for {fast_plan:seconds}, and for {long_plan:days} of training with what stops it."),

@@ -4,7 +4,7 @@ import html
 from ..core.figures import number, percent, times
 from ..core.quantities import QUANTITIES
 from ..rows import bands, claims
-from ..rows.published import families, published
+from ..rows.published import errors_by, families, published, served
 from .sentences import Markdown
 from .show import Html, table
 
@@ -115,6 +115,32 @@ def era_table(caption):
         formats |= {f"median {years}": signed_percent, f"inside {years}": percent}
     both = shown.dropna(subset=[column for column in shown if column.startswith("figures")])
     return table(both, caption, labels=labels, formats=formats)
+
+
+def engine_table(caption):
+    """Each engine by what was timed: its versions, figures, and median and percentiles of published over predicted."""
+    rows = served()
+    named = rows[rows["version"] != ""].sort_values("date").groupby(["engine", "family"])["version"].agg(["first", "last"])
+    versions = named["first"].where(named["first"] == named["last"], named["first"] + " to " + named["last"]).rename("version")
+    frame = errors_by(rows, "engine", "family").join(versions, on=["engine", "family"])
+    order = frame["engine"].map(frame.groupby("engine")["figures"].sum()) + frame["figures"] / 1000
+    frame = frame.assign(order=order).sort_values("order", ascending=False)
+    return _errors(frame, ["engine", "family"], caption, ["version"], {"family": "what was timed", "version": "versions"})
+
+
+def kind_table(caption, families=("time per output token", "time to first token", "decode")):
+    """The same by kind of model and bits of a weight, for some families."""
+    rows = served()
+    frame = errors_by(rows[rows["family"].isin(families)], "family", "kind", "bits")
+    frame = frame.assign(order=frame["family"].map(families.index)).sort_values(["order", "kind", "bits"])
+    return _errors(frame, ["family", "kind", "bits"], caption, [],
+                   {"family": "what was timed", "kind": "model", "bits": "bits of a weight"})
+
+
+def _errors(frame, first, caption, last, labels):
+    """Groups of figures as a table: how many, median and where eight in ten lie."""
+    shown = frame[[*first, "figures"]].assign(median=_moved(frame["median"]), middle=_range(frame["tenth"], frame["ninetieth"]))
+    return table(shown.join(frame[last]), caption, labels=labels | {"middle": "8 in 10"}, formats={"median": signed_percent})
 
 
 def _moved(ratios):

@@ -2,7 +2,7 @@
 import altair
 
 from ..rows import bands
-from ..rows.published import published
+from ..rows.published import errors_by, published, served
 from .charts import finish, rule
 
 # Families that a chart tells apart by colour: the page has eight.
@@ -34,3 +34,18 @@ def error_chart(alt):
         opacity=altair.condition(picked, altair.value(0.7), altair.value(0.06)),
         tooltip=["subject", "source", "predicted", "ratio"]).add_params(picked)
     return finish(rule(altair.Y, 1) + chart, alt)
+
+
+def engine_chart(alt, fewest=5):
+    """Where eight in ten figures of an engine lie, with their median: a line for each of what was timed."""
+    timed = served()["family"].replace("decode on several GPUs", "decode")
+    frame = errors_by(served().assign(timed=timed), "engine", "timed").query(f"figures >= {fewest}")
+    order = frame.groupby("engine")["figures"].sum().sort_values(ascending=False).index.tolist()
+    base = altair.Chart(frame.round(3)).encode(
+        y=altair.Y("engine:N", title=None, sort=order), yOffset="timed:N", color=altair.Color("timed:N", title=None),
+        tooltip=["engine", "timed", "figures", "tenth", "median", "ninetieth"])
+    ticks = altair.Axis(format="~r", values=[0.5, 0.75, 1, 1.5, 2, 3, 4, 6])
+    log = altair.Scale(type="log", nice=False, padding=8)
+    ends = base.mark_rule(strokeWidth=3).encode(
+        x=altair.X("tenth:Q", title="published over predicted", axis=ticks, scale=log), x2="ninetieth:Q")
+    return finish(rule(altair.X, 1) + ends + base.mark_point(filled=True, size=60, opacity=1).encode(x="median:Q"), alt)

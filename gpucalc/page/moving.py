@@ -143,7 +143,6 @@ class Shared:
 
 
 def levels(explained):
-    """The inputs that do not move, for a test of the chart: numbers, and the laws that stand for inputs."""
+    """The inputs that do not move, for a test of the chart: numbers, and the laws and sliders that stand for inputs."""
     fixed = {used.name: float(used.value) for used in explained.inputs if isinstance(used.value, Real)}
-    return fixed | {name: {"law": other} if other in LAWS else fixed[other] for name, other in explained.bound.items()
-                    if other in LAWS or other in fixed}
+    return fixed | {name: {"law": other} if other in LAWS else fixed.get(other, other) for name, other in explained.bound.items()}

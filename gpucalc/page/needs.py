@@ -21,23 +21,30 @@ ASKED = {
     "gpus_per_server": "Is a machine small enough?", "lacks_format": "Does the GPU compute in that format?",
     "split_misfits": "Can the model be split so?",
     "batch": "Do weights and cache fit its memory?", "training_bytes": "Does all of the state fit its memory?",
-    "time_per_output_token": "Is a token quick enough?", "answer_seconds": "Is the whole answer in time?",
+    "speculative_seconds": "Is a full batch quick enough?", "late_token_seconds": "Is a token quick enough?",
+    "answer_seconds": "Is the whole answer in time?",
     "time_to_first_token": "Is the first token in time?", "forbidden": "May it stand in a data center?",
     "doubtful_price": "Is its price firm?", "doubtful_term": "Does the term suit the job?",
     "tensor_parallel": "Does a replica fit one server?", "layout_misfits": "Does a layout split the job?",
     "excess_machines": "Are there few enough machines?", "training_days": "Is it done by the deadline?",
     "serving_usd_per_month": "Is a month within the budget?", "window_usd": "Is a window within the budget?",
-    "compute_usd": "Is it within the budget?"}
+    "compute_usd": "Is it within the budget?", "spread_misfits": "Can its experts be spread so?",
+    "server_misfits": "Do its servers hold a replica?", "policy_bytes": "Does all of the state fit its memory?",
+    "trainer_misfits": "Does a layout split the job?", "rollout_misfits": "Can an engine be split so?",
+    "missing_places": "Is there room for the answers?"}
 # The lesson behind a limit where it is not that of its formula's topic.
 _LESSONS = {"unrented": "sources", "unlinked": "interconnect", "gpus_per_server": "interconnect", "lacks_format": "quantization",
             "batch": "kv_cache", "tensor_parallel": "interconnect", "split_misfits": "layouts", "layout_misfits": "layouts",
-            "window_usd": "serving_cost", "forbidden": "total_cost", "doubtful_price": "sources", "doubtful_term": "commitments"}
+            "spread_misfits": "experts", "server_misfits": "interconnect", "rollout_misfits": "post_training",
+            "missing_places": "post_training", "window_usd": "serving_cost", "forbidden": "total_cost",
+            "doubtful_price": "sources", "doubtful_term": "commitments"}
 _ROW, _HEAD, _WIDE, _COST = 78, 20, 360, ' class="fill-a" fill="#246be6"'
 
 
 def lesson(name: str) -> str:
     """The page behind a limit: the lesson of its formula's topic, which has its name, unless another is said to be."""
-    return _LESSONS.get(name) or (LAWS[name].__module__.rpartition(".")[2] if name in LAWS else "sources")
+    topic = LAWS[name].__module__.rpartition(".")[2] if name in LAWS else "sources"
+    return _LESSONS.get(name) or {"queueing": "serving"}.get(topic, topic)
 
 
 # A flowchart's boxes

@@ -2,7 +2,7 @@
 from math import ceil
 
 from ..core.figures import number, seconds
-from ..laws import serving
+from ..laws import queueing, serving
 from .picture import Sheet
 from .yours import Yours
 
@@ -66,7 +66,7 @@ def queue_picture(case):
     for place in range(3):
         sheet.box(74 + 17 * place, 70, 13, 16, color="b")
     sheet.text(98, 108, "queue", at="middle", color="soft")
-    filled = min(ceil(case(serving.offered_load) * batch), batch)
+    filled = min(ceil(case(queueing.offered_load) * batch), batch)
     for place in range(shown):
         top = 6 + 132 / shown * place
         sheet.line((128, 78), (166, top + 60 / shown), color="line")

@@ -10,7 +10,8 @@ from .memory_charts import MOMENTS, TERMS, in_bytes
 from .picture import Sheet
 from .yours import Yours
 
-KINDS = {"weight_element_bytes": ("weight", "a"), "gradient_element_bytes": ("gradient", "b"),
+KINDS = {"weight_element_bytes": ("weight", "a"), "cast_element_bytes": ("copies", "e"),
+         "gradient_element_bytes": ("gradient", "b"),
          "master_element_bytes": ("master copy", "c"), "optimizer_element_bytes": ("moments", "d")}
 STAGES = ("no ZeRO", "ZeRO-1", "ZeRO-2", "ZeRO-3")
 

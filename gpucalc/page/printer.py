@@ -129,7 +129,7 @@ class Words:
             case ast.Call(ast.Name("where")):
                 return self.cases(_cases(node))
             case ast.Compare(left, [relation], [right]):
-                return f"{self.whole(left)} {self.signs[type(relation)]} {self.whole(right)}"
+                return f"{self.argument(left)} {self.signs[type(relation)]} {self.argument(right)}"
             case ast.BinOp(left, ast.BitAnd() | ast.BitOr() as join, right):
                 return f"{self.atom(left)} {self.signs[type(join)]} {self.atom(right)}"
         (sign, first), *others = terms_of(node)

@@ -2,7 +2,7 @@
 from typing import TYPE_CHECKING, Any
 
 from ..rows import intake_money, intake_names, intake_numbers
-from ..rows.config import TEXT_COLUMNS, UNIT, architectures, families, refused_fields
+from ..rows.config import TEXT_COLUMNS, UNIT, architectures, families, nesting, refused_fields
 from ..rows.intake import base_of, newest_book
 from ..rows.intake_rows import NOT_STATED, OWN_PROVIDER, usual_size
 from ..rows.price_checks import ITEMS, MOST_GPUS
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 # How far a pasted rent may be from the book's middle one, in times, before the page asks whether it is right.
 ODD = 4
+_SHARED = ("shaping", "lacking", "quantized", "outer", "text_note", "class_ends", "text_class_ends", "most", "longest_name")
 
 
 def reading(book: "DataFrame | None" = None) -> dict[str, Any]:
@@ -22,12 +23,23 @@ def reading(book: "DataFrame | None" = None) -> dict[str, Any]:
 
 
 def configs() -> dict[str, Any]:
-    """Rules and refused fields of each architecture of a Hugging Face config.json, and the columns of a model."""
-    schema = TABLES["models"]
-    shared = {name: architectures()[name] for name in ("most", "class_ends", "longest_name")}
-    types = {name: {"rules": rules, "refused": refused_fields(name)} for name, rules in families().items()}
+    """Rules of each architecture of a Hugging Face config.json, what it reads of the fields that others refuse, and columns."""
+    schema, known = TABLES["models"], architectures()
+    types = {name: {**_parts(known["architectures"][name]), "reads": reads(name)} for name in families()}
     columns = [column for column in schema.columns if column != schema.key]
-    return shared | {"columns": columns, "texts": TEXT_COLUMNS, "unit": UNIT, "types": types}
+    return {name: known[name] for name in _SHARED} | {
+        "columns": columns, "texts": TEXT_COLUMNS, "unit": UNIT, "types": types, "nesting": nesting(),
+        "parts": {name: _parts(part) for name, part in known["parts"].items()}}
+
+
+def reads(model_type: str) -> list[str]:
+    """The fields that shape a model and that the architecture reads."""
+    return [name for name in architectures()["shaping"] if name not in refused_fields(model_type)]
+
+
+def _parts(rules):
+    """What an architecture is like, and its own rules."""
+    return {"like": rules.get("like", []), "rules": {name: rule for name, rule in rules.items() if name not in ("like", "why")}}
 
 
 def rents(book: "DataFrame") -> dict[str, Any]:

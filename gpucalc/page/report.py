@@ -10,7 +10,7 @@ from ..core.law import LAWS
 from ..core.quantities import QUANTITIES
 from ..plan import account
 from ..plan.answer import Answer, of_choice
-from ..plan.decisions import CARDS, CHAINS
+from ..plan.decisions import CARDS, CHAINS, trains
 from ..plan.owning_choice import RentOrBuy
 from ..plan.points import value_of
 from ..rows import catalogue
@@ -51,6 +51,7 @@ def report(answer: Answer, book: Any, beside: Iterable[Any] = ()) -> str:
     body = [
         *_head(told), _cards(told), _memory(answer), _choices(answer, told, book),
         *(_listed(*each) for each in told.lists),
+        *(_section(each.title, f"<pre>{_text(each.text)}</pre>", _note(each.note)) for each in told.commands),
         *(_section("Side by side", _table(["", *each.columns[1:]], each.itertuples(index=False, name=None))) for each in beside),
         _inputs(answer, book), _formulas(answer)]
     return _page(words.fill("title", known), body)
@@ -124,11 +125,11 @@ def _note(text):
 def _terms(answer):
     """Bytes by term on the fullest GPU of the best choice."""
     held = of_choice(answer.case, answer.best)
-    if answer.kind == "train":
-        card = next(card for card in CARDS["train"] if card.name == "fits")
+    if trains(answer.kind):
+        card = next(card for card in CARDS[answer.kind] if card.name == "fits")
         return account.peak_terms(account.fullest(held.but(**card.given)))
     held = held.but(context="prompt" if answer.kind == "embed" else "final_context")
-    weights, cache = held("gpu_weight_bytes"), held("kv_bytes") * held("cache_share")
+    weights, cache = held("gpu_weight_bytes"), held("gpu_kv_bytes")
     return {"gpu_weight_bytes": weights, "kv_bytes": cache, "framework_bytes": held.inputs["framework_bytes"]}
 
 

@@ -37,6 +37,7 @@ svg { display: block; width: 100%; margin: 0.5rem 0; }
 .part-1 { fill: var(--c1); } .part-2 { fill: var(--c2); } .part-3 { fill: var(--c3); } .part-4 { fill: var(--c4); }
 .part-5 { fill: var(--c5); } .part-6 { fill: var(--c6); } .part-7 { fill: var(--c7); } .part-8 { fill: var(--c8); }
 .wide { overflow-x: auto; }
+pre { background: var(--card); padding: 0.6rem 0.8rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; min-width: 46rem; font-size: 0.86rem; }
 th, td { text-align: left; vertical-align: top; padding: 0.3rem 0.6rem 0.3rem 0; border-bottom: 1px solid var(--line); }
 td { overflow-wrap: break-word; max-width: 22rem; }

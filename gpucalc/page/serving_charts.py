@@ -3,16 +3,19 @@ from pandas import DataFrame, concat
 
 from ..core.evaluate import Case
 from ..core.figures import number, percent, seconds, times
-from ..laws import serving
+from ..laws import queueing, serving
 from ..laws.arithmetic_intensity import decode_seconds
 from ..laws.kv_cache import weight_bytes
 from ..plan import queue
 from ..plan.sharing import slice_row
 from ..rows import catalogue
+from ..rows.tables import table as rows_of
 from .charts import lines
 from .show import table
 
 _DRAFTER, _DRAFTED, _CHANCES = "Llama-3.2-1B", 4, (0.6, 0.8, 0.9)
+_READ = {"own": "prompts by themselves", "chunked": "in chunks", "apart": "apart"}
+_ERRORS = {"time_to_first_token": "Time to first token", "late_token_seconds": "Time per token", "answer_seconds": "Whole answer"}
 _FILLED = (*(step / 20 for step in range(2, 19)), 0.93, 0.96, 0.98, 0.99)
 
 
@@ -51,9 +54,11 @@ def queue_chart(case, request_seconds):
     """The time in which all but the late are answered, against the load, by the number of replicas; a request takes that long."""
     batch, late_share, limit = (case.inputs[name] for name in ("batch", "late_share", "answer_limit"))
     queues = DataFrame([(count, load) for count in (1, 2, 3, 4, 6) for load in _FILLED], columns=["replicas", "offered_load"])
+    rates = queues.replicas * batch / request_seconds * queues.offered_load
+    loaded = case.but(request_seconds=request_seconds, crowding=case(queueing.crowding), requests_per_second=rates,
+                      replicas=queues.replicas, offered_load=queues.offered_load)
     queues = queues.assign(
-        requests_per_second=queues.replicas * batch / request_seconds * queues.offered_load,
-        answer_seconds=Case(queues, batch=batch, request_seconds=request_seconds, late_share=late_share)(serving.answer_seconds),
+        requests_per_second=rates, answer_seconds=loaded(queueing.answer_seconds),
         fleet=[f"{count} replicas" if count > 1 else "1 replica" for count in queues.replicas])
     most = percent(1 - late_share)
     return lines(queues, "requests_per_second", "answer_seconds", "fleet", limit=limit, x_title="requests a second",
@@ -75,3 +80,35 @@ def slice_table(gpu, model):
     return table(found[columns], f"An {gpu} in equal slices, batch 1 in each", labels={
         "instances": "slices", "memory_bytes": "memory of each", "time_per_output_token": "time per output token",
         "output_tokens_per_second": "tokens a second, all slices"})
+
+
+def error_table():
+    """What the formulas say of the simulated times, by quantity, how prompts are read, lengths, load and share that is later."""
+    found = rows_of("simulated")
+    return found.assign(error=found["formula_seconds"] / found["simulated_seconds"])
+
+
+def error_chart(quantity, late_share=0.05):
+    """The formula over what is simulated, of one quantile, against the load: a color for each way to read prompts, a dash for
+    each model."""
+    found = error_table().query("quantity == @quantity and late_share == @late_share and lengths == 'lognormal'")
+    found = found[(found["plan"] == "") & (found["replicas"] == 1)]
+    found = found.assign(read=found["prompts"].map(_READ))
+    name, most = _ERRORS[quantity], percent(1 - late_share)
+    low, high = found["error"].min(), found["error"].max()
+    return lines(found, "offered_load", "error", "read", log_y=True, points=True, limit=1, dash="model",
+                 x_title="load, of what fills all places", y_title="formula over simulated",
+                 title=f"{name} of {most}: the formula is {low:.2f} to {high:.2f} times what is simulated",
+                 alt=f"{name} that {most} of requests stay below, by the formula over a simulation, against the load: from "
+                     f"{low:.2f} to {high:.2f}. The dashed line at 1 is where both agree.")
+
+
+def plan_error_table():
+    """Of each simulated plan p50, p95 and p99: what the formulas say, and what is simulated."""
+    found = error_table().query("plan != ''")
+    shown = [dict(plan=f"{model}, {replicas * degree:.0f} × {gpu}", places=batch, load=load, time=_ERRORS[quantity]) | {
+        f"p{100 * (1 - row.late_share):.0f}": f"{seconds(row.formula_seconds)}, {seconds(row.simulated_seconds)}"
+        for row in each.itertuples()} for (model, replicas, degree, gpu, batch, load, quantity), each in
+        found.groupby(["model", "replicas", "tensor_parallel", "gpu", "batch", "offered_load", "quantity"], sort=False)]
+    return table(DataFrame(shown), f"Plans of {found['date'].iloc[0]}: by the formulas, and simulated",
+                 labels={"places": "places of a replica", "load": "filled"}, formats=dict(load=percent))

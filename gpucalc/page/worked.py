@@ -11,13 +11,15 @@ from ..core.arithmetic import HOURS_PER_DAY
 from ..core.evaluate import Case
 from ..core.quantities import DATA, QUANTITIES
 from ..plan import answer as plan
+from ..plan.token_volumes import API
+from ..plan.ways import ways
 from ..rows.ages import firm
 from ..rows.case_file import read_case
 from ..rows.mapping import read_mapping
 from ..rows.price_book import MissingPrice, select
 from . import answer_words, deciding
 from .answer_texts import WORDS
-from .sentences import Markdown, in_words
+from .sentences import Markdown, in_words, markdown
 from .show import Html, sources, table
 
 
@@ -135,6 +137,12 @@ def question(*names):
     return Markdown("\n\n".join(f"```yaml\n{case_file(name).read_text(encoding='utf-8').strip()}\n```" for name in names))
 
 
+def runs(found):
+    """The command that runs the plan, as a block to copy, and what to mind."""
+    return Markdown("\n\n".join(f"**{each.title}**\n\n```bash\n{each.text}\n```\n\n{markdown(each.note)}"
+                                for each in found.told.commands))
+
+
 def shortlist(choices, by=("gpu",), most=5):
     """The best choices, one for each value of the columns `by`, and folded what each of the others lacks."""
     objective = choices.attrs["answer"].objective
@@ -147,6 +155,18 @@ def shortlist(choices, by=("gpu",), most=5):
         why = table(pd.DataFrame(dict(choice=names, why=words)), "Each at its best", labels={"why": "why not"})
         shown.append(_folded(why, len(rest)) if shown else why)
     return Html("".join(each.source for each in shown), "; ".join(each.plain for each in shown))
+
+
+def loads_table(name, book, users):
+    """A worked case for other numbers of people a day: the best servers, their bill, and that of the cheapest firm API."""
+    rows = []
+    for count in users:
+        one = worked(name, book, daily_users=count)
+        apis = [way.usd for way in ways(one.answer.case, book, one.answer.best).rows if way.way == API and not way.doubt]
+        rows.append(dict(people=figures.number(count), take=f"{taken(one.first)}, {seller(one.first)}",
+                         rent=spread(one.cost), api=min(apis, default=math.nan)))
+    return table(pd.DataFrame(rows), "The month's bill at three loads", formats={"api": figures.dollars},
+                 labels={"people": "people a day", "take": "servers", "rent": "their bill", "api": "an API"})
 
 
 def _folded(held, number):

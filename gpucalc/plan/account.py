@@ -137,7 +137,7 @@ def server(case, serving_tensor_parallel):
 def serving_terms(server):
     """Bytes by term on one GPU of a server with the cache of its batch."""
     around = server.explain(kv.engine_room_bytes).steps[-1].arguments
-    cache = server(kv.kv_bytes) * server(kv.cache_share)
+    cache = server(kv.gpu_kv_bytes)
     return {name: {"kv_bytes": cache, **around}[name]
             for name in ("gpu_weight_bytes", "kv_bytes", "profile_bytes", "framework_bytes")}
 

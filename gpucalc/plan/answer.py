@@ -11,12 +11,12 @@ import pandas as pd
 
 from ..core.evaluate import Case
 from ..core.law import LAWS
-from ..core.quantities import QUANTITIES
+from ..core.quantities import DEFAULTS, QUANTITIES
 from ..rows import bands, catalogue
 from ..rows.project_books import MissingPrice
 from . import queue, rule
 from .columns import row
-from .decisions import CARDS, CHAINS, CHANGES, FREE, KEYS, OBJECTIVES, USUAL
+from .decisions import CARDS, CHAINS, CHANGES, FREE, KEYS, OBJECTIVES, USUAL, trains
 from .market import market
 
 _FAR = NormalDist().inv_cdf((1 + bands.INSIDE) / 2)
@@ -83,14 +83,21 @@ def completed(case: Case) -> Case:
     """The case with what its job and the decision take where it says nothing; a limit that is not given is none."""
     job, kind = case.rows["job"], kind_of(case)
     usual = dict.fromkeys(FREE[kind], math.inf) | {name: job for name in job if name in QUANTITIES} | USUAL[kind]
-    if kind == "train":
+    if trains(kind):
         usual |= {name: catalogue.assumed(name) for name in ("checkpoint_seconds", "restart_seconds")} | {"recipe": job["recipe"]}
     else:
-        usual |= queue.ENGINE
+        usual |= queue.ENGINE | released(case.rows["model"])
     if "daily_users" in case.inputs:
         usual |= {"requests_per_second": LAWS["user_requests_per_second"]}
     usual |= {"efficiency": "achieved"}
     return case.but(**{name: value for name, value in usual.items() if name not in case.inputs and name not in case.rows})
+
+
+def released(model: Any) -> dict[str, Any]:
+    """The format in which a model is released, where that takes fewer bytes than is taken for granted: it is served in it."""
+    stored = catalogue.weight_format(model["native_format"]) if model.get("native_format") else {}
+    small = stored and stored["weight_element_bytes"] < DEFAULTS["weight_element_bytes"].value
+    return {"weight_format": stored} if small else {}
 
 
 def judged(case: Case) -> float:
@@ -126,7 +133,7 @@ def _keys(table, kind):
 
 
 def nearest(solved, steps, case):
-    """Of each GPU without a choice the one that came furthest, as `Lost` by GPU."""
+    """Of each GPU without a choice the one that came furthest, as `Lost` by GPU, those that kept the most limits first."""
     able, found = set(solved.kept.get("gpu", ())), {}
     for place, (step, table) in enumerate(zip(steps, solved.lost)):
         scores = list(zip(*(table[name] for name in ("gpu", "broken", "excess")))) if rule.count(table) else []
@@ -134,7 +141,7 @@ def nearest(solved, steps, case):
             if gpu not in able and (gpu not in found or (place, broken, -excess) > found[gpu][0]):
                 found[gpu] = (place, broken, -excess), step.limits[int(broken)], row(table, at)
     return {gpu: Lost(score[0], limit, _value(limit.column, held, case), _value(limit.most, held, case), held)
-            for gpu, (score, limit, held) in found.items()}
+            for gpu, (score, limit, held) in sorted(found.items(), key=lambda item: item[1][0][:2], reverse=True)}
 
 
 def _value(name, held, case):

@@ -11,22 +11,25 @@ from ..core.arithmetic import maximum, where
 from ..core.evaluate import Case
 from ..core.quantities import DEFAULTS
 from ..laws.sharding import layout_rules
-from ..rows import catalogue
+from ..rows import catalogue, tables
 from .columns import of_frame, stacked, taken
 from .decisions import ALONE, BATCHES as BATCHES, FLEET, HELD, REPLICAS
-from .rule import Figure, Points, chosen
+from .rule import Figure, Points, chosen, value_of
 
 # What a GPU's row takes from its link beside what it holds already.
 LINK = ["latency", "base_latency", "quick_latency", "quick_base_latency", "quick_bandwidth", "switch_latency", "peer_reads"]
-TIMES = ("replica_prefill_seconds", "replica_pass_seconds", "time_per_output_token", "request_seconds",
-         "output_tokens_per_second")
+TIMES = ("replica_prefill_seconds", "replica_pass_seconds", "prompt_turn_seconds", "prompt_seconds", "speculative_seconds",
+         "time_per_output_token", "request_seconds", "output_tokens_per_second")
+# What the queue of a point needs beside its times: shares of them, and the lengths of the requests.
+QUEUED = ("fixed_share", "growing_share", "prompt", "output", "prompt_p95", "output_p95", "cached_share", "prompt_chunk",
+          "prompts_apart")
 ENDS = ("low", "plan", "high")
 
 
 def linked_gpus(needed, weight_format=None, cache_element_bytes=None):
     """GPUs with the protocols of their link that can serve the formats; ValueError if `needed` is one of the others.
 
-    With weights in FP8 their products run in 8 bits where they have such; else the weights are converted on the way.
+    Products run in the format's own bits on cards that have such; on the others the weights are converted on the way.
     """
     cards = catalogue.gpus().join(catalogue.links()[LINK], on="link")
     reasons = left_out(cards, weight_format, cache_element_bytes)
@@ -34,24 +37,54 @@ def linked_gpus(needed, weight_format=None, cache_element_bytes=None):
     if needed not in cards.index:
         reason = reasons.get(needed) or "unknown"
         raise ValueError(f"gpu {needed!r}: {reason}; allowed: {', '.join(cards.index)}")
-    return cards.assign(narrow_products=1.0 * (cards["fp8_flops"].notna() & (weight_format == "FP8")))
+    return cards.assign(narrow_products=narrow_products(cards, weight_format))
+
+
+def narrow_products(cards, weight_format=None):
+    """How often each of the cards halves the 16 bits of products with weights in the format: 1 in 8 bits, 2 in 4.
+
+    A card multiplies in the format's own bits that has the peak and the compute capability that formats.csv asks for.
+    """
+    stored = {} if weight_format is None else catalogue.weight_format(weight_format)
+    if not stored.get("product_needs"):
+        return numpy.zeros(len(cards))
+    able = cards[stored["product_needs"]].notna() & ~(cards["compute_capability"] < stored["product_capability"])
+    return able * math.log2(16 / float(stored["product_bits"]))
 
 
 def left_out(cards, weight_format=None, cache_element_bytes=None):
-    """Why each of the cards, joined with its link, is in no plan; empty where it may be.
+    """Why each of the cards, joined with its link, is in no plan; empty where it may be. formats.csv says what a format needs.
 
-    A format needs the compute capability that formats.csv has for it, and FP8 on a card that is not NVIDIA's its own FP8 peak. A
-    cache of one byte an element is FP8.
+    A cache of one byte an element is FP8, one of 0.5625 NVFP4.
     """
-    formats = {weight_format, "FP8" if cache_element_bytes == 1 else None} - {None}
     reasons = where(cards["latency"].isna(), "the latency of its link is not known", "")
-    for name in sorted(formats):
-        least = catalogue.weight_format(name).get("least_capability", math.nan)
-        unable = cards["compute_capability"] < least
-        if name == "FP8":
-            unable |= cards["compute_capability"].isna() & cards["fp8_flops"].isna()
-        reasons = where(unable, f"no {name} path", reasons)
+    if weight_format is not None:
+        reasons = _or_why(reasons, cards, catalogue.weight_format(weight_format), "least_capability")
+    if cache_element_bytes in cache_formats():
+        reasons = _or_why(reasons, cards, cache_formats()[cache_element_bytes], "cache_capability", " cache")
     return reasons
+
+
+def cache_formats():
+    """The formats in which engines keep a cache that cards may lack, by bytes of an element without its scales a tensor."""
+    stored = ((name, row) for name, row in tables.rows("formats").items() if row["cache_capability"] > 0)
+    return {round(row["weight_element_bytes"], 4): catalogue.weight_format(name) for name, row in stored}
+
+
+def _or_why(reasons, cards, stored, capability, kept=""):
+    """The reasons, and on which cards engines have no path for a format: by compute capability, by vendor, by peak."""
+    import pandas
+    told, opening = [], f"no {stored.name}{kept} path: "
+    for name, card, reason in zip(cards.index, cards.to_dict("records"), reasons):
+        peak = stored["product_needs"]
+        if card["compute_capability"] < stored[capability]:
+            reason = f"{opening}needs compute capability {stored[capability]:g}, {name} has {card['compute_capability']:g}"
+        elif stored["vendors"] and card["vendor"] not in stored["vendors"].split():
+            reason = f"{opening}engines have it for {' and '.join(stored['vendors'].split())}, not for {card['vendor']}"
+        elif peak and card[peak] != card[peak] and card["vendor"] not in stored["converted"].split():
+            reason = f"{opening}needs a peak in such products, {name} has none"
+        told.append(reason)
+    return pandas.Series(told, reasons.index, dtype=object)
 
 
 def allowed_degrees(architecture, degrees=(1, 2, 4, 8)):
@@ -68,14 +101,21 @@ def search(case, cards, degrees):
     """
     import pandas
     open_case = case.but(gpu=None, link=None, batch=None, tensor_parallel=None)
-    every = REPLICAS._replace(axes=REPLICAS.axes | {"tensor_parallel": degrees}, limits=(),
+    every = REPLICAS._replace(axes={"tensor_parallel": degrees, "batch": BATCHES}, limits=(), sparing=(),
                               figures=(*REPLICAS.figures, Figure("output_tokens_per_second")))
     points = Points(every, open_case, {"cards": of_frame(cards), "assumed": {}}, {})
     achieved = getattr(case.rows.get("efficiency"), "name", None) == "achieved"
     ends = points.bands["request_seconds"] if achieved else (1, 1, 1)
-    found = pandas.DataFrame(points.table()).rename(columns={"concurrency": "places"}).assign(**dict(zip(ENDS, ends)))
-    found = found[["gpu", "tensor_parallel", "batch", "places", *TIMES, *ENDS]].astype({"tensor_parallel": int, "batch": int})
+    found = pandas.DataFrame(points.table()).rename(columns={"replica_places": "places"}).assign(**dict(zip(ENDS, ends)))
+    found = found.assign(**lengths_of(case))
+    found = found[["gpu", "tensor_parallel", "batch", "places", *TIMES, *QUEUED, *ENDS]]
+    found = found.astype({"tensor_parallel": int, "batch": int})
     return found.sort_values("tensor_parallel", kind="stable", ignore_index=True)
+
+
+def lengths_of(case):
+    """The lengths of a case's requests and how prompts are read, by name; 0 where it says nothing."""
+    return {name: value_of(case, name) if name in case.inputs else 0 for name in QUEUED[2:]}
 
 
 def paced(points, end="plan"):
@@ -155,7 +195,7 @@ def alone(points, limits):
 def held(points, requests_per_second, replicas, limits, step=HELD, **more):
     """What `HELD`, or a step like it, chooses of so many replicas of points, or of one; and which choices keep all limits."""
     left = maximum(replicas - limits.spare_replicas, 1)
-    columns = {name: points[name] for name in ("batch", *TIMES[:-1])} | more | dict(
+    columns = {name: points[name] for name in ("batch", *TIMES[:-1], *QUEUED)} | more | dict(
         requests_per_second=requests_per_second, replicas=left, replicas_required=left, held_replicas=replicas)
     table = {name: numpy.broadcast_to(column, len(replicas)) for name, column in columns.items()}
     return chosen(step, limits.case(1), table)
@@ -169,5 +209,5 @@ def banded(plan, column, band):
 
 
 def _table(points):
-    named = {"concurrency": "places"} | {name: name for name in ("gpu", "tensor_parallel", "batch", *TIMES[:-1])}
+    named = {"replica_places": "places"} | {name: name for name in ("gpu", "tensor_parallel", "batch", *TIMES[:-1], *QUEUED)}
     return {name: points[column].to_numpy() for name, column in named.items()}

@@ -4,6 +4,7 @@ A load is served by replicas on servers that are rented; a job runs in a layout 
 """
 from typing import Any, NamedTuple
 
+from . import post_training
 from .rule import SURE, Figure, Least, Limit, Step
 
 BATCHES = (*range(1, 16), *range(16, 64, 4), *range(64, 256, 16), *range(256, 2049, 128))
@@ -13,51 +14,60 @@ DOUBTS = (
     Limit("doubtful_price", 0, "its price is not firm", early=True),
     Limit("doubtful_term", 0, "its term does not suit the job", early=True),
 )
-# Engines split experts as they split all other matrices: vLLM, model_executor/layers/fused_moe/layer.py.
-_SPLIT = {"expert_tensor_parallel": "tensor_parallel"}
+# How engines split experts, by the layout of a replica.
+_SPLIT = {"expert_tensor_parallel": "engine_expert_split", "expert_parallel": "engine_expert_parallel"}
 # What keeps a card from being looked at; columns of cards that are 0 or 1.
 _UNKNOWN = (
     Limit("unrented", 0, "no provider of the book rents it on these terms", early=True),
     Limit("unlinked", 0, "the latency of its link is not known", early=True),
     Limit("lacks_format", 0, "cannot compute in the format", early=True),
 )
-_FITS = (
+FITS = (
     *_UNKNOWN,
     Limit("split_misfits", 0, "the model does not split that way", early=True),
-    Limit("batch", "concurrency", "memory", early=True),
+    Limit("spread_misfits", 0, "the model does not spread that way", early=True),
+    Limit("batch", "replica_places", "memory", early=True),
 )
 _WHOLE, _MEAN = {"context": "final_context", **_SPLIT}, {"context": "mean_context", **_SPLIT}
 _PACE = "request_seconds"
 _QUEUE = (
     Limit("answer_seconds", "answer_limit", "the whole answer"),
     Limit("time_to_first_token", "first_token_limit", "the first token"),
+    Limit("late_token_seconds", "token_limit", "the time per token"),
 )
 # What the queue's limits come to where there is none.
 _BY_ITSELF = ("request_seconds", "first_token_alone")
 REPLICAS = Step(
     name="replicas",
     joined=("cards",),
-    axes={"tensor_parallel": (1, 2, 4, 8), "batch": BATCHES},
-    per=("tensor_parallel",),
+    axes={"tensor_parallel": "tensor_degrees", "attention_parallel": "attention_groups",
+          "pipeline_parallel": "serving_stages", "batch": "batches"},
+    per=("tensor_parallel", "attention_parallel"),
+    sparing=("pipeline_parallel",),
     given=_MEAN,
     figures=(
-        Figure("concurrency", _WHOLE),
+        Figure("replica_places", _WHOLE),
         Figure("split_misfits"),
-        *(Figure(law, band=_PACE) for law in ("replica_prefill_seconds", "replica_pass_seconds", "time_per_output_token",
+        Figure("spread_misfits"),
+        Figure("fixed_share"),
+        Figure("growing_share"),
+        *(Figure(law, band=_PACE) for law in ("replica_prefill_seconds", "replica_pass_seconds", "prompt_turn_seconds",
+                                              "prompt_seconds", "speculative_seconds", "time_per_output_token",
                                               "request_seconds")),
     ),
     limits=(
-        *_FITS,
-        Limit("time_per_output_token", "token_limit", "the time per token", early=True),
+        *FITS,
+        Limit("speculative_seconds", "token_limit", "the time per token", early=True),
         *_QUEUE,
     ),
     least=Least(("replicas", "replicas_required"), "least_replicas", "most_replicas", _QUEUE),
     objective=("planned_gpus", "batch"),
-    shown=("planned_replicas", "answer_seconds", "time_to_first_token", "first_token_alone", "output_tokens_per_second"),
+    shown=("replica_gpus", "planned_replicas", "all_replicas", "answer_seconds", "time_to_first_token", "first_token_alone",
+           "output_tokens_per_second"),
 )
 # Of points that are searched already, each a row, the best batch of each card and degree.
-FLEET = REPLICAS._replace(name="fleet", joined=("points",), axes={}, per=(), of=("gpu", "tensor_parallel"), given={}, figures=(),
-                          limits=REPLICAS.limits[len(_FITS) - 1:], shown=("planned_replicas",))
+FLEET = REPLICAS._replace(name="fleet", joined=("points",), axes={}, per=(), sparing=(), of=("gpu", "tensor_parallel"), given={},
+                          figures=(), limits=REPLICAS.limits[len(FITS) - 1:], shown=("planned_replicas",))
 # Whether a request is in time at each of the points where no other is served.
 ALONE = FLEET._replace(name="alone", of=(), least=None, objective=(), shown=(),
                        limits=(*FLEET.limits[:2], *(limit._replace(of=law) for limit, law in zip(_QUEUE, _BY_ITSELF))))
@@ -69,12 +79,17 @@ HELD = FLEET._replace(name="held", of=(), least=None, objective=(), shown=(),
 TURN = HELD._replace(name="turn", of=FLEET.of, objective=("break_even_requests_per_month", "batch"),
                      limits=(Limit("break_even_requests_per_month", "carried_requests_per_month", "the load", early=True),
                              *HELD.limits))
+# A replica is in one server, or in several that a network or the switch of a rack joins; the GPUs that split a matrix in one.
+_SEATED = (
+    Limit("tensor_parallel", "gpus_per_server", "a replica in one server", early=True),
+    Limit("server_misfits", 0, "a replica in joined servers"),
+)
 SERVERS = Step(
     name="servers",
     joined=("offers", "gpu"),
     limits=(
         *DOUBTS,
-        Limit("tensor_parallel", "gpus_per_server", "a replica in one server", early=True),
+        *_SEATED,
         Limit("serving_usd_per_month", "usd_per_month", "the budget"),
     ),
     objective=("serving_usd_per_month",),
@@ -82,9 +97,9 @@ SERVERS = Step(
 )
 SERVE = (REPLICAS, SERVERS)
 # Fleets that are found already, on as many servers as a plan may have, whatever is doubtful of their price.
-RENTED = SERVERS._replace(limits=(
+RENTED = SERVERS._replace(given={"all_replicas": "planned_replicas"}, limits=(
     Limit("lacks_fleet", 0, "no fleet is in time", early=True),
-    *SERVERS.limits[len(DOUBTS):-1],
+    _SEATED[0],
     Limit("rented_gpus", "most_gpus", "the most servers"),
 ))
 
@@ -137,24 +152,26 @@ WINDOW = Step(
     name="replicas",
     joined=("cards",),
     axes=REPLICAS.axes,
-    per=("tensor_parallel",),
-    given={**_MEAN, "planned_replicas": "window_replicas"},
+    per=REPLICAS.per,
+    sparing=REPLICAS.sparing,
+    given={**_MEAN, "all_replicas": "window_replicas"},
     figures=(
-        Figure("concurrency", _WHOLE),
+        Figure("replica_places", _WHOLE),
         Figure("split_misfits"),
+        Figure("spread_misfits"),
         *(Figure(law, band=_PACE) for law in ("replica_prefill_seconds", "replica_pass_seconds", "request_seconds")),
     ),
-    limits=_FITS,
+    limits=FITS,
     objective=("planned_gpus", "batch"),
-    shown=("window_replicas", "busy_hours", "output_tokens_per_second"),
+    shown=("replica_gpus", "window_replicas", "busy_hours", "output_tokens_per_second"),
 )
 WINDOW_SERVERS = Step(
     name="servers",
     joined=("offers", "gpu"),
-    given={"planned_replicas": "window_replicas"},
+    given={"all_replicas": "window_replicas"},
     limits=(
         *DOUBTS,
-        Limit("tensor_parallel", "gpus_per_server", "a replica in one server", early=True),
+        *_SEATED,
         Limit("window_usd", "budget_usd", "the budget"),
         Limit("serving_usd_per_month", "usd_per_month", "the budget of a month"),
     ),
@@ -163,13 +180,22 @@ WINDOW_SERVERS = Step(
 )
 # Documents are read one by one, and nothing is answered.
 READING = WINDOW._replace(
-    axes={"tensor_parallel": (1, 2, 4, 8), "batch": (1,)},
-    given={"context": "prompt", **_SPLIT, "replica_seconds": "replica_prefill_seconds", "planned_replicas": "window_replicas"},
-    figures=(Figure("concurrency"), Figure("split_misfits"), Figure("replica_prefill_seconds", band="replica_prefill_seconds")),
-    shown=("window_replicas", "busy_hours"),
+    axes={**REPLICAS.axes, "attention_parallel": (1,), "batch": (1,)},
+    given={"context": "prompt", **_SPLIT, "replica_seconds": "prompt_turn_seconds", "all_replicas": "window_replicas"},
+    figures=(*(Figure(law) for law in ("replica_places", "split_misfits", "spread_misfits")),
+             Figure("replica_prefill_seconds", band="replica_prefill_seconds")),
+    shown=("replica_gpus", "window_replicas", "busy_hours"),
 )
 # The chain of each kind of job, and of a job that has one of its own.
-CHAINS = {"serve": SERVE, "offline": (WINDOW, WINDOW_SERVERS), "embed": (READING, WINDOW_SERVERS), "train": TRAIN}
+CHAINS = {"serve": SERVE, "offline": (WINDOW, WINDOW_SERVERS), "embed": (READING, WINDOW_SERVERS), "train": TRAIN,
+          "dpo": post_training.preferences(*TRAIN), "grpo": post_training.rollouts(*TRAIN)}
+# Kinds that are told and answered like another one where they have nothing of their own.
+LIKE = {"embed": "offline", "dpo": "train", "grpo": "train"}
+
+
+def trains(kind: str) -> bool:
+    """Whether a job of the kind is a run on machines that are rented for it, rather than a load that is served."""
+    return LIKE.get(kind, kind) == "train"
 
 
 class Card(NamedTuple):
@@ -210,15 +236,21 @@ CARDS = {
               Card("fast", "step_seconds", True, LAYOUT.given, "last_stage"), Card("many", "gpus"),
               Card("long", "training_days"), Card("cost", "compute_usd")),
 }
-OBJECTIVES = {"serve": "serving_usd_per_month", "offline": "window_usd", "embed": "window_usd", "train": "compute_usd"}
+CARDS |= {"dpo": (Card("fits", "policy_bytes", True, LAYOUT.given, "last_stage"),
+                  Card("fast", "learning_seconds", True, LAYOUT.given, "last_stage"), *CARDS["train"][2:]),
+          "grpo": (Card("fits", "policy_bytes", True, post_training.WRITING | post_training.LONGEST, "last_stage"),
+                   Card("fast", "grpo_step_seconds", True, post_training.WRITING, "last_stage"), *CARDS["train"][2:])}
+OBJECTIVES = {"serve": "serving_usd_per_month", "offline": "window_usd", "embed": "window_usd", "train": "compute_usd",
+              "dpo": "compute_usd", "grpo": "compute_usd"}
 # What tells two choices apart.
-KEYS = {"serve": ("gpu", "tensor_parallel", "offer"), "offline": ("gpu", "tensor_parallel", "offer"),
-        "embed": ("gpu", "tensor_parallel", "offer"), "train": ("kind", "gpus", "offer")}
+_REPLICA = ("gpu", "tensor_parallel", "attention_parallel", "offer")
+KEYS = {"serve": _REPLICA, "offline": _REPLICA, "embed": _REPLICA, "train": ("kind", "gpus", "offer")} | post_training.KEYS
 # Limits that are none where the case says nothing, and what else a case takes.
 FREE = {"serve": ("first_token_limit", "token_limit", "answer_limit", "usd_per_month"),
         "offline": ("budget_usd", "usd_per_month"), "embed": ("budget_usd", "usd_per_month"),
-        "train": ("deadline_days", "budget_usd")}
+        **dict.fromkeys(("train", "dpo", "grpo"), ("deadline_days", "budget_usd"))}
 USUAL = {"serve": {}, "offline": {}, "embed": {}, "train": {"flash_attention": 1, "other_work": 0}}
+USUAL |= {kind: USUAL["train"] | more for kind, more in post_training.USUAL.items()}
 CHANGES = {
     "serve": (Change("weight_format", "weights in 8 bits", "FP8"), Change("weight_format", "weights in 4 bits", "INT4-g128"),
               Change("cache_element_bytes", "a cache in 8 bits", 1),
@@ -231,6 +263,9 @@ CHANGES = {
     "train": (Change("deadline_days", "twice the days", times=2), Change("training_tokens", "half the tokens", times=0.5),
               Change("recipe", "a smaller optimizer state", "adamw-8bit"), Change("term", "spot machines", "spot")),
 }
+CHANGES |= {"dpo": (Change("preference_pairs", "half the pairs", times=0.5), *CHANGES["train"][2:]),
+            "grpo": (Change("group_size", "half as many answers", times=0.5), Change("references", "no reference", 0),
+                     *CHANGES["train"][2:])}
 CHANGES["embed"] = CHANGES["offline"][:1] + CHANGES["offline"][3:4]
 # Loads and lengths at which the choice may be another, the nearest first; of a direction the first that turns it is told.
 _PROMPTS = (Change("prompt", "prompts half as long", times=0.5), Change("prompt", "prompts twice as long", times=2),
@@ -240,5 +275,5 @@ _WORK = tuple(Change("window_requests", words, times=times) for words, times in 
 TURNS = {
     "serve": (*(Change(name, words, times=times) for name in ("requests_per_second", "daily_users") for words, times in (
         ("half the load", 0.5), ("a tenth of the load", 0.1), ("twice the load", 2), ("ten times the load", 10))), *_PROMPTS),
-    "offline": (*_WORK, *_PROMPTS), "embed": (*_WORK, *_PROMPTS), "train": (),
+    "offline": (*_WORK, *_PROMPTS), "embed": (*_WORK, *_PROMPTS), "train": (), "dpo": (), "grpo": (),
 }

@@ -11,6 +11,7 @@ from ..core.quantities import DEFAULTS, QUANTITIES, check
 from ..laws.sharding import DEGREES, check_layout
 from ..laws.training_cost import compute_usd, training_days
 from ..laws.training_time import layout_gpu_hours, layout_gpus, step_seconds, step_tokens
+from .capacity import narrow_products
 from .layout_choice import banded, ends
 from .layout_grid import AXES, ENDS, LAYOUT, SPARE_PLACES, blocks, order, size, sizes
 
@@ -39,7 +40,18 @@ def layout_case(model: Any, gpu: Any, sequence: float, network: str = "InfiniBan
     case = on_network(Case(model=model, gpu=gpu, recipe=recipe, efficiency=efficiency), network)
     if gpus_per_node is None:
         gpus_per_node = max(DEFAULTS["gpus_per_node"].value, case.rows["gpu"].get("reach", 0))
-    return case.but(sequence=sequence, flash_attention=flash_attention, gpus_per_node=gpus_per_node, **job)
+    narrow = _narrow(case.rows["gpu"], case.rows["recipe"].get("compute_format", "BF16"))
+    return case.but(sequence=sequence, flash_attention=flash_attention, gpus_per_node=gpus_per_node, **narrow | job)
+
+
+def _narrow(card, compute_format):
+    """How often the products of a recipe halve their 16 bits on a card, where they do. Raises ValueError where it can't."""
+    if compute_format in ("BF16", "FP32"):
+        return {}
+    halvings = int(narrow_products(pd.DataFrame([dict(card)]), compute_format).iloc[0])
+    if not halvings:
+        raise ValueError(f"gpu {card.name!r}: no products in {compute_format}; allowed: a card that multiplies in it")
+    return {"narrow_products": halvings}
 
 
 def on_network(case: Case, network: str) -> Case:

@@ -10,8 +10,9 @@ from ..rows import catalogue
 from ..rows.ages import STALE_DAYS, day, firm
 from ..rows.choices import names
 from ..rows.rents import rents
-from .capacity import LINK, left_out
+from .capacity import LINK, left_out, narrow_products
 from .columns import of_frame
+from .decisions import BATCHES, trains
 from .fine_print import forbidden_kinds
 from .rule import value_of
 from .run_speeds import planned_mfu
@@ -24,6 +25,8 @@ NETWORKS = {True: "InfiniBand NDR", False: "Ethernet 25G"}
 # Degrees that are tried where they can help: those of a pipeline have a factor of 3, where the machines have one.
 TRIED = {"stages": (1, 2, 3, 4, 6, 8, 16), "context_degrees": (1, 4), "expert_degrees": (1, 8, 32),
          "micro_batches_tried": (1, 4, 16)}
+# Attention groups and batches that are tried where a model has experts, and stages where most servers do not hold its weights.
+TENSOR, GROUPS, STAGES, MORE_BATCHES = (1, 2, 4, 8), (1, 4, 8, 16, 32), (1, 2), (3072, 4096, 6144, 8192)
 # Longer sequences may be split.
 LONG_SEQUENCE = 16384
 # What terms that are not asked for leave open about a run of weeks.
@@ -38,10 +41,11 @@ def market(case, book, kind, network=None, small_network=None):
     """
     offers = offers_of(case, book, kind)
     tables = {"offers": offers, "assumed": assumed()}
-    if kind == "train":
+    if trains(kind):
         networks = [small_network or NETWORKS[False], network or NETWORKS[True]]
         return tables | {"clusters": clusters(case, offers, networks)} | degrees(case)
-    return tables | {"cards": cards(case, offers)}
+    found = cards(case, offers, network or NETWORKS[True])
+    return tables | {"cards": found} | replica_degrees(case, found)
 
 
 def wanted(case, name):
@@ -58,7 +62,7 @@ def assumed():
 
 def offers_of(case, book, kind):
     """The offers to rent that the case wants: the cheapest firm one of each provider, GPU, size of server and term."""
-    usual = None if kind == "train" else ["on-demand"]
+    usual = None if trains(kind) else ["on-demand"]
     asked = wanted(case, "term") or (usual if case.rows.get("term") is None else None)
     terms = dict(provider=wanted(case, "provider"), region=wanted(case, "region"), term=asked)
     named, there = wanted(case, "cards"), set(rents(book, **terms, required=False)["gpu"])
@@ -68,7 +72,7 @@ def offers_of(case, book, kind):
     found = found.drop_duplicates(["provider", "gpu", "gpus_per_server", "term"]).sort_values("usd_per_hour", kind="stable")
     rows = catalogue.gpus().loc[found["gpu"]]
     consumer = rows["kind"].isin(forbidden_kinds()).to_numpy(float)
-    unsuited = found["term"].isin([*TERMS, *(["spot"] if kind != "train" else [])]) & ~found["yours"]
+    unsuited = found["term"].isin([*TERMS, *([] if trains(kind) else ["spot"])]) & ~found["yours"]
     if asked:
         unsuited &= ~found["term"].isin(asked)
     return dict(
@@ -89,13 +93,28 @@ def stale(offers, book):
     return np.array([date[:2] == "20" and (last - day(date)).days > STALE_DAYS for date in offers["date"]], bool)
 
 
-def cards(case, offers):
-    """The cards of the offers and those that the case names, with their links, and whether they lack a path for its format."""
+def cards(case, offers, network=NETWORKS[True]):
+    """The cards of the offers and those that the case names, with their links and the network between their servers, and whether
+    they lack a path for its format.
+    """
     weight_format = getattr(case.rows.get("weight_format"), "name", None)
     frame = _linked(case, offers)
     lacks = left_out(frame.assign(latency=0), weight_format, case.inputs.get("cache_element_bytes")) != ""
-    narrow = frame["fp8_flops"].notna() & (weight_format == "FP8")
-    return of_frame(frame.assign(lacks_format=lacks.astype(float), narrow_products=narrow.astype(float)))
+    between = catalogue.link(network)
+    return of_frame(frame.assign(
+        lacks_format=lacks.astype(float), narrow_products=narrow_products(frame, weight_format),
+        network_bandwidth=between.link_bandwidth, network_latency=between.latency))
+
+
+def replica_degrees(case, cards):
+    """The degrees and batches of a replica that are tried: those that the case gives, else where they can help the model."""
+    spread = case.rows["model"].get("experts", 0) > 0
+    large = case("weight_bytes") > SERVER * np.median(cards["memory_bytes"])
+    usual = {"tensor_degrees": ("tensor_parallel", TENSOR),
+             "attention_groups": ("attention_parallel", GROUPS if spread else (1,)),
+             "serving_stages": ("pipeline_parallel", STAGES if large else (1,))}
+    tried = {axis: (value_of(case, name),) if name in case.inputs else values for axis, (name, values) in usual.items()}
+    return tried | {"batches": BATCHES + MORE_BATCHES if spread else BATCHES}
 
 
 def machine_counts(gpus_per_server, gpus):
@@ -112,16 +131,21 @@ def clusters(case, offers, networks):
     # As in the search over layouts, whose errors are known without what a collective takes to start.
     frame = _linked(case, offers).drop(columns="base_latency")
     networks = catalogue.links().loc[[catalogue.link(name).name for name in networks]]
-    lacks = (case.rows["recipe"].get("compute_format", "BF16") == "BF16") & (frame["peak_format"] != "BF16")
+    compute_format = case.rows["recipe"].get("compute_format", "BF16")
+    narrow = narrow_products(frame, compute_format)
+    lacks = {"BF16": frame["peak_format"] != "BF16", "FP32": narrow > 0}.get(compute_format, narrow == 0)
     shares = planned_mfu().loc[frame.index, ["low", "plan", "high"]].add_suffix("_mfu")
-    frame = frame.assign(lacks_format=lacks.astype(float)).join(shares)
+    frame = frame.assign(lacks_format=lacks.astype(float), narrow_products=narrow).join(shares)
     most, sold = value_of(case, "gpus"), dict.fromkeys(zip(offers["gpu"], offers["gpus_per_server"]))
     sold |= {(gpu, 1): None for gpu in frame.index[frame["unrented"] == 1]}
     kinds = [(gpu, size, count) for gpu, size in sold for count in machine_counts(int(size), most) or [size]]
     gpus, sizes, counts = (np.array(column) for column in zip(*kinds))
+    # Servers of one rack, such as the trays of an NVL72, are one node.
+    rack = frame["reach"].where(frame["reach"] > SERVER, 0)
     near, machines = networks.iloc[(sizes >= SERVER).astype(int)], counts / sizes
     return of_frame(frame.loc[gpus].assign(
-        gpus_per_server=sizes, gpus_per_node=sizes, gpus=counts, machines=machines, most_gpus=np.full(len(counts), most),
+        gpus_per_server=sizes, gpus_per_node=np.maximum(sizes, rack[gpus]), gpus=counts, machines=machines,
+        most_gpus=np.full(len(counts), most),
         excess_machines=case.but(machines=machines, gpus_per_server=sizes)(excess_machines),
         network_bandwidth=near["link_bandwidth"].to_numpy(), network_latency=near["latency"].to_numpy(),
     )) | {"kind": np.array([f"{gpu} x {size:g}" for gpu, size, _ in kinds], object)}

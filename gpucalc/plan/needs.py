@@ -16,7 +16,7 @@ from ..laws.demand import mean_requests_per_month
 from ..laws.sharing import api_usd_per_month
 from ..rows import catalogue
 from .columns import row
-from .decisions import CHAINS, FREE, OBJECTIVES
+from .decisions import CHAINS, FREE, OBJECTIVES, trains
 from .market import market
 from .token_offers import priced_offers
 
@@ -159,7 +159,7 @@ def sizes(wanted: Need, gpus: list[str]) -> dict[str, float]:
     It serves with one request at a time; it trains one sequence at a time, all layers recomputed.
     """
     case = wanted.case
-    if wanted.kind == "train":
+    if trains(wanted.kind):
         one = dict(gpus=1, gpus_per_node=1, data_parallel=1, micro_batch=1, micro_batches=1, recompute=2)
         return {gpu: float(case.but(gpu=gpu, **one)(largest_trained_params)) for gpu in gpus}
     alone: dict[str, Any] = dict(tensor_parallel=1, batch=1, context="prompt" if wanted.kind == "embed" else "final_context")

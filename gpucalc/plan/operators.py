@@ -7,23 +7,26 @@ from typing import NamedTuple
 
 from ..laws import arithmetic_intensity as ai
 from ..laws import kernels
-from ..laws.kv_cache import kv_bytes
-from ..laws.model_size import attention_params, mlp_params, norm_params, read_params
+from ..laws.kv_cache import kv_bytes, read_kv_bytes
+from ..laws.linear_layers import linear_params, recurrent_bytes, recurrent_flops
+from ..laws.model_size import attention_layers, expert_params, mixing_params, mlp_layers, mlp_params, norm_params, read_params
 
 
 def decode_operators(case):
     """Operators of one decode step of a case with model, batch and context, as dicts."""
     model, batch = case.rows["model"], case.inputs["batch"]
-    scores = dict(pairs=case(ai.decode_pairs), pair_flops=case(ai.decode_pair_flops))
-    return _Pass(case, batch, batch, _values(model, 2 * model.heads * model.kv_lora_rank), scores).operators()
+    states = 2 * batch * case(recurrent_bytes)
+    cached = (case(ai.token_attention_flops) - case(recurrent_flops), case(read_kv_bytes) - states, states)
+    return _Pass(case, batch, batch, _values(model, 2 * model.heads * model.kv_lora_rank), *cached).operators()
 
 
 def prefill_operators(case):
     """Operators of a prefill of a case with model, batch and prompt; the head works on the last token of each sequence alone."""
     case, model, batch = case.but(context=case.inputs["prompt"]), case.rows["model"], case.inputs["batch"]
-    scores = dict(pairs=case(ai.prefill_pairs), pair_flops=case(ai.prefill_pair_flops))
+    states = batch * case(recurrent_bytes)
+    cached = (case(ai.prefill_pairs) * case(ai.prefill_pair_flops) + case(ai.prompt_index_flops), case(kv_bytes) - states, states)
     expanded = model.heads * (model.head_dim + model.value_head_dim)
-    return _Pass(case, batch * case.inputs["prompt"], batch, _values(model, expanded), scores).operators()
+    return _Pass(case, batch * case.inputs["prompt"], batch, _values(model, expanded), *cached).operators()
 
 
 class _Values(NamedTuple):
@@ -46,17 +49,20 @@ def _values(model, expanded):
 
 
 class _Pass:
-    """`tokens` go through all layers, `sequences` of them through the head; `scores` are pairs of tokens and FLOP of each."""
+    """`tokens` go through all layers, `sequences` of them through the head; `scored` is the FLOP of attention of one sequence,
+    `cached` and `states` are the bytes that are moved of the caches and states of all."""
 
-    def __init__(self, case, tokens, sequences, values, scores):
+    def __init__(self, case, tokens, sequences, values, scored, cached, states):
         self.case, self.model, self.tokens, self.sequences = case, case.rows["model"], tokens, sequences
-        self.values, self.scores = values, scores
+        self.values, self.scored, self.cached, self.states = values, scored, cached, states
         given = {name: case.inputs[name] for name in ai.operator_bytes.defaults if name in case.inputs}
         self.widths = ai.operator_bytes.defaults | given
 
     def operators(self):
-        rows = [self.weights("embedding", 1, 1, 0, 2 * self.model.hidden), self.norms(), *self.attention(), *self.mlps(),
-                self.beside("casts to 8 bits", 4 * self.model.layers, 1.5 * self.case(kernels.cast_values)),
+        rows = [self.weights("embedding", 1, 1, 0, 2 * self.model.hidden), self.norms(), *self.attention(), *self.linear(),
+                *self.mlps(),
+                self.beside("casts to 8 bits", 2 * self.model.layers * self.case(kernels.blocks_per_layer),
+                            1.5 * self.case(kernels.cast_values)),
                 self.weights("final norm", 1, 1, self.model.norm_vectors * self.model.hidden, 2 * self.model.hidden),
                 self.weights("output head", 1, 1, self.case(ai.head_params), self.model.hidden + self.model.vocab,
                              through=self.sequences)]
@@ -79,37 +85,53 @@ class _Pass:
             operator_bytes=ai.operator_bytes(through, read, count * values, **self.widths))
 
     def norms(self):
-        count = self.model.norms_per_layer + self.model.qk_norm + 2
-        return self.weights("norms and residual sums", 1, count * self.model.layers, self.model.layers * self.case(norm_params),
+        model, blocks = self.model, self.model.layers * self.case(kernels.blocks_per_layer)
+        count = model.layers * model.norms_per_layer + self.case(attention_layers) * model.qk_norm + blocks
+        return self.weights("norms and residual sums", 1, count, model.layers * self.case(norm_params),
                             self.case(kernels.norm_values))
 
     def attention(self):
-        model, values = self.model, self.values
+        model, values, layers = self.model, self.values, self.case(attention_layers)
         output = model.hidden * (values.outputs + model.output_bias)
-        attended = model.layers * (values.queries + values.expanded + values.outputs)
+        attended = layers * (values.queries + values.expanded + values.outputs)
+        mixing = self.case(mixing_params) - model.linear_layers * self.case(linear_params)
         return [
-            self.weights("queries, keys, values", model.layers, self.case(kernels.products_per_layer) - 3,
-                         self.case(attention_params) - output, model.hidden + values.queries + values.keys + values.made),
-            self.beside("rotary positions, cache write", 2 * model.layers, self.case(kernels.turned_values)),
-            self.moved("scores and values", model.layers, self.tokens, attended) | dict(
-                operator_flops=ai.attention_flops(self.sequences, **self.scores), operator_bytes=ai.attention_bytes(
-                    self.case(kv_bytes), self.tokens, attended, self.widths["activation_element_bytes"])),
-            self.weights("output projection", model.layers, 1, output, values.outputs + model.hidden)]
+            self.weights("queries, keys, values", layers, self.case(kernels.attention_products) - 1, mixing / layers - output,
+                         model.hidden + values.queries + values.keys + values.made),
+            self.beside("rotary positions, cache write", 2 * layers, self.case(kernels.turned_values)),
+            self.moved("scores and values", layers, self.tokens, attended) | dict(
+                operator_flops=ai.attention_flops(self.sequences, 1, self.scored), operator_bytes=ai.attention_bytes(
+                    self.cached, self.tokens, attended, self.widths["activation_element_bytes"])),
+            self.weights("output projection", layers, 1, output, values.outputs + model.hidden)]
+
+    def linear(self):
+        """Layers with a state: their products, and the states."""
+        model = self.model
+        keys, values = model.linear_key_heads * model.linear_key_dim, model.linear_value_heads * model.linear_value_dim
+        mixed = model.linear_layers * (2 * keys + 2 * values)
+        return [
+            self.weights("linear layers", model.linear_layers, 2, self.case(linear_params),
+                         2 * model.hidden + 2 * keys + 3 * values),
+            self.moved("states", 2 * model.linear_layers, self.tokens, mixed) | dict(
+                operator_flops=self.tokens * self.case(recurrent_flops), operator_bytes=ai.attention_bytes(
+                    self.states, self.tokens, mixed, self.widths["activation_element_bytes"]))]
 
     def mlps(self):
         model, sparse = self.model, self.model.moe_layers
-        expert = (2 + model.gated_mlp) * model.hidden * model.expert_intermediate
-        router = model.experts * (model.hidden + model.router_bias) + model.shared_gate * model.hidden
+        expert, dense = self.case(expert_params), self.case(mlp_layers)
+        narrow = 2 * model.hidden * model.expert_latent
+        router = model.experts * (model.hidden + model.router_bias) + model.shared_gate * model.hidden + narrow
+        every = (2 + model.gated_mlp) * model.hidden * model.expert_intermediate
         touched = self.case.but(batch=self.tokens)(read_params) - model.params + sparse * model.experts * expert
         shared, routed = model.shared_experts, model.experts_per_token
         inner = self.product_values(model.expert_intermediate)
         return [
-            self.weights("MLP", model.layers - sparse, 2, self.case(mlp_params), self.product_values(model.intermediate)),
+            self.weights("MLP", dense, 2, self.case(mlp_params), self.product_values(model.intermediate)),
             self.weights("router", sparse, 2, router, model.hidden + model.experts),
             self.beside("to experts and back", 2 * sparse, self.case(kernels.routed_values)),
-            self.weights("shared experts", sparse, 3, shared * expert, shared * inner),
+            self.weights("shared experts", sparse, 3, shared * every, shared * inner),
             self.weights("routed experts", sparse, 2, routed * expert, routed * inner, read=touched),
-            self.beside("activation functions", model.layers + sparse * (shared > 0), self.case(kernels.activated_values))]
+            self.beside("activation functions", dense + sparse * (1 + (shared > 0)), self.case(kernels.activated_values))]
 
     def product_values(self, width):
         """Inputs and outputs of an MLP's products."""

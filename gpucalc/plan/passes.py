@@ -2,7 +2,7 @@
 from ..core.arithmetic import where
 from ..core.evaluate import Case
 from ..laws import arithmetic_intensity as ai
-from ..laws.kv_cache import kv_bytes_per_token
+from ..laws.kv_cache import read_kv_bytes
 from ..laws.shares import attention_rate, memory_rate, product_rate
 from .operators import decode_operators, prefill_operators
 
@@ -43,7 +43,7 @@ def turning_points(case, gpus):
         used_params=row["used_params"], touched_params=row["used_params"] * _read_per_use(row, model),
         moved_values=row["moved_values"])(ai.critical_tokens) for row in decode_operators(case) if _turns(row)}
     attended = next(row["moved_values"] for row in prefill_operators(case.but(batch=1)) if row["operator"] == ATTENTION)
-    intensity = case(ai.decode_pair_flops) * model.layers / case(kv_bytes_per_token)
+    intensity = case.inputs["batch"] * case(ai.token_attention_flops) / case(read_kv_bytes)
     attention = ["compute" if intensity > ridge else "memory" for ridge in every(ai.ridge_point)]
     prompts = every.but(moved_values=attended)(ai.critical_prompt)
     return gpus[[]].assign(**points, attention=attention, critical_prompt=prompts)

@@ -24,8 +24,8 @@ class Points:
 
     def __init__(self, step, case, market, before):
         self.step, self.whole, self.assumed = step, case, market["assumed"]
-        self.rows = joined(before, market[step.joined[0]], *step.joined[1:])
-        self.axes = {name: np.array(market[values] if isinstance(values, str) else values, float)
+        self.rows = joined(before, market[step.joined[0]], *step.joined[1:]) if step.joined else before
+        self.axes = {name: np.atleast_1d(np.array(self._tried(name, values, market), float))
                      for name, values in step.axes.items()}
         self.shape = (count(self.rows), *map(len, self.axes.values()))
         self.kinds = kinds(self.rows[name] for name in step.of) if step.of else np.arange(self.shape[0])
@@ -40,6 +40,11 @@ class Points:
         self.places = self._spared()
         self._work(self.figures)
         self.out = self._first(stacked(out)) if out else {}
+
+    def _tried(self, name, values, market):
+        """The values of an axis: the one that the case gives, else those of the step or of the market."""
+        given = self.whole.inputs.get(name)
+        return given if isinstance(given, int | float) else market[values] if isinstance(values, str) else values
 
     def _spared(self):
         """The places that are left without those to which an earlier value of a sparing axis is left too."""
@@ -184,7 +189,7 @@ class Points:
             return self.whole, flat | dict.fromkeys(wanted, np.zeros(0)) | more, more
         more = self._likely(flat) | self._spread(flat, far)
         if step.least:
-            more |= dict.fromkeys(step.least.names, _least(step.least, self._held(flat | more), len(places)))
+            more |= dict.fromkeys(step.least.names, _least(step.least, self._held, flat | more, len(places)))
         held = self._held(flat | more)
         terms = held.terms(*names) if names else {}
         more |= {name: np.broadcast_to(np.asarray(terms[name], float), len(places)) for name in names}
@@ -205,17 +210,28 @@ class Points:
         return {name: np.broadcast_to(np.asarray(terms[law], float), count(flat)) for name, law in self.step.likely.items()}
 
 
-def _least(least, held, size):
-    """The least whole number that keeps the limits, for columns, by halving between its two laws; the low one where none does."""
-    low, high = (np.broadcast_to(np.asarray(held(law), float), (size,)) for law in (least.low, least.high))
+def _least(least, held_with, columns, size):
+    """The least whole number that keeps the limits, for columns, by halving between its two laws; else the high one."""
+    laws, held = [limit.of for limit in least.limits], held_with(columns)
+    low, high = (np.broadcast_to(np.asarray(held(law), float), (size,)).copy() for law in (least.low, least.high))
     high = np.where(np.isfinite(high), high, low)
-    for _ in range(int((high - low).max(initial=0)).bit_length()):
-        middle = floor((low + high) / 2)
-        tried = held.but(**dict.fromkeys(least.names, middle))
-        terms = tried.terms(*(limit.of for limit in least.limits))
+    terms = held.terms(*_steady(held, laws, least.names))
+    columns = columns | {name: np.broadcast_to(np.asarray(value, float), (size,)) for name, value in terms.items()}
+    while len(left := np.flatnonzero(low < high)):
+        middle = floor((low[left] + high[left]) / 2)
+        tried = held_with(taken(columns, left)).but(**dict.fromkeys(least.names, middle))
+        terms = tried.terms(*laws)
         enough = np.all([terms[limit.of] <= value_of(tried, limit.most) for limit in least.limits], axis=0)
-        low, high = np.where(enough, low, middle + 1), np.where(enough, middle, high)
+        low[left], high[left] = np.where(enough, low[left], middle + 1), np.where(enough, middle, high[left])
     return low
+
+
+def _steady(case, laws, names):
+    """Laws that those take the values of and that are the same whatever the names are: worked out once."""
+    asked = [law for law in needed(case, laws) if law in LAWS and _given(case, law) is None] + laws
+    moving = [law for law in asked if needed(case, [law]) & {*names}]
+    return [name for law in moving for name in LAWS[law].arguments
+            if name in asked and name not in moving and name not in LAWS[law].defaults]
 
 
 def needed(case, laws):
@@ -225,10 +241,14 @@ def needed(case, laws):
         name = left.pop()
         if name not in found:
             found.add(name)
-            given = case.inputs.get(name, next((row[name] for row in case.rows.values() if name in row), None))
+            given = _given(case, name)
             left += [given] if isinstance(given, str) else given.arguments if is_law(given) else ()
             left += LAWS[name].arguments if given is None and name in LAWS else ()
     return found
+
+
+def _given(case, name):
+    return case.inputs.get(name, next((row[name] for row in case.rows.values() if name in row), None))
 
 
 def value_of(case, name):

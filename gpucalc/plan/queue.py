@@ -4,7 +4,7 @@ import math
 
 from ..core.arithmetic import where
 from ..core.evaluate import Case
-from ..laws import serving
+from ..laws import queueing, serving
 from ..rows.claims import measurements
 from . import capacity
 
@@ -24,7 +24,7 @@ def fleets(points, case):
     plans = capacity.plans(points, rate, **limits)
     enough = plans["gpus"] < math.inf
     waits = Case(plans[enough], requests_per_second=rate, late_share=capacity.limited(**limits).late_share).terms(
-        serving.time_to_first_token, serving.answer_seconds)
+        queueing.time_to_first_token, queueing.answer_seconds)
     shown = {name: plans[name].astype(float).where(enough) for name in FIGURES}
     return plans.assign(**shown, **waits, limit=where(enough, None, plans["limit"]),
                         binds=capacity.binding(plans, points, rate, **limits))
@@ -73,6 +73,6 @@ def erlang_c(places, load):
 
 def waiting_share_errors():
     """How far `waiting_share` is above and below Erlang's C at most, for 1 to 1,024 places and loads from 0.1 on."""
-    off = [serving.waiting_share(load, 2**step, 1) - erlang_c(2**step, load) for step in range(11)
+    off = [queueing.waiting_share(load, 2**step, 1, 0) - erlang_c(2**step, load) for step in range(11)
            for load in (0.1, 0.2, 0.3, 0.4, 0.5, 0.55, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)]
     return max(off), -min(off)

@@ -58,9 +58,9 @@ class Least(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One step: the table and the column by which it is `joined`, `axes` with their values or the name of them, `given` inputs
-    and names of laws, and what is kept: of each row, and of each value of the axes in `per`, the least of `objective`. Rows that
-    agree in the columns `of` are one there.
+    """One step: the table and the column by which it is `joined`, none for the rows as they are, `axes` with their values or the
+    name of them, `given` inputs and names of laws, and what is kept: of each row, and of each value of the axes in `per`, the
+    least of `objective`. Rows that agree in the columns `of` are one there.
 
     `spread` has inputs that are known with a band of their own: columns or assumptions, as (fast, likely, slow). `likely` has
     inputs that are a law's value at the plan, whatever the end. A `steady` step chooses alike at every end, and leaves its

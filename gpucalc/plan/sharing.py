@@ -13,7 +13,8 @@ from ..laws.sharing import api_usd_per_month, slice_bandwidth, slice_flops, slic
 from ..rows import catalogue
 from ..rows.rents import rents
 
-_PEAKS = ("peak_flops", "fp8_flops", "int8_flops", "fp32_flops", "tf32_flops", "fp16_accumulate_flops", "narrow_flops")
+_PEAKS = ("peak_flops", "fp8_flops", "fp4_flops", "int8_flops", "fp32_flops", "tf32_flops", "fp16_accumulate_flops",
+          "narrow_flops", "quarter_flops", "integer_flops")
 
 
 def slice_name(gpu: str, profile: str) -> str:

@@ -9,7 +9,7 @@ from .decisions import RENTED, TURN
 from .rule import chosen
 from ..core.arithmetic import floor, where
 from ..core.evaluate import Case, Row
-from ..laws.serving import spare_places
+from ..laws.queueing import spare_places
 from ..rows.ages import firm
 from ..rows.price_book import MissingPrice
 from ..rows.rents import cheapest_rent, rents

@@ -19,6 +19,11 @@ from .owning_choice import USUAL_TERM, RentOrBuy, given_value, rent_or_buy
 from .points import value_of
 from .token_volumes import API, BATCH, OWNED, RENTED
 
+DEGREES = ("tensor_parallel", "attention_parallel", "pipeline_parallel")
+# What of the times of its replica a plan has worked out.
+TIMES = ("replica_prefill_seconds", "replica_pass_seconds", "prompt_turn_seconds", "prompt_seconds", "speculative_seconds",
+         "time_per_output_token", "fixed_share", "growing_share")
+
 # Servers that are rented for a window alone.
 FOR_HOURS = "servers rented for these hours"
 # How a price is said that is firm but too old to decide by.
@@ -74,7 +79,7 @@ def ways(case: Case, book: pd.DataFrame, plan: Mapping[str, Any]) -> Ways:
     found = [*bought, Way(FOR_HOURS if windowed else RENTED, ends[0], ends[1], ends[2], plan["provider"], "", plan["row"])]
     if windowed:
         return Ways(requests, _ordered(found), (() if bought else (API,)), None, None, None, None)
-    held = {name: float(plan[name]) for name in ("tensor_parallel", "batch", "replica_prefill_seconds", "replica_pass_seconds")}
+    held = {name: float(plan[name]) for name in (*DEGREES, "batch", *TIMES) if name in plan}
     busy = float(case.but(requests_per_month=requests, rented_gpus=float(plan["rented_gpus"]), **held)(paid_utilization))
     owning = rent_or_buy(Case(gpu=plan["gpu"], usd_per_hour=float(plan["usd_per_hour"]), term=plan.get("term", USUAL_TERM)), book)
     owned = _owned(owning, plan, ends, busy)
@@ -106,6 +111,11 @@ def _bought(way, usd, offer, doubt=""):
     return Way(way, *[float(usd)] * 3, offer.provider, doubt, offer.row)
 
 
+def replica_size(plan: Mapping[str, Any]) -> float:
+    """GPUs of a replica of the plan."""
+    return math.prod(plan.get(name, 1) for name in DEGREES)
+
+
 def _turns(case, plan, api_usd, plan_usd):
     """The loads at which the plan's bill, and that of some number of its servers, is the API's (1/s)."""
     if api_usd is None:
@@ -113,9 +123,10 @@ def _turns(case, plan, api_usd, plan_usd):
     rate = value_of(case, "requests_per_second")
     servers = np.array(token_offers.SERVERS, float)
     loads = rate * serving_usd_per_month(plan["usd_per_hour"], servers * plan["gpus_per_server"]) / api_usd
-    replicas = servers * floor(plan["gpus_per_server"] / plan["tensor_parallel"])
+    each = plan["gpus_per_server"] / replica_size(plan)
+    replicas = servers * floor(each) if each >= 1 else floor(servers * each)
     limits = capacity.limited(**{name: given_value(case, name) for name in capacity.Limits._fields})
-    carried = loads[capacity.held(plan, loads, replicas, limits)[-1]]
+    carried = loads[capacity.held({**plan, **capacity.lengths_of(case)}, loads, replicas, limits)[-1]]
     return float(rate * plan_usd / api_usd), float(carried[0]) if len(carried) else math.inf
 
 
@@ -126,7 +137,8 @@ def _owned(owning, plan, ends, busy):
     if owning.lacks or owning.deal.fixed["gpus_per_server"] < plan["tensor_parallel"]:
         return []
     server, likely = owning.deal.rows["server"], owning.deal.ranges["likely"]
-    gpus = rented_gpus.formula(plan["planned_replicas"], plan["tensor_parallel"], owning.deal.fixed["gpus_per_server"])
+    gpus = rented_gpus.formula(plan.get("all_replicas", plan["planned_replicas"]), replica_size(plan),
+                               owning.deal.fixed["gpus_per_server"])
     rates = (owning.fixed.plan, owning.fixed.low, owning.fixed.high)
     usd = [float(owned_serving_usd_per_month.formula(gpus * end / ends[0], rate, owning.work, busy, likely["availability"]))
            for end, rate in zip(ends, rates)]

@@ -166,14 +166,14 @@ def _families(case, law):
     """Families of the law in the case, each with where in the columns it holds (True for plain numbers)."""
     found, left = [], True
     for when, above, part in parts(law)[1]:
-        holds = left & (numpy.asarray(_value(case, when)) > above) if when else left
+        holds = left & (numpy.asarray(value_of(case, when)) > above) if when else left
         if numpy.any(holds):
             found.append((holds, part))
         left = left & ~holds if when else left
     return found
 
 
-def _value(case, name):
+def value_of(case: Case, name: str) -> Any:
     """The value of a quantity that a case has, else 0."""
     given = case.inputs.get(name, next((row[name] for row in case.rows.values() if name in row), 0))
     return case(given) if is_law(given) else given[name] if isinstance(given, dict) else given
@@ -199,8 +199,10 @@ def _picked(choices):
 
 
 def bound_value(case: Case, law: str) -> Any:
-    """What nothing beats; None for bytes, and for a law of no family."""
-    return None if law not in _powers() or QUANTITIES[law].unit == "byte" else bound(case)(law)
+    """What nothing beats; None for what is stored, and for a law of no family."""
+    family = _powers().get(law, (1, ""))[1]
+    stored = family and QUANTITIES[rows("families")[family]["times"].split()[0]].unit == "byte"
+    return None if stored or not family else bound(case)(law)
 
 
 def _own_source(case, law):

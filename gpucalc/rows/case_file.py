@@ -12,6 +12,7 @@ from ..core.quantities import DOMAINS, QUANTITIES, check
 from .catalogue import FINDERS
 from .config import families
 from .files import shortened
+from .lengths import check_p95, read_lengths
 from .mapping import read_mapping
 from .tables import TABLES, rows
 
@@ -31,7 +32,8 @@ _PLAIN, _WORDS = re.compile(r"[A-Za-z]([\w .,()/+-]*[\w)])?", re.ASCII), {"null"
 
 
 def read_case(path: str | PathLike) -> Case:
-    """The case of a job in a YAML file; a model may be the path of a config.json as seen from there.
+    """The case of a job in a YAML file; a model may be the path of a config.json as seen from there, and `lengths` that of a file
+    of requests, which gives their means and 95th percentiles.
 
     Raises ValueError with a line for each fault: the file, the name, the value, and what is allowed.
     """
@@ -39,7 +41,22 @@ def read_case(path: str | PathLike) -> Case:
     model = held.get("model")
     if isinstance(model, str) and model.endswith(".json"):
         held["model"] = str(Path(path).absolute().parent / model)
-    return case_of(held, str(path))
+    return case_of(_with_lengths(held, Path(path)), str(path))
+
+
+def _with_lengths(held, path):
+    """The values with those of the file of lengths that they name."""
+    name, twice = held.get("lengths"), [each for each in ("prompt", "output", "prompt_p95", "output_p95") if each in held]
+    if name is None:
+        return held
+    if not isinstance(name, str) or twice:
+        allowed = f"no {', '.join(twice)} beside it" if twice else "the path of a CSV or JSONL file"
+        raise ValueError(f"{shortened(path)}: lengths: {_shown(name)}; allowed: {allowed}")
+    try:
+        found = read_lengths(path.absolute().parent / name)
+    except ValueError as error:
+        raise ValueError(f"{shortened(path)}: lengths: {error}") from None
+    return {each: value for each, value in held.items() if each != "lengths"} | found
 
 
 def case_of(held: dict[str, Any], where: str = "") -> Case:
@@ -114,6 +131,21 @@ def _faults(held) -> Iterator[str]:
             yield from _value_faults(name, value)
     if job:
         yield from _missing(held, job)
+        yield from _joint_faults(held, job)
+
+
+def _joint_faults(held, job):
+    """Values that are fine alone: 95th percentiles that no lognormal of the mean has, a limit below it, half of a pair."""
+    numbers = {name: value for name, value in held.items() if isinstance(value, int | float) and value > 0}
+    for name in ("prompt", "output"):
+        mean, p95 = numbers.get(name, job[name]), numbers.get(f"{name}_p95", 0)
+        if mean == mean and (fault := check_p95(mean, p95)):
+            yield f"{name}_p95: {fault}"
+    if 0 < numbers.get("output_limit", 0) < numbers.get("output", 0):
+        yield f"output_limit: {held['output_limit']}; allowed: 0 for no limit, or at least the mean, {held['output']}"
+    for name, other in (("acceptance", "drafted"), ("drafted", "acceptance")):
+        if other in numbers and name not in held:
+            yield f"{name} ({QUANTITIES[name].meaning}): missing; {other} needs it"
 
 
 def _listed(job, taken):
@@ -127,7 +159,7 @@ def _missing(held, job):
         if not given:
             told = " or ".join(f"{name} ({QUANTITIES[name].meaning})" if name in QUANTITIES else name for name in names)
             yield f"{told}: missing; the job {held['job']} needs {'it' if len(names) == 1 else 'one of them'}"
-    for names in (each.split("|") for each in (*job["needs"].split(), *job["apart"].split())):
+    for names in (each.split("|") for each in (*job["needs"].split(), *job["one_of"].split())):
         given = [name for name in names if name in held]
         if len(given) > 1:
             yield f"{' and '.join(given)}: both given; allowed: one of them"

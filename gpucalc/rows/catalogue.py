@@ -142,10 +142,11 @@ _OF_LINK = ("port_bandwidth", "group_ports", "peer_ports", "reach", "ring_share"
 def _added(row):
     """What a GPU's row takes from its benchmark and its link, and what follows from its cells."""
     link, shares = rows("links")[row["link"]], rows("shares")[row["benchmark"]]
-    narrow, beyond = (row[first] if row[first] == row[first] else other for first, other in
-                      (("fp8_flops", row["peak_flops"]), ("host_bandwidth", link["port_bandwidth"])))
+    narrow, integers, beyond = (row[first] if row[first] == row[first] else other for first, other in (
+        ("fp8_flops", row["peak_flops"]), ("int8_flops", row["peak_flops"]), ("host_bandwidth", link["port_bandwidth"])))
     return {name: link[name] for name in _OF_LINK} | {name: shares[name] for name in shares if "share" in name} | {
-        "narrow_flops": narrow, "beyond_bandwidth": beyond,
+        "narrow_flops": narrow, "integer_flops": integers, "beyond_bandwidth": beyond,
+        "quarter_flops": row["fp4_flops"] if row["fp4_flops"] == row["fp4_flops"] else narrow,
         "inline_ecc": float(row["ecc"] and row["memory_type"].startswith("GDDR"))}
 
 

@@ -12,6 +12,11 @@ from .tables import rows
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+# What writes tokens, as a row's subject or else its source names it; the first that is named counts.
+ENGINES = ("vLLM on TPU", "vLLM", "SGLang", "TensorRT-LLM", "NIM", "llama.cpp", "gpt-fast", "ExLlamaV2", "ExLlama", "LitGPT")
+# Families in which an engine runs a model.
+SERVED = ("decode", "prefill", "serving")
+
 
 @kept
 def published() -> "DataFrame":
@@ -52,6 +57,37 @@ def _inside(family, eras=(None,)):
         inside[row["publisher"]].append(bool(held and held.low <= row["ratio"] <= held.high))
     enough = len(found) >= FEWEST_ROWS and len(inside) > FEWEST_SOURCES
     return [float(numpy.mean(each)) for each in inside.values()] if enough else []
+
+
+@kept
+def served() -> "DataFrame":
+    """The rows in which an engine runs a model, by id: its `engine` and `version`, the `kind` of model, `bits` of a weight."""
+    import pandas
+    columns = ("id", "subject", "family", "value", "predicted", "ratio", "unit", "date")
+    found = [_served(row) | {name: row[name] for name in columns}
+             for root in SERVED for row in bands.measured(root)]
+    return pandas.DataFrame(found).set_index("id")
+
+
+def _served(row):
+    """What ran a row, and what it ran."""
+    engine = next((name for text in (row["subject"], row["source"]) for name in ENGINES if name.lower() in text.lower()), "")
+    version = row["subject"].partition(f"{engine} ")[2].split(",")[0]
+    of = {name: bands.value_of(row["case"], name) for name in ("linear_layers", "experts", "weight_element_bytes", "batch")}
+    given = row["case"].rows
+    named = {name: getattr(given.get(kind), "name", "") for name, kind in (("gpu", "gpu"), ("stored", "weight_format"))}
+    width = of["weight_element_bytes"] or 2
+    return named | dict(
+        engine=engine, version=version if version[:1].isdigit() or "-" in version else "", users=of["batch"],
+        kind="hybrid" if of["linear_layers"] else "experts" if of["experts"] else "dense",
+        bits=4 if width < 0.8 else 8 if width < 1.5 else 16)
+
+
+def errors_by(frame: "DataFrame", *columns: str) -> "DataFrame":
+    """Groups of served rows, by columns: how many, and the median and percentiles of published over predicted."""
+    groups = frame.groupby(list(columns), sort=False)["ratio"]
+    return groups.agg(figures="size", median="median", tenth=lambda each: each.quantile(0.1),
+                      ninetieth=lambda each: each.quantile(0.9)).reset_index()
 
 
 def _rows_of(family, eras):

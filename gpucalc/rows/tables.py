@@ -134,7 +134,7 @@ def _check_job(file, row, record):
     """Refuse a job with a recipe or a name that no case knows."""
     if record["recipe"]:
         check_known(file, row, "recipe", record["recipe"], "recipes")
-    for column in ("needs", "takes", "apart"):
+    for column in ("needs", "takes", "one_of"):
         for name in re.split("[ |]", record[column]):
             if name and name not in QUANTITIES and name not in FINDERS:
                 raise bad(file, row, column, name, f"names that a case knows{close(name, [*QUANTITIES, *FINDERS])}")

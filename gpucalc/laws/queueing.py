@@ -1,0 +1,243 @@
+"""The queue before the replicas that a load needs: places and waits, replicas in time, and requests that can wait."""
+from .lengths import late_deviations
+from ..core.arithmetic import SECONDS_PER_HOUR, ceil, exp, log, maximum, minimum, quotient, sqrt, where
+from ..core.law import law
+
+
+# A load
+
+@law
+def offered_load(requests_per_second, request_seconds, replicas, batch):
+    """Share of all places that the load fills (ratio); from 1 on the queue grows without end."""
+    return requests_per_second * request_seconds / (replicas * batch)
+
+
+@law
+def crowding(request_seconds, time_per_output_token, prompt_turn_seconds, fixed_share, batch, output, prompts_apart=0):
+    """Share of a request's time in a full batch that the batch causes (ratio): the rest it would take in any company."""
+    turn = (1 - prompts_apart) * prompt_turn_seconds
+    plain = output * time_per_output_token - (batch - 1) * turn
+    return minimum(maximum((output * time_per_output_token + turn - plain * fixed_share) / request_seconds, 0), 1)
+
+
+@law
+def waiting_share(offered_load, replicas, batch, crowding):
+    """Share of requests that find every place filled (ratio).
+
+    Without crowding it is near Erlang's C: Sakasegawa 1977 (doi 10.1007/BF02532288). If all time is due to the others, as where
+    they share one processor, it is the load to the power of the places: Kleinrock 1976, Queueing Systems II, section 4.4.
+    Between the two one over the squared exponent is the mean of both.
+    """
+    places = replicas * batch
+    alone = sqrt(2 * (places + 1)) - 1
+    return minimum(offered_load, 1) ** (places * alone / sqrt((1 - crowding) * places ** 2 + crowding * alone ** 2))
+
+
+@law
+def waiting_seconds(waiting_share, offered_load, request_seconds, replicas, batch, output_variation, late_share=...):
+    """Wait for a place that all but `late_share` of requests stay below (s); infinite if the queue grows without end.
+
+    M/M/c: the chance to wait longer than t is C exp(-(1 - load) c t / T), since a geometric number of places comes free before:
+    Kleinrock 1975, Queueing Systems, section 3.5. A request stays with the replica that had the fewest inside when it came, where
+    others wait as long (Foschini and Salz 1978, IEEE Transactions on Communications 26): it waits for the places of that replica,
+    for one of as many replicas as many, whose number is geometric by the load to the power of the replicas. Answers less alike
+    make waits (1 + variation) / 2 times as long: Allen 1990, Probability, Statistics and Queueing Theory. More alike ones are not
+    trusted to make them shorter: how long they take depends on the others too.
+    """
+    longer = log(maximum(waiting_share / late_share, 1)) * maximum((1 + output_variation) / 2, 1)
+    return quotient(longer * request_seconds, batch * (1 - minimum(offered_load, 1) ** replicas))
+
+
+# A replica at the load: its batch is not full
+
+@law
+def loaded_request_seconds(request_seconds, crowding, offered_load, batch):
+    """Mean time of a request at the load (s), that in a full batch at most.
+
+    The more are inside, the slower is each: sequences are negative binomial, whatever the lengths. Kelly 1979, Reversibility and
+    Stochastic Networks, section 3.3.
+    """
+    alone = 1 - crowding * (1 - 1 / batch)
+    return request_seconds * minimum(quotient(alone, 1 - crowding * minimum(offered_load, 1)), 1)
+
+
+@law
+def running_batch(requests_per_second, loaded_request_seconds, replicas, batch):
+    """Sequences that a replica runs together at the load (count, mean). Little 1961 (doi 10.1287/opre.9.3.383)."""
+    return minimum(requests_per_second * loaded_request_seconds / replicas, batch)
+
+
+@law
+def running_pass_seconds(replica_pass_seconds, fixed_share, running_batch, batch):
+    """One pass at the load (s): what it takes for any batch, and of the rest the part for the sequences that run."""
+    return replica_pass_seconds * (fixed_share + (1 - fixed_share) * running_batch / batch)
+
+
+@law
+def loaded_token_seconds(loaded_request_seconds, prompt_seconds, output):
+    """Mean time between tokens at the load (s)."""
+    return (loaded_request_seconds - prompt_seconds) / output
+
+
+@law
+def token_spread(running_batch, batch, time_per_output_token, prompt_turn_seconds, fixed_share, output, crowding, offered_load,
+                 loaded_token_seconds, prompt_time_variation, output_variation, prompts_apart=0):
+    """Squared coefficient of variation of the mean time between the tokens of a request (ratio).
+
+    Its batch is larger or smaller than the mean, by two thirds of the variance since it is the mean over a stay; whoever comes in
+    a stay enlarges it, and each prompt among them interrupts it. A longer stay meets more of both, until all places are filled.
+    """
+    turn = (1 - prompts_apart) * prompt_turn_seconds / output
+    each = (time_per_output_token - (batch - 1) * turn) * (1 - fixed_share) / batch
+    longer = 1 / (1 - crowding * minimum(offered_load, 0.999))
+    room = minimum(((batch - running_batch) / late_deviations.formula(0.05)) ** 2 / (running_batch * longer), 1)
+    batches = room * running_batch * longer * (2 / 3 * each ** 2 + each * turn * longer)
+    interruptions = running_batch * turn ** 2 * (1 + prompt_time_variation) * (1 + output_variation)
+    return (batches + interruptions * (1 + room * (longer ** 2 - 1))) / loaded_token_seconds ** 2
+
+
+def _late(mean, spread, deviations):
+    """Quantile of a gamma distribution. Wilson and Hilferty 1931 (doi 10.1073/pnas.17.12.684)."""
+    return mean * maximum(1 - spread / 9 + deviations * sqrt(spread) / 3, 0.01) ** 3
+
+
+@law
+def late_token_seconds(loaded_token_seconds, token_spread, late_deviations, waiting_seconds, output, prompts_apart=0):
+    """Mean time between the tokens of a request that all but `late_share` of requests stay below (s).
+
+    TPOT as benchmarks count it: from the first token of a request to its last, over the tokens between. After a prompt that was
+    read apart the wait for a place is one of the times between.
+    """
+    return _late(loaded_token_seconds, token_spread, late_deviations) + where(prompts_apart > 0, waiting_seconds, 0) / output
+
+
+# The first token
+
+@law
+def reading_seconds(prompt_turn_seconds, running_pass_seconds, prefilled_tokens, prompt_chunk=0, prompts_apart=0):
+    """Time that a prompt keeps others from being read (s): its own, and of the passes in which its chunks ride."""
+    passes = where(prompt_chunk > 0, prefilled_tokens / maximum(prompt_chunk, 1), 0)
+    return prompt_turn_seconds + (1 - prompts_apart) * passes * running_pass_seconds
+
+
+@law
+def reading_load(requests_per_second, replicas, reading_seconds, prefill_replicas, prompts_apart=0):
+    """Share of the time in which the replicas that read prompts do so (ratio)."""
+    return requests_per_second * reading_seconds / where(prompts_apart > 0, maximum(prefill_replicas, 1), replicas)
+
+
+@law
+def users_reading_load(batch, reading_seconds, request_seconds):
+    """Share of the time in which the prompts of others are read, where a fixed number of users ask again once answered (ratio).
+
+    A request finds the others as if its user were not there: Reiser and Lavenberg 1980 (doi 10.1145/322186.322195).
+    """
+    return (batch - 1) * reading_seconds / request_seconds
+
+
+@law
+def prompt_wait_seconds(reading_load, reading_seconds, prompt_time_variation):
+    """Mean wait for the prompts of others (s): M/G/1; infinite if prompts alone fill a replica.
+
+    Pollaczek and Khinchine: Kleinrock 1975, Queueing Systems, section 5.6.
+    """
+    return quotient(reading_load * reading_seconds * (1 + prompt_time_variation), 2 * (1 - reading_load))
+
+
+@law
+def unhindered_first_token(running_pass_seconds, replica_pass_seconds, prompt_seconds, prefilled_tokens, prompt_chunk=0,
+                           prompts_apart=0):
+    """Mean time to the first token of a request that finds a place and no prompt before its own (s): half a pass, and its own.
+
+    Passes go on while no prompt waits: Fuhrmann and Cooper 1985 (doi 10.1287/opre.33.5.1117). Chunks ride in passes at the load.
+    """
+    passes = where(prompt_chunk > 0, ceil(prefilled_tokens / maximum(prompt_chunk, 1)), 0)
+    shorter = running_pass_seconds / 2 - passes * (replica_pass_seconds - running_pass_seconds)
+    return prompt_seconds + (1 - prompts_apart) * shorter
+
+
+@law
+def mean_first_token(prompt_wait_seconds, unhindered_first_token):
+    """Mean time to the first token of a request that finds a place (s): the prompts of others, and its own."""
+    return prompt_wait_seconds + unhindered_first_token
+
+
+@law
+def users_first_token(mean_first_token, reading_seconds, batch, user_requests):
+    """Mean time to the first token where users begin together and each asks so many times, again once answered (s).
+
+    At first a prompt waits for half of the others. vLLM vllm/benchmarks/serve.py, a rate without limit for so many at once.
+    """
+    return mean_first_token + ((batch + 1) / 2 * reading_seconds - mean_first_token) / user_requests
+
+
+@law
+def first_token_spread(reading_load, reading_seconds, running_pass_seconds, unhindered_first_token, prompt_time_variation,
+                       prompts_apart=0):
+    """Squared coefficient of variation of the time to the first token of a request that finds a place (ratio).
+
+    Variances of the wait in M/G/1, with the third moment of a lognormal, of a part of a pass, and of the prompt itself.
+    """
+    wide, free = 1 + prompt_time_variation, maximum(1 - reading_load, 1e-6)
+    wait = reading_load * reading_seconds * wide / (2 * free)
+    variance = (wait ** 2 + reading_load * reading_seconds ** 2 * wide ** 3 / (3 * free)
+                + (1 - prompts_apart) * running_pass_seconds ** 2 / 12 + prompt_time_variation * reading_seconds ** 2)
+    return variance / (unhindered_first_token + wait) ** 2
+
+
+@law
+def time_to_first_token(waiting_seconds, mean_first_token, first_token_spread, late_deviations, prompts_apart=0):
+    """Time to the first token that all but `late_share` of requests stay below (s).
+
+    The wait for a place at its worst, and the rest as a gamma distribution. Prompts that are read apart wait for no place.
+    """
+    return where(prompts_apart > 0, 0, waiting_seconds) + _late(mean_first_token, first_token_spread, late_deviations)
+
+
+@law
+def answer_seconds(waiting_seconds, mean_first_token, loaded_token_seconds, token_spread, request_seconds, prompt_seconds, output,
+                   output_variation, late_deviations):
+    """Time to the whole answer that all but `late_share` of requests stay below (s): the wait at its worst, and a long answer.
+
+    The answer as a lognormal distribution: a product of its length and its time per token, whose spread shrinks with the length.
+    It is no longer than in a full batch, which all requests share alike.
+    """
+    length, spread = log(1 + output_variation), token_spread / (1 + output_variation)
+    here = output * loaded_token_seconds * exp(late_deviations * sqrt(length + spread) - (length + spread) / 2)
+    full = (request_seconds - prompt_seconds) * exp(late_deviations * sqrt(length) - length / 2)
+    return waiting_seconds + minimum(mean_first_token + here, prompt_seconds + full)
+
+
+@law
+def spare_places(request_seconds, answer_limit, late_share=...):
+    """Places beyond the load that make the wait short enough even if every request had to wait (count): M/M/c with C = 1.
+
+    Infinite if a request that waits for nothing takes too long.
+    """
+    return quotient(request_seconds * log(1 / late_share), answer_limit - request_seconds)
+
+
+@law
+def replicas_required(requests_per_second, request_seconds, spare_places, batch):
+    """Replicas with places for the load, and enough to spare for answers in time (count)."""
+    return ceil((requests_per_second * request_seconds + spare_places) / batch)
+
+
+@law
+def planned_replicas(replicas_required, requests_per_second, request_seconds, batch, most_load=..., spare_replicas=...):
+    """Replicas to pay for (count): those required, with the spare ones out of service; and with all in service a capped load."""
+    return maximum(replicas_required + spare_replicas, ceil(requests_per_second * request_seconds / (batch * most_load)))
+
+
+# Requests that can wait
+
+@law
+def window_batch(requests_per_second, batching_window):
+    """Requests in a batch that waits a fixed time after its first (count, mean)."""
+    return 1 + requests_per_second * batching_window
+
+
+@law
+def offline_replicas(window_tokens, output_tokens_per_second, window_hours):
+    """Replicas that generate the tokens within the hours (count)."""
+    return ceil(window_tokens / (output_tokens_per_second * window_hours * SECONDS_PER_HOUR))
