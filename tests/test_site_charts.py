@@ -108,7 +108,8 @@ def compare(drawn, chart, value, also, along):
     inputs = drawn["given"] | {name: held for name, held in chart["controls"].items()
                                if not isinstance(drawn["given"].get(name), (int, float))} | also
     inputs |= {other: catalogue.FINDERS[kind](inputs[kind])[other] for other, kind in along.items()}
-    inputs |= {name: inputs[value] for name, value in drawn["given"].items() if isinstance(value, str) and value in inputs}
+    # A chart of requests without a context of its own takes the prompt for it.
+    inputs = {"context": inputs["prompt"]} | inputs if "prompt" in inputs else inputs
     expected = Case.of(inputs)(LAWS[drawn["law"]])
     assert math.isclose(value, expected, rel_tol=1e-9), f"{drawn['law']} at {inputs}: drawn {value}, law {expected}"
 
