@@ -14,7 +14,7 @@ from pathlib import Path
 
 from . import answers, front, pages as site_pages
 from .editions import Editions, declared_in, is_current, lacking, optional_in
-from .given import Given, check_case, close, read_given, read_parameters, refused
+from .given import Given, check_case, close, known_gpus, read_given, read_parameters, refused
 from .inputs import ROOT, BuildError, Frozen, alone, digest, state, surroundings, write_whole
 
 
@@ -129,7 +129,8 @@ def prepared(topic, parameters, root, given):
     pages = declared(root)
     if topic not in pages:
         raise BuildError(f"TOPIC={topic}: there is no such notebook{close(topic, pages)}; allowed: {', '.join(pages)}")
-    check_parameters(topic, parameters, *pages[topic])
+    with known_gpus(given):
+        check_parameters(topic, parameters, *pages[topic])
     check_case(given, pages)
     notes = check_prices(root, given)
     editions = Editions(Frozen(root, root / "_build/frozen", held))

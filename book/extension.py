@@ -113,6 +113,11 @@ def add_chart_scripts(app, pagename, templatename, context, doctree):
         app.add_js_file("charts.js", loading_method="defer")
 
 
+def add_catalogue(app, pagename, templatename, context, doctree):
+    if 'class="data-table catalogue"' in context.get("body", ""):
+        app.add_js_file("catalogue.js", loading_method="defer")
+
+
 def add_front(app, pagename, templatename, context, doctree):
     if 'id="case"' in context.get("body", ""):
         app.add_css_file("front.css")
@@ -161,6 +166,7 @@ def setup(app):
     app.connect("env-get-outdated", outdated)
     app.connect("doctree-read", word_prompts)
     app.connect("html-page-context", add_chart_scripts)
+    app.connect("html-page-context", add_catalogue)
     app.connect("html-page-context", add_front)
     app.connect("html-page-context", add_lesson)
     app.connect("html-collect-pages", not_found)

@@ -67,6 +67,9 @@ HEADLINE = re.compile(r'<div class="cell[^"]*tag_headline.*?<p>(.*?)</p>', re.DO
 FIRST_PARAGRAPH = re.compile(r"<h1.*?<p>(.*?)</p>", re.DOTALL)
 LONGEST_DESCRIPTION = 300
 PRICE_DATE = re.compile(r'<time class="price-date" datetime="[^"]*">[^<]*</time>')
+# The button that copies code, and what it stands on.
+COPY_BUTTON = re.compile(r'<(?:link|script)[^>]*_static/(?:copybutton|clipboard\.min)[^>]*>(?:</script>)?\s*')
+CODE = 'class="highlight'
 LESSON_PLACE = re.compile(r'(<span class="lesson-place">[^<]*)</span>')
 # A word to search for: h100, 70b and 2405, not 00aw, which ends one price and begins a provider.
 WORD = re.compile(r"[^\d]+|(?!0)[^\d]{0,12}\d{1,4}[^\d]{0,4}\d{0,2}")
@@ -147,7 +150,7 @@ def settings(config: Path = CONFIG) -> tuple[str, str]:
 def fixed(page):
     for unwanted, wanted in PAGE_FIXES.items():
         page = re.sub(unwanted, wanted, page)
-    return dated(page)
+    return dated(page if CODE in page else COPY_BUTTON.sub("", page))
 
 
 def dated(page):

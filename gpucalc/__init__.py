@@ -7,9 +7,9 @@ from .core.law import LAWS
 from .core.quantities import QUANTITIES
 from .laws import (activation_memory, apart, arithmetic_intensity, break_even, budget, choosing, collectives, commitments,
                    demand, energy, experts, financing, goodput, interconnect, kernels, kv_cache, lengths, linear_layers,
-                   low_rank, model_size, owning, post_training, quantization, queueing, renting, rollouts, serving,
-                   serving_cost, serving_layouts, serving_volume, sharding, shares, sharing, topology, total_cost,
-                   training_cost, training_links, training_memory, training_products, training_time)
+                   low_rank, memories, model_size, nodes, owning, post_training, quantization, queueing, renting, rollouts,
+                   serving, serving_cost, serving_layouts, serving_volume, sharding, shares, sharing, topology, total_cost,
+                   training_cost, training_links, training_memory, training_products, training_time, worth)
 
 if TYPE_CHECKING:
     from .core.evaluate import Case
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["LAWS", "QUANTITIES", "Case", "activation_memory", "apart", "arithmetic_intensity", "break_even", "budget",
            "choosing", "collectives", "commitments", "compare", "decide", "demand", "energy", "experts", "financing",
-           "goodput", "interconnect", "kernels", "kv_cache", "layouts", "lengths", "linear_layers", "low_rank", "model_size",
-           "owning", "post_training", "quantization", "queueing", "renting", "rollouts", "serving", "serving_cost",
-           "serving_layouts", "serving_volume", "sharding", "shares", "sharing", "topology", "total_cost", "training_cost",
-           "training_links", "training_memory", "training_products", "training_time", "what_changed"]
+           "goodput", "interconnect", "kernels", "kv_cache", "layouts", "lengths", "linear_layers", "low_rank", "memories",
+           "model_size", "nodes", "owning", "post_training", "quantization", "queueing", "renting", "rollouts", "serving",
+           "serving_cost", "serving_layouts", "serving_volume", "sharding", "shares", "sharing", "topology", "total_cost",
+           "training_cost", "training_links", "training_memory", "training_products", "training_time", "what_changed", "worth"]
 
 
 # Loaded when a case is asked for a band.

@@ -42,26 +42,28 @@ def drawn(mean, p95, size, generator, least=1):
 
 
 class Passes:
-    """Times of passes by their batch, mean context and chunk, as tables of the formula; and those of whole prompts."""
+    """Times of passes by the batch of a group, mean context and chunk, as tables of the formula; and those of whole prompts."""
 
     def __init__(self, case, longest, chunk=0, pace=1.0):
-        self.batch, self.chunk, self.case, self.pace = int(case.inputs["batch"]), chunk, case, pace
+        self.groups = int(case.inputs.get("attention_parallel", 1))
+        self.batch, self.chunk, self.case, self.pace = int(case.inputs["batch"]) // self.groups, chunk, case, pace
         self.step = math.ceil(longest / (_CONTEXTS - 1))
         sizes, contexts = np.arange(self.batch + 1.0), np.maximum(np.arange(_CONTEXTS) * self.step, 1.0)
         chunks = np.arange(_CHUNKS + 1) * chunk / _CHUNKS if chunk else np.zeros(1)
         part, size, context = (axis.ravel() for axis in np.meshgrid(chunks, np.maximum(sizes, 1), contexts, indexing="ij"))
-        times = pace * case.but(batch=size, context=context, chunk=part)("replica_pass_seconds")
+        times = pace * case.but(batch=size * self.groups, context=context, chunk=part)("replica_pass_seconds")
         self.times = times.reshape(len(chunks), len(sizes), _CONTEXTS).tolist()
 
     def seconds(self, batch, tokens, chunk=0):
-        """A pass of so many sequences with so many tokens in all their contexts, and of a chunk."""
+        """A pass of so many sequences of a group with so many tokens in all their contexts, and of a chunk."""
         part = math.ceil(chunk / self.chunk * _CHUNKS) if chunk else 0
         return self.times[part][batch][min(round(tokens / max(batch, 1) / self.step), _CONTEXTS - 1)]
 
     def prompts(self, lengths):
-        """The time of each prompt in a pass of its own."""
-        alone = self.pace * self.case.but(prompt=lengths.astype(float))("replica_prefill_seconds")
-        return np.broadcast_to(alone, len(lengths)).tolist()
+        """The time of each prompt in a pass of its own, if one group reads, and what each other group that does adds."""
+        case = self.case.but(prompt=lengths.astype(float))
+        whole, lone = (np.broadcast_to(case(law), len(lengths)) for law in ("replica_prefill_seconds", "lone_share"))
+        return np.array([self.pace * whole * lone, self.pace * whole * (1 - lone) / max(self.groups - 1, 1)]).T.tolist()
 
 
 class Request:
@@ -73,13 +75,11 @@ class Request:
         self.came, self.prompt, self.output, self.read, self.left = came, prompt, output, read, prompt
 
 
-class Replica:
-    """A replica at work: `waiting` are requests without a place, `ends` the passes in which those inside end."""
+class Group:
+    """An attention group: `waiting` are requests without a place, `ends` the passes in which those inside end."""
 
-    def __init__(self, env, passes, after=None, prompts=True):
-        self.env, self.passes, self.after, self.prompts = env, passes, after, prompts
-        self.waiting, self.reading, self.ends, self.tokens, self.made, self.rest = deque(), deque(), [], 0, 0, None
-        env.process(self.run())
+    def __init__(self, replica):
+        self.replica, self.waiting, self.reading, self.ends, self.tokens = replica, deque(), deque(), [], 0
 
     @property
     def score(self):
@@ -89,64 +89,93 @@ class Replica:
     @property
     def room(self):
         """Whether a place is free."""
-        return len(self.ends) + len(self.reading) < self.passes.batch
+        return len(self.ends) + len(self.reading) < self.replica.passes.batch
 
     def take(self, request):
         """A request comes."""
         self.waiting.append(request)
-        if self.rest and not self.rest.triggered:
-            self.rest.succeed()
+        if self.replica.rest and not self.replica.rest.triggered:
+            self.replica.rest.succeed()
 
-    def run(self):
-        """Prompts first, then passes, and a rest where nothing is to be done."""
-        while True:
-            if self.passes.chunk and self.prompts and (self.waiting or self.reading):
-                yield from self.mixed()
-            elif self.waiting and self.room:
-                request = self.waiting.popleft()
-                if self.prompts:
-                    self.reading.append(request)
-                    yield self.env.timeout(request.read)
-                    self.reading.popleft()
-                    request.first = self.env.now
-                (self.after or self.admit)(request)
-            elif self.ends:
-                yield self.env.timeout(self.passes.seconds(len(self.ends), self.tokens))
-                self.advance(len(self.ends))
-            else:
-                self.rest = self.env.event()
-                yield self.rest
+    def admit(self, request):
+        """Its answer begins: the prompt's pass gave the first token."""
+        heapq.heappush(self.ends, (self.replica.made + max(request.output - 1, 1), id(request), request))
+        self.tokens += request.prompt
 
-    def mixed(self):
-        """One pass with a chunk: as much of the prompts that have a place as fits."""
-        while self.waiting and self.room and sum(request.left for request in self.reading) < self.passes.chunk:
+    def chunk(self):
+        """What the next pass takes of the prompts that have a place, and those that it ends."""
+        budget, done = self.replica.passes.chunk, []
+        while self.waiting and self.room and sum(request.left for request in self.reading) < budget:
             self.reading.append(self.waiting.popleft())
-        budget, done, running = self.passes.chunk, [], len(self.ends)
         for request in self.reading:
             part = min(request.left, budget)
             budget, request.left = budget - part, request.left - part
             if not request.left:
                 done.append(request)
-        yield self.env.timeout(self.passes.seconds(running, self.tokens, self.passes.chunk - budget))
-        self.advance(running)
-        for request in done:
-            self.reading.remove(request)
-            request.first = self.env.now
-            self.admit(request)
+        return self.replica.passes.chunk - budget, done
 
-    def admit(self, request):
-        """Its answer begins: the prompt's pass gave the first token."""
-        heapq.heappush(self.ends, (self.made + max(request.output - 1, 1), id(request), request))
-        self.tokens += request.prompt
-
-    def advance(self, running):
-        """A pass is over: every sequence has one token more, and some have their last."""
-        self.made += 1
+    def advance(self, running, now):
+        """A pass is over: every sequence that ran has one token more, and some have their last."""
         self.tokens += running
-        while self.ends and self.ends[0][0] == self.made:
+        while self.ends and self.ends[0][0] == self.replica.made:
             request = heapq.heappop(self.ends)[2]
-            request.ended = self.env.now
+            request.ended = now
             self.tokens -= request.prompt + max(request.output - 1, 1)
+
+
+class Replica:
+    """A replica at work. Its attention groups do each step together, since experts are spread over all: while some read prompts
+    the others wait, and a pass lasts as long as that of the slowest. vLLM documentation, data parallel deployment.
+    """
+
+    def __init__(self, env, passes, after=None, prompts=True):
+        self.env, self.passes, self.after, self.prompts, self.made, self.rest = env, passes, after, prompts, 0, None
+        self.groups = [Group(self) for _ in range(passes.groups)]
+        env.process(self.run())
+
+    def run(self):
+        """Prompts first, one in each group that has some, then passes, and a rest where nothing is to be done."""
+        while True:
+            ready = [group for group in self.groups if group.waiting and group.room]
+            if self.passes.chunk and self.prompts and (ready or any(group.reading for group in self.groups)):
+                yield from self.one_pass([group.chunk() for group in self.groups])
+            elif ready:
+                yield from self.read([(group, group.waiting.popleft()) for group in ready])
+            elif any(group.ends for group in self.groups):
+                yield from self.one_pass([(0, ())] * len(self.groups))
+            else:
+                self.rest = self.env.event()
+                yield self.rest
+
+    def read(self, prompts):
+        """Prompts of several groups, which take as long as the longest; none where they were read elsewhere."""
+        if self.prompts:
+            for group, request in prompts:
+                group.reading.append(request)
+            yield self.env.timeout(max(lone + (len(prompts) - 1) * more for lone, more in (each.read for _, each in prompts)))
+        for group, request in prompts:
+            if self.prompts:
+                group.reading.popleft()
+                request.first = self.env.now
+            (self.after or group.admit)(request)
+
+    def one_pass(self, chunks):
+        """One pass of all groups, with what each takes of prompts beside its sequences."""
+        running = [len(group.ends) for group in self.groups]
+        yield self.env.timeout(max(self.passes.seconds(size, group.tokens, part)
+                                   for size, group, (part, _) in zip(running, self.groups, chunks)))
+        self.made += 1
+        for size, group, (_, done) in zip(running, self.groups, chunks):
+            group.advance(size, self.env.now)
+            for request in done:
+                group.reading.remove(request)
+                request.first = self.env.now
+                group.admit(request)
+
+
+def groups(replicas):
+    """The attention groups of replicas, each of which takes requests."""
+    return [group for replica in replicas for group in replica.groups]
 
 
 def simulated(case, mode="own", count=8000, seed=1, pace=1.0):
@@ -158,10 +187,10 @@ def simulated(case, mode="own", count=8000, seed=1, pace=1.0):
     passes = Passes(case, int(prompts.max() + outputs.max()), held.get("prompt_chunk", 0), pace)
     requests = [Request(*each) for each in zip(came.tolist(), prompts.tolist(), outputs.tolist(), passes.prompts(prompts))]
     env = simpy.Environment()
-    answering = [Replica(env, passes, prompts=mode != "apart") for _ in range(held["replicas"])]
+    answering = groups(Replica(env, passes, prompts=mode != "apart") for _ in range(held["replicas"]))
 
-    def least(group):
-        return min(group, key=lambda replica: replica.score)
+    def least(several):
+        return min(several, key=lambda group: group.score)
 
     def begin(request):
         request.first = env.now
@@ -172,7 +201,7 @@ def simulated(case, mode="own", count=8000, seed=1, pace=1.0):
     entry = answering
     if mode == "apart":
         sent = float(case("cache_sent_seconds"))
-        entry = [Replica(env, passes, send) for _ in range(int(case("prefill_replicas")))]
+        entry = groups(Replica(env, passes, send) for _ in range(int(case("prefill_replicas"))))
 
     def arrivals():
         for request in requests:
@@ -196,10 +225,12 @@ LOADS, QUANTILES = (0.3, 0.5, 0.7, 0.8, 0.9), (0.5, 0.05, 0.01)
 SPREAD = {"alike": {}, "lognormal": dict(prompt_p95=2500, output_p95=800)}
 SEVERAL = dict(servers=SERVERS[:2], loads=LOADS[1:], spreads=("lognormal",), modes=("own", "apart"))
 CHUNK, SEED, COUNT = 512, 1, 16000
+# Groups of attention on a server of eight, with prompts of mean length and answers as in most loads.
+GROUPS, GROUPED = (2, 4, 8), dict(servers=SERVERS[2:], spreads=("lognormal",), modes=("own",), batch=256)
 # Plans that are simulated at the peak, while their spare replicas are out of service: cases, and the first with another model.
-# Replicas are without stages or groups of attention, whose GPUs wait for each other's prompts: those are not simulated.
-PLANS = (("chat_70b", {}), ("gpt_oss_api", {}), ("chat_70b", dict(model="DeepSeek-V3")))
-SIMPLE = dict(attention_parallel=1, pipeline_parallel=1)
+# Replicas are without stages.
+PLANS = (("chat_70b", {}), ("gpt_oss_api", {}), ("chat_70b", dict(model="DeepSeek-V3")), ("deepseek_nodes", {}))
+SIMPLE = dict(pipeline_parallel=1)
 
 
 def server(model, gpu, degree, formats, batch=64, prompt=1000, output=300):
@@ -224,15 +255,15 @@ def compared(case, mode, count=COUNT, pace=1.0):
                        simulated_seconds=f"{np.quantile(times, 1 - late):.4g}")
 
 
-def rows(servers=SERVERS, loads=LOADS, spreads=tuple(SPREAD), modes=MODES, batch=64, replicas=1, count=COUNT):
+def rows(servers=SERVERS, loads=LOADS, spreads=tuple(SPREAD), modes=MODES, batch=64, replicas=1, count=COUNT, groups=1):
     """The rows of a part of the grid."""
-    for model, *placed in servers:
+    for model, gpu, gpus, formats in servers:
         for lengths in spreads:
-            case = server(model, *placed, batch=batch).but(**SPREAD[lengths])
+            case = server(model, gpu, gpus // groups, formats, batch).but(attention_parallel=groups, **SPREAD[lengths])
             for mode in modes:
                 for load in loads:
-                    cell = dict(plan="", model=model, gpu=placed[0], tensor_parallel=placed[1], batch=batch, replicas=replicas,
-                                prompts=mode, lengths=lengths, offered_load=load, pace=1)
+                    cell = dict(plan="", model=model, gpu=gpu, tensor_parallel=gpus // groups, attention_parallel=groups, batch=batch,
+                                replicas=replicas, prompts=mode, lengths=lengths, offered_load=load, pace=1)
                     yield from (cell | found for found in compared(at_load(case, mode, load, replicas), mode, count))
 
 
@@ -243,11 +274,13 @@ def plan_rows(count=COUNT):
         asked, best = found.case, found.best
         formats = {"weight_format": asked.rows["weight_format"].name}
         formats |= {name: asked.inputs[name] for name in ("cache_element_bytes",) if name in asked.inputs}
-        case = server(asked.rows["model"].name, best["gpu"], int(best["tensor_parallel"]), formats, int(best["batch"]))
-        case = case.but(requests_per_second=float(value_of(asked, "requests_per_second")), replicas=int(best["replicas"]))
+        lengths = (value_of(asked, name) for name in ("prompt", "output"))
+        case = server(asked.rows["model"].name, best["gpu"], int(best["tensor_parallel"]), formats, int(best["batch"]), *lengths)
+        case = case.but(requests_per_second=float(value_of(asked, "requests_per_second")), replicas=int(best["replicas"]),
+                        attention_parallel=int(best["attention_parallel"]))
         pace = float(best["replica_pass_seconds"] / case("replica_pass_seconds"))
         cell = dict(plan=name, model=case.rows["model"].name, gpu=best["gpu"], tensor_parallel=int(best["tensor_parallel"]),
-                    batch=int(best["batch"]), replicas=int(best["replicas"]), prompts="own", lengths="alike",
+                    attention_parallel=int(best["attention_parallel"]), batch=int(best["batch"]), replicas=int(best["replicas"]), prompts="own", lengths="alike",
                     offered_load=f"{pace * float(case('offered_load')):.3f}", pace=f"{pace:.3f}")
         yield from (cell | found for found in compared(case, "own", count, pace))
 
@@ -256,7 +289,8 @@ def write(path=DATA / "simulated.csv"):
     """Simulate the whole grid and the plans, and record them."""
     about = dict(unit="second", source="tests/simulator.py", date=datetime.date.today().isoformat(), confidence="seen",
                  note=f"{COUNT:,} requests, seed {SEED}")
-    several = (rows(**SEVERAL, replicas=replicas) for replicas in (2, 4, 8))
+    several = itertools.chain((rows(**SEVERAL, replicas=replicas) for replicas in (2, 4, 8)),
+                              (rows(**GROUPED, groups=groups) for groups in GROUPS))
     with open(path, "w", encoding="utf-8", newline="") as file:
         for number, row in enumerate(itertools.chain(rows(), *several, plan_rows())):
             writer = csv.DictWriter(file, [*row, *about], lineterminator="\n")

@@ -15,9 +15,11 @@ from gpucalc.rows.bands import Band
 # One card in pairs: four sequences at once take 10 s, one alone 6 s, and eight, for which there is no memory, 1 s. Times may be
 # half and twice as long; the plan is a quarter more. With late_share 1 nobody counts as
 # late, nothing is to spare and places may be full, so replicas are the load's alone.
-POINTS = pd.DataFrame(dict(gpu="A", tensor_parallel=2, batch=[1, 4, 8], places=4.0, low=0.5, plan=1.25, high=2.0)).assign(
-    **dict.fromkeys(capacity.TIMES[:-2], 1.0) | {"prompt_turn_seconds": 1e-9}, fixed_share=1.0, growing_share=0.0, prompt=1,
-    output=1, prompt_p95=0, output_p95=0, cached_share=0, prompt_chunk=0, prompts_apart=0, request_seconds=[6.0, 10.0, 1.0],
+POINTS = pd.DataFrame(dict(gpu="A", tensor_parallel=2, batch=[1, 4, 8], places=4.0, low=0.5, plan=1.25, high=2.0,
+                           prompt_low=0.5, prompt_plan=1.25, prompt_high=2.0)).assign(
+    **dict.fromkeys(capacity.TIMES[:-2], 1.0) | {"prompt_turn_seconds": 1e-9} | {
+        name: [5.0, 9.0, 1e-9] for name in ("time_per_output_token", "speculative_seconds")}, fixed_share=1.0, growing_share=0.0,
+    lone_share=1.0, prompt=1, output=1, prompt_p95=0, output_p95=0, cached_share=0, prompt_chunk=0, prompts_apart=0, request_seconds=[6.0, 10.0, 1.0],
     output_tokens_per_second=[1.0, 2.0, 3.0])
 FREE = dict(late_share=1, most_load=1, spare_replicas=0)
 ENDS = ["formula_gpus", "low_gpus", "gpus", "high_gpus"]
@@ -59,6 +61,9 @@ def test_times_at_an_end_move_together():
     fast = capacity.paced(POINTS, "low")
     assert fast["request_seconds"].tolist() == [3, 5, 0.5] and fast["output_tokens_per_second"].tolist() == [2, 4, 6]
     assert fast[["low", "plan", "high"]].values.tolist() == [[1, 2.5, 4]] * 3
+    slow = capacity.paced(POINTS.assign(prompt_high=3.0), "high")
+    assert slow["prompt_seconds"].tolist() == [3.0] * 3 and slow["request_seconds"].tolist() == [12, 20, 2]
+    assert slow[["prompt_low", "prompt_high"]].values.tolist() == [[0.5 / 3, 1]] * 3
 
 
 # Limits
@@ -78,7 +83,7 @@ def test_limits_on_the_first_token_and_on_each_token():
         assert plan(100, first_token_limit=least + 0.01, late_share=late)["limit"] == ""
         assert plan(100, first_token_limit=least - 0.01, late_share=late)["limit"] == "the first token"
     # Nine tokens of 1.25 s after it, however many run together.
-    steady = POINTS.assign(output=9, request_seconds=10.0)
+    steady = POINTS.assign(output=9, request_seconds=10.0, time_per_output_token=1.0, speculative_seconds=1.0)
     assert plan(100, points=steady, token_limit=1.26)["limit"] == ""
     assert plan(100, points=steady, token_limit=1.24)["limit"] == "the time per token"
     assert plan(100, points=steady, token_limit=1.24)["gpus"] == math.inf
@@ -97,7 +102,8 @@ def test_the_limit_that_binds_is_the_one_that_costs_most():
     assert binds(answer_limit=100) == ["memory"]
     small = POINTS[POINTS["batch"] <= 4]
     assert binds(small, answer_limit=100) == ["load"] and binds(small, answer_limit=12) == ["the whole answer"]
-    slow = small.assign(output=1000, prompt_seconds=0.1, speculative_seconds=[0.005, 0.009])
+    slow = small.assign(output=1000, prompt_seconds=0.1, speculative_seconds=[0.005, 0.009],
+                        time_per_output_token=[0.0059, 0.0099])
     assert binds(slow, token_limit=0.009) == ["the time per token"] and binds(small, answer_limit=7) == [""]
 
 
@@ -147,8 +153,9 @@ def test_a_simulated_queue_keeps_the_first_token_in_time(gpu):
     """With a replica out of service; and what the formula says of all but one in twenty is within a quarter."""
     found = capacity.plans(SEARCHED, 10, 20, first_token_limit=1)
     best = found[found["gpu"] == gpu].sort_values("gpus").iloc[0]
-    first, whole = simulated(10, int(best["replicas"]) - 1, int(best["batch"]), best["replica_prefill_seconds"],
-                             best["replica_pass_seconds"], 300, 6000)
+    # What the prompts of a full batch leave of a request's time are its passes.
+    step = (best["request_seconds"] - best["batch"] * best["replica_prefill_seconds"]) / 300
+    first, whole = simulated(10, int(best["replicas"]) - 1, int(best["batch"]), best["replica_prefill_seconds"], step, 300, 6000)
     assert late(first) <= 1 and late(whole) <= 20
     law = Case(best.to_dict(), requests_per_second=10).but(replicas=best["replicas"] - 1)
     assert 0.8 * late(first) <= law(queueing.time_to_first_token) <= 1.25 * late(first)

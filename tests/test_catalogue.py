@@ -82,7 +82,8 @@ def test_dense_never_sparse():
     assert peaks["RTX 4090 24GB"] == 165.2e12 and peaks["A10G 24GB"] == 70e12 and peaks["H100 NVL 94GB"] == 835e12
     gpus = catalogue.gpus()
     for column, most in (("fp8_flops", 2.05), ("int8_flops", 4.05), ("tf32_flops", 1.01), ("fp32_flops", 1.01)):
-        assert not (gpus[column] > most * gpus["peak_flops"]).any()
+        above = gpus.index[gpus[column] > most * gpus["peak_flops"]]
+        assert set(above) == ({"VR200 NVL72 288GB", "Trainium3 144GB"} if column == "fp8_flops" else set()), "8 bits widened more than 16"
 
 
 def test_consumer_cards_alone_accumulate_faster_in_fp16():
@@ -94,7 +95,7 @@ def test_consumer_cards_alone_accumulate_faster_in_fp16():
 
 @pytest.mark.parametrize("link, marketed", [
     ("NVLink 1", 160e9), ("NVLink 2", 300e9), ("NVLink 3", 600e9), ("NVLink 4", 900e9), ("NVLink 5", 1800e9),
-    ("NVLink 4 H800", 400e9)])
+    ("NVLink 4 H800", 400e9), ("NVLink 3 A800", 400e9), ("NVLink 6 rack", 3600e9)])
 def test_nvlink_is_half_of_what_is_marketed(link, marketed):
     assert catalogue.link(link)["link_bandwidth"] == marketed / 2
 
@@ -115,7 +116,8 @@ def test_gpu_has_the_bandwidth_of_its_link():
 
 def test_driver_memory_is_near_the_marketed_one():
     gpus = catalogue.gpus()
-    assert (gpus["memory_bytes"] / gpus["marketed_bytes"]).between(0.93, 2**30 / 1e9).all()
+    shares, shared = gpus["memory_bytes"] / gpus["marketed_bytes"], gpus["kind"] == "unified"
+    assert shares[~shared].between(0.93, 2**30 / 1e9).all() and shares[shared].between(0.75, 1.01).all()
     assert catalogue.gpu("H100 SXM 80GB")["memory_bytes"] == 81559 * 2**20
     for gpu, row in gpus.iterrows():
         words = row["memory_note"].split()
@@ -200,7 +202,8 @@ def test_shipped_tables_are_checked(tmp_path, monkeypatch):
             (first.replace(",datacenter,", ",server,"), "gpus.csv, row 2, column kind: 'server'; allowed: datacenter"),
             (f"{first}\n{first}", "gpus.csv, row 3: same gpu as row 2; allowed: each once")):
         (tmp_path / "gpus.csv").write_text(f"{header}\n{bad}\n")
-        tables.table.cache_clear()
+        for held in (tables.table, catalogue._gpus):
+            held.cache_clear()
         with pytest.raises(ValueError) as error:
             catalogue.gpus()
         assert str(error.value).startswith(expected)

@@ -64,13 +64,17 @@ def test_the_edges_of_a_figure(unit, texts):
 PRINTED = {
     "byte": "9.99 kB", "byte/second": "9.99 kB/s", "FLOP": "9.99 kFLOP", "FLOP/second": "9.99 kFLOP/s", "watt": "9.99 kW",
     "second": "9,990 s", "": "9,990", "FLOP/byte": "9,990 FLOP/B", "token/second": "9,990 tokens/s", "1/second": "9,990 1/s",
+    "hertz": "9.99 kHz",
     "USD": "9,990 USD", "USD/hour": "9,990 USD/h", "USD/month": "9,990 USD/month", "USD/(kilowatt*hour)": "9,990 USD/kWh",
     "USD/gigabyte": "9,990 USD/GB", "USD/(gigabyte*month)": "9,990 USD/GB-month", "USD/year": "9,990 USD/year",
     "1/year": "9,990 a year", "1/month": "9,990 a month", "1/day": "9,990 a day", "day/hour": "9,990",
     "hour": "9,990 h", "day": "9,990 days", "month": "9,990 months",
     "year": "9,990 years", "token": "9,990 tokens", "kilowatt": "9,990 kW", "gigabyte": "9,990 GB",
     "kilowatt*hour": "9,990 kWh", "kilogram": "9,990 kg", "kilogram/(kilowatt*hour)": "9,990 kg/kWh",
-    "USD/(kilowatt*month)": "9,990 USD/kW-month"}
+    "USD/(kilowatt*month)": "9,990 USD/kW-month", "byte/(second*USD)": "9.99 kB/s per USD", "FLOP/(second*USD)": "9.99 kFLOP/s per USD",
+    "byte*hour/(second*USD)": "9.99 kB/s per USD/h", "FLOP*hour/(second*USD)": "9.99 kFLOP/s per USD/h",
+    "USD*second/(FLOP*month)": "9,990 USD a month per FLOP/s", "byte/(second*watt)": "9.99 kB/s per W",
+    "FLOP/(second*watt)": "9.99 kFLOP/s per W"}
 NEVER = {"second", "1/second", "1/year", "1/month", "1/day", "hour", "day", "month", "year"}
 
 

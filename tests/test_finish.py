@@ -283,3 +283,11 @@ def test_a_lesson_says_first_how_old_its_prices_are():
     shown = finish.dated(f"{place}<details>{price}</details>")
     assert shown.startswith(f'<span class="lesson-place">Money · 1 of 5 · prices of {price}</span>')
     assert finish.dated(shown) == shown and finish.dated(place) == place
+
+
+def test_only_a_page_with_code_loads_the_button_that_copies_it():
+    head = ('<link rel="stylesheet" type="text/css" href="_static/copybutton.css?v=5f9c" />\n'
+            '<script src="_static/clipboard.min.js?v=0b6b"></script>\n<script src="_static/copybutton.js?v=a780"></script>\n')
+    others, code = '<script src="_static/site.js"></script>', '<div class="highlight"><pre>1</pre></div>'
+    assert finish.fixed(head + others) == others
+    assert finish.fixed(head + others + code) == head + others + code

@@ -50,7 +50,7 @@ def phrase(text):
         return (max if found[1].startswith("l") else min)(map(phrase, re.split(", | and ", found[2])))
     if any(sign in text for sign in RELATIONS) or re.search(r"\d (?:and|or) \d", text):
         return float(holds(text))
-    text = re.sub(r"(-[\d.]+(?:e[+-]?\d+)?) \^", r"(\1) ^", text)
+    text = re.sub(r"((?<!e)-[\d.]+(?:e[+-]?\d+)?) \^", r"(\1) ^", text)
     return float(eval(text.replace("×", "*").replace("^", "**").replace("−", "-"), {"inf": math.inf}))
 
 

@@ -37,8 +37,8 @@ JUDGED = {"enough", "cheaper", "outcome", "assurance"}
 VERDICT = re.compile(r"\b(enough|fits?|cheaper|cheapest|(with)?in time|holds? it)\b")
 ENDS = {"low", "plan", "high", "value", "bound"}
 CHECKED = {law for row in bands.rows("families").values() for law in (row["times"] + " " + row["rates"]).split()}
-# Without those of jobs, which are what a case may give.
-COLUMNS = {name for path in DATA.rglob("*.csv") if path.stem != "jobs"
+# Without those of jobs, which are what a case may give, and of machines, whose number of GPUs has the name of a plan's.
+COLUMNS = {name for path in DATA.rglob("*.csv") if path.stem not in ("jobs", "nodes", "instances")
            for name in path.read_text().partition("\n")[0].split(",")}
 LISTED = {*COLUMNS, *catalogue.assumptions().index, *(item.quantity for item in ITEMS.values())} - CHECKED - ENDS
 

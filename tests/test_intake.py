@@ -398,11 +398,11 @@ def test_a_number_with_cents_has_one_reading_in_every_writing(value, group):
 def own_gpus(monkeypatch, write):
     def given(text):
         monkeypatch.setenv(tables.OWN_GPUS, str(write(text, "gpus.csv")))
-        for cached in (tables.rows, tables.table):
+        for cached in (tables.rows, tables.table, catalogue._gpus):
             cached.cache_clear()
     yield given
     monkeypatch.delenv(tables.OWN_GPUS, raising=False)
-    for cached in (tables.rows, tables.table):
+    for cached in (tables.rows, tables.table, catalogue._gpus):
         cached.cache_clear()
 
 
@@ -414,6 +414,12 @@ def test_a_new_gpu_is_like_a_known_one_but_for_what_is_given(own_gpus, write):
     assert list(catalogue.gpus().index[-1:]) == ["B400 SXM 384GB"]
     assert read(write("gpu,usd_per_hour\nB400,7.5\n")) == [rent("B400 SXM 384GB", 60)]
     assert "B400 SXM 384GB: what gpus.csv lacks is as in B300 SXM 288GB" in prices(write("gpu,usd_per_hour\nB400,7.5\n")).attrs["said"]
+
+
+def test_a_cell_of_a_new_gpu_that_no_head_names_is_refused(own_gpus):
+    own_gpus("gpu,like,bandwidth\nB400,H100 SXM 80GB,5e12,7\n")
+    with pytest.raises(ValueError, match="^gpus.csv, row 2, column after the last: '7'; allowed: 3 cells, as the header has$"):
+        catalogue.gpu("B400")
 
 
 def test_what_a_new_gpu_lacks_is_asked_for_at_once(own_gpus):

@@ -15,7 +15,7 @@ from book.extension import STATIC
 from book.finish import SEARCH_WORDS, secured
 from gpucalc.page.show import guess, table
 from tests.browser import ended, visit
-from tests.contents import TOPICS
+from tests.contents import PARTS, TOPICS
 
 import pandas
 
@@ -133,9 +133,9 @@ def test_the_search_reads_no_code():
     assert lesson_page.searched(page).astext().split() == ["T", "said"] and "hidden" in page.astext()
 
 
-def test_words_to_search_by_belong_to_lessons():
+def test_words_to_search_by_belong_to_lessons_and_to_the_catalogue():
     found = yaml.safe_load(SEARCH_WORDS.read_text(encoding="utf-8"))
-    assert set(found) <= set(TOPICS)
+    assert set(found) <= {*TOPICS, *PARTS["Catalogue"]}
     words = [word.lower() for words in found.values() for word in words]
     assert len(words) == len(set(words)), "a word finds one page"
 

@@ -92,7 +92,7 @@ def test_users_who_ask_again():
     """16 users, 10 requests each, a prompt of 0.1 s, answers of 10 s: by hand, and as an engine's loop has it."""
     load = queueing.users_reading_load(16, 0.1, 10)
     assert load == pytest.approx(0.15)
-    wait = queueing.prompt_wait_seconds(load, 0.1, 0)
+    wait = queueing.prompt_wait_seconds(load, 0.1, 1, 0, 0)
     steady = wait + 0.1
     assert queueing.users_first_token(steady, 0.1, 16, 10) == pytest.approx(0.9 * steady + 0.1 * 8.5 * 0.1)
     assert queueing.users_first_token(steady, 0.1, 1, 1) == pytest.approx(0.1)
@@ -104,7 +104,7 @@ def test_first_tokens_in_a_loop_of_passes(users, prompt, step):
     times = [each for seed in range(6) for each in loop(users, prompt, step, seed)]
     stay = prompt + 922 * step + (users - 1) * prompt
     load = queueing.users_reading_load(users, prompt, stay)
-    steady = queueing.prompt_wait_seconds(load, prompt, 0) + prompt + step / 2
+    steady = queueing.prompt_wait_seconds(load, prompt, 1, 0, 0) + prompt + step / 2
     assert queueing.users_first_token(steady, prompt, users, 10) == pytest.approx(sum(times) / len(times), rel=1 / 6)
 
 

@@ -51,7 +51,7 @@ def test_an_8b_on_24_gigabytes():
 def test_a_card_has_what_the_smallest_of_its_size_reports():
     reported = catalogue.gpus().query("marketed_bytes == 24e9")["memory_bytes"]
     assert cards.card_bytes(24) == reported.min() < 24 * 2**30 and len(reported) > 3
-    assert catalogue.gpus().query("marketed_bytes == 12e9").empty and cards.card_bytes(12) == 12 * 2**30
+    assert catalogue.gpus().query("marketed_bytes == 20e9").empty and cards.card_bytes(20) == 20 * 2**30
 
 
 @pytest.mark.parametrize("job, way", [("finetune", "full"), ("lora", "LoRA"), ("qlora", "QLoRA")])

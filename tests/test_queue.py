@@ -9,6 +9,7 @@ from gpucalc.laws.shares import product_peak
 from gpucalc.page.fleets import fleet_table
 from gpucalc.page.sentences import enough
 from gpucalc.plan import capacity, queue
+from gpucalc.plan.decisions import PROMPTS
 from gpucalc.rows import bands, catalogue
 
 CASE = Case(model="Llama-3-70B", efficiency="achieved", prompt=500, output=200, requests_per_second=1000 / 60, answer_limit=5,
@@ -42,15 +43,15 @@ def test_a_fleet_has_the_figures_of_its_queue():
     row = of("A100 SXM 80GB", 8)
     filled = 1000 / 60 * row.request_seconds / 120
     assert (row.replicas, row.batch, row.gpus, row.binds) == (6, 20, 48, "the whole answer")
-    assert (row.low_gpus, row.formula_gpus, row.high_gpus) == (32, 32, 216)
-    # Of 4.8 s the prompts of 20 take 1.57, and of 200 passes of 16.2 ms a thirtieth is due to the batch: 35 in 100.
-    crowded = (20 * row.prompt_turn_seconds + 200 * row.replica_pass_seconds * (1 - row.fixed_share)) / row.request_seconds
-    assert row.crowding == pytest.approx(crowded) == pytest.approx(0.35, abs=1e-3)
+    assert (row.low_gpus, row.formula_gpus, row.high_gpus) == (32, 32, 208)
+    # Of 4.8 s nearly two are due to the prompts of 20, and a thirtieth of 200 passes of 16 ms to the batch.
+    crowded = (200 * (row.time_per_output_token - row.replica_pass_seconds * row.fixed_share) + row.prompt_turn_seconds) / row.request_seconds
+    assert row.crowding == pytest.approx(crowded) == pytest.approx(0.353, abs=1e-3)
     alone = math.sqrt(2 * 121) - 1
     assert row.waiting_share == pytest.approx(filled ** (120 * alone / math.sqrt((1 - crowded) * 120**2 + crowded * alone**2)))
     assert row.offered_load == pytest.approx(filled) and row.waiting_share < 0.05 and row.waiting_seconds == 0
-    # Late in the range of tokens' times, an answer takes nearly as long as in a full batch.
-    assert row.answer_seconds == pytest.approx(row.request_seconds, rel=0.01) and row.answer_seconds <= min(row.request_seconds, 5)
+    # Late in the range of tokens' times, an answer takes nearly as long as in a full batch; its prompt is planned for as slower.
+    assert row.answer_seconds == pytest.approx(row.request_seconds, rel=0.01) and row.answer_seconds <= 5
     # Prompts keep each of six replicas busy for a share of the time, and half a pass of those that run is on the way.
     loaded = row.request_seconds * (1 - crowded * 19 / 20) / (1 - crowded * filled)
     running = 1000 / 60 * loaded / 6
@@ -63,14 +64,19 @@ def test_a_fleet_has_the_figures_of_its_queue():
     assert row.limit != row.limit or row.limit is None
 
 
-def test_one_factor_moves_all_times_of_a_request():
-    """That of a request's family, also where it is applied again; bounds are not moved."""
-    low, plan, high = bands.factors(CASE, serving.request_seconds)
-    assert low < 1 < plan < high
-    for end, factor in (("low", low), ("plan", plan), ("high", high)):
-        moved = capacity.paced(POINTS, end)
+def factors(name):
+    """What times of a request, or of its prompt, are multiplied by at each end."""
+    law = serving.replica_prefill_seconds if name in PROMPTS else serving.request_seconds
+    return dict(zip(("low", "plan", "high"), bands.factors(CASE, law)))
+
+
+def test_one_factor_moves_all_times_of_a_request_and_one_those_of_its_prompt():
+    """Those of their families, also where they are applied again; bounds are not moved."""
+    for end in ("low", "plan", "high"):
+        moved, factor = capacity.paced(POINTS, end), factors("request_seconds")[end]
+        assert (factor < 1) == (end == "low") and factors("prompt_seconds")["plan"] > factors("request_seconds")["plan"]
         for name in capacity.TIMES[:-1]:
-            assert moved[name].to_numpy() == pytest.approx((POINTS[name] * factor).to_numpy())
+            assert moved[name].to_numpy() == pytest.approx((POINTS[name] * factors(name)[end]).to_numpy())
         assert moved.output_tokens_per_second.to_numpy() == pytest.approx((POINTS.output_tokens_per_second / factor).to_numpy())
         again = capacity.paced(moved, end)[list(capacity.TIMES)]
         assert again.to_numpy() == pytest.approx(moved[list(capacity.TIMES)].to_numpy())
@@ -80,9 +86,8 @@ def test_one_factor_moves_all_times_of_a_request():
 
 def test_the_ends_of_a_plan_are_those_of_slower_and_faster_requests():
     """The fewest at the slow end are the plan of a case whose requests take that much longer by the formula."""
-    low, plan, high = bands.factors(CASE, serving.request_seconds)
-    for side, factor in (("low", low / plan), ("high", high / plan), ("formula", 1 / plan)):
-        moved = {name: POINTS[name] * factor for name in capacity.TIMES[:-1]}
+    for side in ("low", "high", "formula"):
+        moved = {name: POINTS[name] * factors(name).get(side, 1) / factors(name)["plan"] for name in capacity.TIMES[:-1]}
         slower = capacity.plans(POINTS.assign(**moved), 1000 / 60, 5)
         assert of("A100 SXM 80GB", 8, slower).gpus == of("A100 SXM 80GB", 8)[f"{side}_gpus"]
     assert (FLEETS.low_gpus <= FLEETS.formula_gpus).all() and (FLEETS.gpus.fillna(math.inf) <= FLEETS.high_gpus).all()
@@ -91,8 +96,8 @@ def test_the_ends_of_a_plan_are_those_of_slower_and_faster_requests():
 def test_a_plan_as_a_band():
     time = CASE.but(gpu="A100 SXM 80GB", link="NVLink 3", tensor_parallel=8, batch=20).band(serving.request_seconds)
     found = capacity.banded(of("A100 SXM 80GB", 8), "gpus", time)
-    assert (found.low, found.plan, found.high, found.value) == (32, 48, 216, 32) and found.rows == time.rows
-    assert enough(found, at_most=48) == "too close to call" and enough(found, at_most=216) == "yes"
+    assert (found.low, found.plan, found.high, found.value) == (32, 48, 208, 32) and found.rows == time.rows
+    assert enough(found, at_most=48) == "too close to call" and enough(found, at_most=208) == "yes"
     assert enough(capacity.banded(of("T4 16GB", 8), "gpus", time), at_most=1e9) == "no"
 
 
@@ -162,8 +167,8 @@ def test_published_figures_have_their_bound():
 
 def test_the_table_of_fleets():
     shown = fleet_table(FLEETS, ["gpu", "gpus", "high_gpus", "offered_load", "answer_seconds", "limit"], "Fleets", 0.05).source
-    assert "95 % within" in shown and "65.9 %" in shown and "4.74 s" in shown and ">–</td>" in shown
-    assert "slow end" in shown and ">216</td>" in shown and "inf" not in shown
+    assert "95 % within" in shown and "65.5 %" in shown and "4.73 s" in shown and ">–</td>" in shown
+    assert "slow end" in shown and ">208</td>" in shown and "inf" not in shown
     assert "nan" not in shown.lower() and "none" not in shown.lower()
 
 

@@ -14,7 +14,7 @@ from gpucalc.core.law import LAWS
 from gpucalc.laws.sharding import DEGREES, layout_rules
 from gpucalc.plan import answer, capacity, queue, rule, token_offers
 from gpucalc.plan.decisions import CHAINS, OBJECTIVES
-from gpucalc.plan.fine_print import forbidden_kinds
+from gpucalc.plan.fine_print import forbidden
 from gpucalc.plan.market import NETWORKS, cards, market, replica_degrees
 from gpucalc.plan.offers import SERVER
 from gpucalc.plan.run_speeds import planned_mfu
@@ -98,10 +98,11 @@ def served(case, gpu, degree, batch, far):
     """The reason against a replica of so many GPUs and sequences, and the replicas to pay for, counted up from one."""
     here = place(case, gpu, degree, batch)
     timed = here.but(context=LAWS["mean_context"])
-    pace = moved(bands.factors(timed, LAWS["request_seconds"]), far)
+    pace, reading = (moved(bands.factors(timed, LAWS[law]), far) for law in ("request_seconds", "replica_prefill_seconds"))
     times = {name: timed(name) * pace for name in (
-        "replica_prefill_seconds", "replica_pass_seconds", "prompt_turn_seconds", "prompt_seconds", "speculative_seconds",
-        "time_per_output_token", "request_seconds")} | {name: timed(name) for name in ("fixed_share", "growing_share")}
+        "replica_pass_seconds", "speculative_seconds", "time_per_output_token", "request_seconds")}
+    times |= {name: timed(name) * reading for name in ("replica_prefill_seconds", "prompt_turn_seconds", "prompt_seconds")}
+    times |= {name: timed(name) for name in ("fixed_share", "growing_share", "lone_share")}
     against = first_broken([
         ("the model does not split that way", here("split_misfits") == 0),
         ("memory", batch <= here.but(context=LAWS["final_context"])("concurrency")),
@@ -350,7 +351,7 @@ def test_bills_are_those_of_the_page():
     table = pd.DataFrame(answer.ranked(rule.solve(chain, case, tables), kind))
     table = table[table["rented_gpus"] <= token_offers.SERVERS[-1] * table["gpus_per_server"]]
     found = table.drop_duplicates(["gpu", "tensor_parallel"]).set_index(["gpu", "tensor_parallel"])
-    allowed = np.array([catalogue.gpu(gpu)["kind"] not in forbidden_kinds() for gpu in plans["gpu"]])
+    allowed = ~plans["gpu"].map(forbidden(catalogue.gpus()))
     plans = plans[plans["firm"] & allowed].set_index(["gpu", "tensor_parallel"])
     assert {*found.index} == {*plans.index} and found.index[0] == plans.index[0]
     bill = "serving_usd_per_month"

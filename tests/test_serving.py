@@ -42,9 +42,10 @@ def plan(model=LLAMA_70B, gpu="A100 SXM 80GB", degree=8, efficiency=ACHIEVED, **
 def fewest_replicas(rate, seconds, batch, answer_limit, late_share=0.05):
     """Of requests whose prompts take no time."""
     points = DataFrame(dict(request_seconds=seconds, batch=batch), dtype=float).assign(
-        **dict.fromkeys(capacity.TIMES[:-2], 1e-9), output_tokens_per_second=1.0, fixed_share=1.0, growing_share=0.0, prompt=1,
-        output=1, prompt_p95=0, output_p95=0, cached_share=0, prompt_chunk=0, prompts_apart=0, tensor_parallel=1, places=math.inf,
-        low=1.0, plan=1.0, high=1.0)
+        **dict.fromkeys(capacity.TIMES[:-2], 1e-9), output_tokens_per_second=1.0, fixed_share=1.0, growing_share=0.0,
+        lone_share=1.0, prompt=1, output=1, prompt_p95=0, output_p95=0, cached_share=0, prompt_chunk=0, prompts_apart=0,
+        tensor_parallel=1, places=math.inf, **dict.fromkeys((*capacity.ENDS, *capacity.PROMPT_ENDS), 1.0))
+    points["time_per_output_token"] = points["speculative_seconds"] = points["request_seconds"] - 1e-9
     points["gpu"] = [f"card {number}" for number in points.index]
     return capacity.plans(points, rate, answer_limit, late_share, most_load=1, spare_replicas=0)["gpus"].to_numpy()
 
@@ -278,7 +279,7 @@ def test_the_share_that_waits_where_places_slow_each_other(places, crowding):
         mean = inside / (sum(chances[:-1]) + full)
         # A request at the load: of so many inside on average as come while it is there, if few wait.
         if exact < 0.01:
-            assert qu.loaded_request_seconds(1, crowding, load, places) * load * places == pytest.approx(mean, rel=0.02)
+            assert qu.loaded_request_seconds(1, crowding, crowding, load, places) * load * places == pytest.approx(mean, rel=0.02)
 
 
 def test_a_replica_at_the_load_by_hand():
@@ -286,25 +287,54 @@ def test_a_replica_at_the_load_by_hand():
     token = sv.time_per_output_token(0.02, 0.04, 10, 100)
     assert sv.request_seconds(0.04, token, 100) == pytest.approx(2.4)
     # All but 100 x 12 ms is due to the batch: half. At half load (1 - 0.5 x 0.9) / (1 - 0.25) = 0.7333 of the time, 1.76 s.
-    assert qu.crowding(2.4, token, 0.04, 0.6, 10, 100) == pytest.approx(0.5)
-    assert qu.loaded_request_seconds(2.4, 0.5, 0.5, 10) == pytest.approx(1.76)
-    assert qu.loaded_request_seconds(2.4, 0.5, 1.5, 10) == pytest.approx(2.4)
+    assert qu.crowding(2.4, token, 0.02, 0.04, 0.6, 100) == pytest.approx(0.5)
+    assert qu.loaded_request_seconds(2.4, 0.5, 0.5, 0.5, 10) == pytest.approx(1.76)
+    assert qu.loaded_request_seconds(2.4, 0.5, 0.5, 1.5, 10) == pytest.approx(2.4)
     # 2.0833 requests a second: 3.6667 inside, passes of 12 + 8 x 0.36667 ms, and 1.72 s for 100 tokens.
     assert qu.running_batch(0.5 * 10 / 2.4, 1.76, 1, 10) == pytest.approx(3.6667, abs=1e-4)
     assert qu.running_batch(100, 1.76, 1, 10) == 10
     assert qu.running_pass_seconds(0.02, 0.6, 3.6667, 10) == pytest.approx(0.0149333, abs=1e-6)
-    assert qu.loaded_token_seconds(1.76, 0.04, 100) == pytest.approx(0.0172)
+    assert qu.loaded_token_seconds(token, 2.4, 1.76, 100) == pytest.approx(0.0172)
 
 
 def test_the_spread_of_the_time_per_token_by_hand():
     # Each sequence adds 0.8 ms to a pass, each prompt 0.4 ms a token; a stay is 1 / 0.75 longer. Of 3.6667 sequences:
     # 4.8889 x (2/3 x 0.64 + 0.8 x 0.4 x 1.3333) + 3.6667 x 0.16 x 1.7778 = 4.1719 + 1.043 over 17.2 squared.
-    token = sv.time_per_output_token(0.02, 0.04, 10, 100)
-    found = qu.token_spread(3.6667, 10, token, 0.04, 0.6, 100, 0.5, 0.5, 0.0172, 0, 0)
+    found = qu.token_spread(3.6667, 10, 0.02, 0.04, 0.6, 100, 0.5, 0.5, 0.0172, 0, 0)
     assert found == pytest.approx((4.1719 + 1.0430) / 17.2**2, rel=1e-3)
     # All but one in twenty: 17.2 ms x (1 - 0.01763 / 9 + 1.645 x 0.13277 / 3)^3.
     assert qu.late_token_seconds(0.0172, 0.01763, 1.645, 9, 100) == pytest.approx(0.0172 * 1.070843**3, rel=1e-4)
     assert qu.late_token_seconds(0.0172, 0.01763, 1.645, 9, 100, 1) == pytest.approx(0.0172 * 1.070843**3 + 0.09, rel=1e-4)
+
+
+def test_groups_that_wait_for_each_others_prompts_by_hand():
+    # A prompt of 0.1 s on 4 groups, 5 a second: half of one in the time of a turn, so 0.5 + e^-0.5 = 1.1065 are read together.
+    together = 0.5 + math.exp(-0.5)
+    assert qu.loaded_turn_seconds(0.05, 2, 5, 1, 1, 0, 4) == pytest.approx(0.1 / together)
+    # At 60 a second no more than 4, and of one group always one; two replicas at twice the load are as one.
+    assert qu.loaded_turn_seconds(0.05, 2, 60, 1, 1, 0, 4) == pytest.approx(0.025) == qu.loaded_turn_seconds(0.025, 1, 9, 1, 1, 0)
+    assert qu.loaded_turn_seconds(0.05, 2, 10, 2, 1, 0, 4) == pytest.approx(0.1 / together)
+    # A request comes in a turn at 0.5 / 1.1065 and waits for half of it; all four have a prompt at (1/8)^4.
+    assert qu.turn_prompts(0.5, 1, 4) == pytest.approx(together) and qu.turn_prompts(0.5, 1) == 1 and qu.turn_prompts(9, 1, 4) == 4
+    assert qu.turn_seconds(0.1, together, 1, 0, 4) == 0.1 and qu.reading_share(0.5, 0.1, 0.1, together) == pytest.approx(0.5 / together)
+    wait = qu.prompt_wait_seconds(0.5 / together, 0.1, together, 0.01, 0, 4)
+    assert wait == pytest.approx(0.5 / together * 0.05 / (1 - 0.125**4) + 0.01)
+    assert qu.prompt_wait_seconds(1, 0.1, 4, 0, 0, 4) == math.inf
+    # Beside a prompt that varies by its mean 0.4 others are read: 1 + 0.4 / sqrt(1.8) as long; alone it takes 0.7 of 1.
+    assert qu.beside_seconds(0.8, 0.5, 0.1, 1, 1, 4) == pytest.approx(0.04 / 1.8**0.5)
+    assert qu.beside_seconds(0.8, 0.5, 0.1, 0.7, 0, 4) == pytest.approx(0.1 * 0.3 * 0.4 / 3)
+    # 30 ms more of each prompt at the load than in a full batch, of 10 in 3 s: 0.5 + 0.1.
+    assert qu.loaded_crowding(0.5, 0.06, 0.03, 3, 10) == pytest.approx(0.6) and qu.loaded_crowding(0.5, 0.06, 0.03, 3, 10, 1) == 0.5
+    assert qu.loaded_request_seconds(3, 0.5, 0.6, 0.5, 10) == pytest.approx(3 * 0.55 / 0.7)
+
+
+def test_a_lone_prompt_by_hand():
+    # 1,000 tokens of 60 GFLOP, of them 32 in 8 of 256 experts with 512 billion weights: on 8 groups 28 of them are elsewhere.
+    given = dict(prompt_product_flops=60e12, prefilled_tokens=1000, uneven_flops=0, replica_prefill_seconds=0.1, product_rate=1e15,
+                 prompt_fill=1, routed_params=512e9, experts=256, experts_per_token=8)
+    assert sv.lone_share(**given, group_weight_bytes=1, memory_rate=1, attention_parallel=1) == 1
+    assert sv.lone_share(**given, group_weight_bytes=1e9, memory_rate=1e12, attention_parallel=8) == pytest.approx(0.72)
+    assert sv.lone_share(**given, group_weight_bytes=50e9, memory_rate=1e12, attention_parallel=8) == pytest.approx(0.9)
 
 
 def test_erlang_c_of_a_table():
@@ -324,12 +354,12 @@ def test_a_full_server_has_no_finite_wait():
 
 def test_answers():
     # 0.3 s of waiting, 0.1 s to the first token, and 200 tokens of 20 ms.
-    assert qu.answer_seconds(0.3, 0.1, 0.02, 0, 10, 0.1, 200, 0, 1.645) == pytest.approx(4.4)
+    assert qu.answer_seconds(0.3, 0.1, 0.02, 0, 0.05, 0.1, 200, 0, 1.645) == pytest.approx(4.4)
     # One in twenty is longer than 800 of a mean of 300 (test_lengths): 800 x 20 ms, if all tokens take as long.
-    assert qu.answer_seconds(0, 0.1, 0.02, 0, 10, 0.1, 300, 0.84432, 1.644854) == pytest.approx(0.1 + 800 * 0.02, rel=1e-3)
+    assert qu.answer_seconds(0, 0.1, 0.02, 0, 0.05, 0.1, 300, 0.84432, 1.644854) == pytest.approx(0.1 + 800 * 0.02, rel=1e-3)
     # Tokens that take 20 ms +- 10 %: 4 s x exp(1.645 x 0.1 - 0.005), and no longer than 4.3 s in a full batch.
-    assert qu.answer_seconds(0, 0.1, 0.02, 0.01, 10, 0.1, 200, 0, 1.645) == pytest.approx(0.1 + 4 * math.exp(0.1595))
-    assert qu.answer_seconds(0, 0.1, 0.02, 0.01, 4.3, 0.1, 200, 0, 1.645) == pytest.approx(4.3)
+    assert qu.answer_seconds(0, 0.1, 0.02, 0.01, 0.05, 0.1, 200, 0, 1.645) == pytest.approx(0.1 + 4 * math.exp(0.1595))
+    assert qu.answer_seconds(0, 0.1, 0.02, 0.01, 0.021, 0.1, 200, 0, 1.645) == pytest.approx(4.3)
 
 
 def test_a_request_stays_with_its_replica():
@@ -344,19 +374,19 @@ def test_a_request_stays_with_its_replica():
 def test_the_first_token_by_hand():
     # 10 a second of 0.05 s keep a replica half busy: M/D/1 waits 0.5 x 0.05 / (2 x 0.5) = 25 ms, and half a pass of 20 is 10.
     busy = qu.reading_load(10, 1, 0.05, 0)
-    assert busy == 0.5 and qu.prompt_wait_seconds(busy, 0.05, 0) == pytest.approx(0.025)
-    assert qu.prompt_wait_seconds(busy, 0.05, 1) == pytest.approx(0.05) and qu.prompt_wait_seconds(1, 0.05, 0) == math.inf
+    assert busy == 0.5 and qu.prompt_wait_seconds(busy, 0.05, 1, 0, 0) == pytest.approx(0.025)
+    assert qu.prompt_wait_seconds(busy, 0.05, 1, 0, 1) == pytest.approx(0.05) and qu.prompt_wait_seconds(1, 0.05, 1, 0, 0) == math.inf
     assert qu.unhindered_first_token(0.02, 0.03, 0.05, 1000) == pytest.approx(0.06)
     assert qu.mean_first_token(0.025, 0.06) == pytest.approx(0.085)
     # Variances: of the wait 25^2 + 0.5 x 50^2 / (3 x 0.5) = 1458.33, of the pass 20^2 / 12 = 33.33 ms^2.
-    spread = qu.first_token_spread(busy, 0.05, 0.02, 0.06, 0)
+    spread = qu.first_token_spread(0.025, 0, 0.05, 0.02, 0.06, 0)
     assert spread == pytest.approx((1458.33 + 33.33) / 85**2, rel=1e-4)
     assert qu.time_to_first_token(0.1, 0.085, 0.2, 1.645) == pytest.approx(0.1 + 0.085 * (1 - 0.2 / 9 + 1.645 * 0.2**0.5 / 3)**3)
     # Prompts that are read apart: no pass before them, and no place to wait for.
     assert qu.reading_load(10, 5, 0.05, 2, 1) == 0.25 and qu.unhindered_first_token(0.02, 0.03, 0.05, 1000, 0, 1) == 0.05
     assert qu.time_to_first_token(0.1, 0.085, 0, 1.645, 1) == pytest.approx(0.085)
     # In chunks of 400 a prompt of 1,000 rides in 2.5 passes, for which it waits 3: at the load they are 10 ms shorter.
-    assert qu.reading_seconds(0.05, 0.02, 1000, 400) == pytest.approx(0.1)
+    assert qu.reading_seconds(0.05, 1, 0.02, 1000, 400) == pytest.approx(0.1)
     assert qu.unhindered_first_token(0.02, 0.03, 0.14, 1000, 400) == pytest.approx(0.01 + 0.11)
 
 
@@ -370,8 +400,8 @@ def test_the_wait_for_prompts_against_the_exact_queue(busy, late):
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if within(middle) < 1 - late else (low, middle)
-    wait = qu.prompt_wait_seconds(busy, 1, 0)
-    found = qu.time_to_first_token(0, 1 + wait, qu.first_token_spread(busy, 1, 1e-9, 1, 0), late_deviations(late))
+    wait = qu.prompt_wait_seconds(busy, 1, 1, 0, 0)
+    found = qu.time_to_first_token(0, 1 + wait, qu.first_token_spread(wait, 0, 1, 1e-9, 1, 0), late_deviations(late))
     assert 0.7 <= found / (1 + low) <= 1.45
 
 

@@ -175,3 +175,11 @@ def test_the_picture_of_slices_fills_the_gpu(profile):
     assert len(widths) == 2 * (part.instances + 1)
     assert sum(widths) + 4 * part.instances == pytest.approx(800, abs=2)
     assert profile != "1g.10gb" or "15.2 % of its multiprocessors" in repr(shown)
+
+
+def test_every_card_that_can_be_cut_has_its_slices():
+    cards, parts = catalogue.gpus(), catalogue.partitions()
+    most = parts.groupby("gpu")["instances"].max()
+    cut = cards["mig_instances"][cards["mig_instances"] > 0]
+    assert set(cut.index) - set(most.index) == {"B100 SXM 192GB"}, "hardly shipped: no list of its slices"
+    assert (most == cut[most.index]).all()

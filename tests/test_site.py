@@ -184,11 +184,11 @@ def test_the_buttons_work_under_the_policy(served, browser):
 
 ASKED = {"fine-tune": "training_memory", "finetune": "training_memory", "24 GB": "training_memory", "OOM": "training_memory",
          "out of memory": "training_memory", "chat": "serving", "7B": "model_size", "context length": "kv_cache",
-         "NVLink": "interconnect", "rent vs buy": "break_even"}
+         "NVLink": "interconnect", "rent vs buy": "break_even", "DGX H100": "nodes", "8 H200": "instances", "VR200": "new_card"}
 
 
 @pytest.mark.parametrize("asked", ASKED)
-def test_search_finds_the_lesson_first(served, browser, asked):
+def test_search_finds_the_page_first(served, browser, asked):
     page = visit(browser, f"{served}/search.html?q={quote(asked)}")
     page.wait_for_selector("#search-results li a")
     first = page.locator("#search-results li > a").first.get_attribute("href")

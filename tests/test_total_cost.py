@@ -10,6 +10,7 @@ from gpucalc.rows import catalogue, price_book
 from gpucalc import training_cost
 from gpucalc import total_cost as tc
 from gpucalc.plan.bills import PARTS, bills, managed_price, rents_with_services
+from gpucalc.plan.fine_print import forbidden
 from gpucalc.plan.stores import egress_tiers, ends, first_price, home, homes, storage_tiers, stored_usd, stores, tiered_usd
 from gpucalc.core.evaluate import Case
 
@@ -378,12 +379,12 @@ def test_fine_print_covers_every_kind_and_names_real_cards():
 
 
 def test_the_license_rules_out_consumer_cards_and_no_other():
-    fine, cards = catalogue.fine_print(), catalogue.gpus()
-    forbidden = set(fine[(fine["kind"] == "license") & (fine["verdict"] == "forbidden")]["applies_to"])
-    ruled_out = cards[cards["kind"].isin(forbidden)]
+    cards = catalogue.gpus()
+    ruled_out = cards[forbidden(cards)]
     assert {"RTX 3090 24GB", "RTX 4090 24GB", "RTX 5090 32GB"} <= set(ruled_out.index)
     assert not any(name.startswith(("H100", "A100", "L40", "RTX A6000")) for name in ruled_out.index)
-    assert (ruled_out["vendor"] == "NVIDIA").all()
+    assert set(ruled_out["kind"]) == {"consumer"} and set(ruled_out["vendor"]) == {"NVIDIA"}
+    assert not forbidden(cards.assign(vendor="AMD")).any()
 
 
 def test_tiers_of_two_services_are_never_mixed():

@@ -208,7 +208,10 @@ def test_a_mixture_on_nodes_by_hand(found):
         assert held(one, row)["caches"] == pytest.approx(sequences * 2500 * token)
     assert held(one, whole)["weights"] == pytest.approx(671e9 / 8, rel=0.01)
     assert held(one, spread)["weights"] > held(one, whole)["weights"], "attention is held by every group"
-    assert spread["rented_gpus"] < whole["rented_gpus"] and spread["serving_usd_per_month"] < whole["serving_usd_per_month"]
+    # Few prompts come at once, so each stops all groups.
+    assert whole["rented_gpus"] <= spread["rented_gpus"] and whole["serving_usd_per_month"] <= spread["serving_usd_per_month"]
+    for favor in (dict(output=2000), dict(token_limit=0.1), dict(prompts_apart=1)):
+        assert layouts(pages.worked("deepseek_nodes", BOOK, **favor), BOOK, card).iloc[0]["spread"], favor
     assert ways["replica_gpus"].nunique() > 2 and "spread over" in layouts_table(one, BOOK, card).source
 
 

@@ -151,12 +151,20 @@
       here = last.law(law).number > first.law(law).number ? last : first;
     }
     const other = ([, rows]) => Object.entries(rows).every(([name, to]) => here.rows[name]?.name !== to);
-    const steps = view.laws.filter(other).map(([law, rows]) => step(here.but(named(rows)), law, Object.values(rows).join(", ")))
+    const whole = view.paced.length ? paced(here, best) : here, caseOf = (law) => (view.paced.includes(law) ? whole : here);
+    const steps = view.laws.filter(other)
+      .map(([law, rows]) => step(caseOf(law).but(named(rows)), law, Object.values(rows).join(", ")))
       .filter((each) => each && each.value !== 0);
     const known = { ...facts };
     for (const { law, values, value: of } of [...steps].reverse()) Object.assign(known, finite({ ...values, [law]: of }));
     const said = gpucalc.words.fill(textFor(kind), known);
     return { kind, held: here, said: [said], steps: steps.length > 1 || view.laws.length === 1 ? steps : [] };
+  }
+
+  // The case with its prompts in the band of a whole request, as its decision has them.
+  function paced(here, best) {
+    const [reading, pace] = ["replica_prefill_seconds", "request_seconds"].map((law) => gpucalc.factors(here, law)[1]);
+    return here.but({ replica_prefill_seconds: (best.replica_prefill_seconds * pace) / reading });
   }
 
   const finite = (values) => Object.fromEntries(Object.entries(values).filter(([, each]) => Number.isFinite(each)));

@@ -56,7 +56,8 @@
   const field = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const plain = (text) => field(/^[=+@\t\r-]/.test(text) ? `'${text}` : text);
   const content = (cell) => cell.dataset.value ?? plain(cell.textContent.trim().replace(/^–$/, ""));
-  const csv = (table) => [...table.rows].map((row) => [...row.cells].map(content).join(",") + "\r\n").join("");
+  const matching = (table) => [...table.rows].filter((row) => !row.hidden);
+  const csv = (table) => matching(table).map((row) => [...row.cells].map(content).join(",") + "\r\n").join("");
   const pageName = () => location.pathname.split("/").pop().replace(/\.html$/, "") || "index";
 
   function save(text, download) {
@@ -106,7 +107,7 @@
       button.type = "button";
       button.className = "csv";
       button.append("CSV");
-      button.addEventListener("click", () => save(csv(figure.querySelector("table")), `${pageName()}-${number + 1}.csv`));
+      button.addEventListener("click", () => save(csv(figure.querySelector("table.data")), `${pageName()}-${number + 1}.csv`));
       figure.querySelector("figcaption").append(button);
     }
 

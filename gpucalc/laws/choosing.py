@@ -65,9 +65,9 @@ def least_replicas(requests_per_second, request_seconds, batch):
 
 
 @law
-def most_replicas(requests_per_second, request_seconds, first_token_alone, prompt_turn_seconds, speculative_seconds, batch,
-                  output, least_replicas, answer_limit, first_token_limit, token_limit, prompt_time_variation, output_variation,
-                  late_share=...):
+def most_replicas(requests_per_second, request_seconds, first_token_alone, prompt_turn_seconds, prompts_together,
+                  speculative_seconds, batch, output, least_replicas, answer_limit, first_token_limit, token_limit,
+                  prompt_time_variation, output_variation, late_share=...):
     """Replicas that are in time, roughly (count): so many that requests and prompts hardly meet others. Infinite if none are.
 
     No more than `late_share` wait: by Sakasegawa's form c places with a of them filled are enough if c - a is sqrt(c) times
@@ -77,10 +77,11 @@ def most_replicas(requests_per_second, request_seconds, first_token_alone, promp
     rarely = log(1 / late_share)
     spare = rarely ** 2 / 2 + rarely * sqrt(requests_per_second * request_seconds + rarely ** 2 / 4)
     waited = replicas_required.formula(requests_per_second, request_seconds, spare, batch)
-    wide, unit = 1 + prompt_time_variation, speculative_seconds / batch + prompt_turn_seconds / output
-    busy = minimum(late_share, (maximum(slack, 0) / (4 * prompt_turn_seconds)) ** 2 / wide ** 3)
+    turn, wide = prompt_turn_seconds * prompts_together, 1 + prompt_time_variation
+    unit = speculative_seconds / batch + turn / output
+    busy = minimum(late_share, (maximum(slack, 0) / (4 * turn)) ** 2 / wide ** 3)
     inside = minimum(1, (maximum(token_limit - speculative_seconds, 0) / (4 * unit)) ** 2 / (wide * (1 + output_variation)))
-    few = maximum(quotient(prompt_turn_seconds, busy), quotient(request_seconds, inside))
+    few = maximum(quotient(turn, busy), quotient(request_seconds, inside))
     return maximum(maximum(waited, least_replicas), ceil(requests_per_second * few))
 
 

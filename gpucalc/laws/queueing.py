@@ -1,5 +1,6 @@
 """The queue before the replicas that a load needs: places and waits, replicas in time, and requests that can wait."""
 from .lengths import late_deviations
+from .serving_layouts import turn_length
 from ..core.arithmetic import SECONDS_PER_HOUR, ceil, exp, log, maximum, minimum, quotient, sqrt, where
 from ..core.law import law
 
@@ -13,11 +14,12 @@ def offered_load(requests_per_second, request_seconds, replicas, batch):
 
 
 @law
-def crowding(request_seconds, time_per_output_token, prompt_turn_seconds, fixed_share, batch, output, prompts_apart=0):
+def crowding(request_seconds, time_per_output_token, speculative_seconds, prompt_turn_seconds, fixed_share, output,
+             prompts_apart=0):
     """Share of a request's time in a full batch that the batch causes (ratio): the rest it would take in any company."""
     turn = (1 - prompts_apart) * prompt_turn_seconds
-    plain = output * time_per_output_token - (batch - 1) * turn
-    return minimum(maximum((output * time_per_output_token + turn - plain * fixed_share) / request_seconds, 0), 1)
+    caused = output * (time_per_output_token - speculative_seconds * fixed_share) + turn
+    return minimum(maximum(caused / request_seconds, 0), 1)
 
 
 @law
@@ -34,31 +36,53 @@ def waiting_share(offered_load, replicas, batch, crowding):
 
 
 @law
-def waiting_seconds(waiting_share, offered_load, request_seconds, replicas, batch, output_variation, late_share=...):
+def waiting_seconds(waiting_share, offered_load, request_seconds, replicas, batch, output_variation, late_share=...,
+                    attention_parallel=1):
     """Wait for a place that all but `late_share` of requests stay below (s); infinite if the queue grows without end.
 
     M/M/c: the chance to wait longer than t is C exp(-(1 - load) c t / T), since a geometric number of places comes free before:
     Kleinrock 1975, Queueing Systems, section 3.5. A request stays with the replica that had the fewest inside when it came, where
     others wait as long (Foschini and Salz 1978, IEEE Transactions on Communications 26): it waits for the places of that replica,
-    for one of as many replicas as many, whose number is geometric by the load to the power of the replicas. Answers less alike
+    for one of as many replicas as many, whose number is geometric by the load to the power of the replicas. A group of attention,
+    which keeps its own sequences, is as a replica here. Answers less alike
     make waits (1 + variation) / 2 times as long: Allen 1990, Probability, Statistics and Queueing Theory. More alike ones are not
     trusted to make them shorter: how long they take depends on the others too.
     """
     longer = log(maximum(waiting_share / late_share, 1)) * maximum((1 + output_variation) / 2, 1)
-    return quotient(longer * request_seconds, batch * (1 - minimum(offered_load, 1) ** replicas))
+    empty = 1 - minimum(offered_load, 1) ** (replicas * attention_parallel)
+    return quotient(longer * request_seconds, batch / attention_parallel * empty)
 
 
 # A replica at the load: its batch is not full
 
+def _prompts(load, groups, lone_share):
+    return minimum(groups, load * lone_share + exp(-load * lone_share))
+
+
 @law
-def loaded_request_seconds(request_seconds, crowding, offered_load, batch):
+def loaded_turn_seconds(prompt_turn_seconds, prompts_together, requests_per_second, replicas, lone_share, prompt_time_variation,
+                        attention_parallel=1):
+    """Time of a replica that one prompt takes at the load (s): the fewer prompts come, the fewer groups read at once."""
+    seconds = prompt_turn_seconds * prompts_together
+    prompts = _prompts(requests_per_second * seconds / replicas, attention_parallel, lone_share)
+    return seconds * turn_length(prompts, attention_parallel, lone_share, prompt_time_variation) / prompts
+
+
+@law
+def loaded_crowding(crowding, loaded_turn_seconds, prompt_turn_seconds, request_seconds, batch, prompts_apart=0):
+    """Crowding with prompts as they are read at the load (ratio): less often together than in a full batch."""
+    return crowding + (1 - prompts_apart) * (loaded_turn_seconds - prompt_turn_seconds) * batch / request_seconds
+
+
+@law
+def loaded_request_seconds(request_seconds, crowding, loaded_crowding, offered_load, batch):
     """Mean time of a request at the load (s), that in a full batch at most.
 
     The more are inside, the slower is each: sequences are negative binomial, whatever the lengths. Kelly 1979, Reversibility and
     Stochastic Networks, section 3.3.
     """
     alone = 1 - crowding * (1 - 1 / batch)
-    return request_seconds * minimum(quotient(alone, 1 - crowding * minimum(offered_load, 1)), 1)
+    return request_seconds * minimum(quotient(alone, 1 - loaded_crowding * minimum(offered_load, 1)), 1)
 
 
 @law
@@ -74,22 +98,22 @@ def running_pass_seconds(replica_pass_seconds, fixed_share, running_batch, batch
 
 
 @law
-def loaded_token_seconds(loaded_request_seconds, prompt_seconds, output):
+def loaded_token_seconds(time_per_output_token, request_seconds, loaded_request_seconds, output):
     """Mean time between tokens at the load (s)."""
-    return (loaded_request_seconds - prompt_seconds) / output
+    return time_per_output_token - (request_seconds - loaded_request_seconds) / output
 
 
 @law
-def token_spread(running_batch, batch, time_per_output_token, prompt_turn_seconds, fixed_share, output, crowding, offered_load,
-                 loaded_token_seconds, prompt_time_variation, output_variation, prompts_apart=0):
+def token_spread(running_batch, batch, speculative_seconds, loaded_turn_seconds, fixed_share, output, loaded_crowding,
+                 offered_load, loaded_token_seconds, prompt_time_variation, output_variation, prompts_apart=0):
     """Squared coefficient of variation of the mean time between the tokens of a request (ratio).
 
     Its batch is larger or smaller than the mean, by two thirds of the variance since it is the mean over a stay; whoever comes in
     a stay enlarges it, and each prompt among them interrupts it. A longer stay meets more of both, until all places are filled.
     """
-    turn = (1 - prompts_apart) * prompt_turn_seconds / output
-    each = (time_per_output_token - (batch - 1) * turn) * (1 - fixed_share) / batch
-    longer = 1 / (1 - crowding * minimum(offered_load, 0.999))
+    turn = (1 - prompts_apart) * loaded_turn_seconds / output
+    each = speculative_seconds * (1 - fixed_share) / batch
+    longer = 1 / (1 - minimum(loaded_crowding * minimum(offered_load, 0.999), 0.999))
     room = minimum(((batch - running_batch) / late_deviations.formula(0.05)) ** 2 / (running_batch * longer), 1)
     batches = room * running_batch * longer * (2 / 3 * each ** 2 + each * turn * longer)
     interruptions = running_batch * turn ** 2 * (1 + prompt_time_variation) * (1 + output_variation)
@@ -114,21 +138,22 @@ def late_token_seconds(loaded_token_seconds, token_spread, late_deviations, wait
 # The first token
 
 @law
-def reading_seconds(prompt_turn_seconds, running_pass_seconds, prefilled_tokens, prompt_chunk=0, prompts_apart=0):
-    """Time that a prompt keeps others from being read (s): its own, and of the passes in which its chunks ride."""
+def reading_seconds(prompt_turn_seconds, prompts_together, running_pass_seconds, prefilled_tokens, prompt_chunk=0,
+                    prompts_apart=0):
+    """Time that a prompt keeps others of its group from being read (s): its own, and of the passes in which its chunks ride."""
     passes = where(prompt_chunk > 0, prefilled_tokens / maximum(prompt_chunk, 1), 0)
-    return prompt_turn_seconds + (1 - prompts_apart) * passes * running_pass_seconds
+    return prompt_turn_seconds * prompts_together + (1 - prompts_apart) * passes * running_pass_seconds
 
 
 @law
 def reading_load(requests_per_second, replicas, reading_seconds, prefill_replicas, prompts_apart=0):
-    """Share of the time in which the replicas that read prompts do so (ratio)."""
+    """Prompts that come to a replica while one is read (ratio): with one group the share of the time in which it does so."""
     return requests_per_second * reading_seconds / where(prompts_apart > 0, maximum(prefill_replicas, 1), replicas)
 
 
 @law
 def users_reading_load(batch, reading_seconds, request_seconds):
-    """Share of the time in which the prompts of others are read, where a fixed number of users ask again once answered (ratio).
+    """Prompts of others that come while one is read (ratio), where a fixed number of users ask again once answered.
 
     A request finds the others as if its user were not there: Reiser and Lavenberg 1980 (doi 10.1145/322186.322195).
     """
@@ -136,12 +161,41 @@ def users_reading_load(batch, reading_seconds, request_seconds):
 
 
 @law
-def prompt_wait_seconds(reading_load, reading_seconds, prompt_time_variation):
+def turn_prompts(reading_load, lone_share, attention_parallel=1):
+    """Prompts in one turn of groups that wait for each other (count, mean).
+
+    A turn reads all that came in the one before, or one if none did, and no more than there are groups: n + exp(-n) of n.
+    """
+    return _prompts(reading_load, attention_parallel, lone_share)
+
+
+@law
+def turn_seconds(reading_seconds, turn_prompts, lone_share, prompt_time_variation, attention_parallel=1):
+    """Time of a turn in which groups read prompts (s): that of its longest."""
+    return reading_seconds * turn_length(turn_prompts, attention_parallel, lone_share, prompt_time_variation)
+
+
+@law
+def reading_share(reading_load, turn_seconds, reading_seconds, turn_prompts):
+    """Share of the time in which some group reads prompts (ratio)."""
+    return reading_load * turn_seconds / (reading_seconds * turn_prompts)
+
+
+@law
+def beside_seconds(reading_share, reading_load, reading_seconds, lone_share, prompt_time_variation, attention_parallel=1):
+    """What prompts of other groups in the same turn add to one's own (s)."""
+    prompts = minimum(attention_parallel, 1 + reading_share * reading_load)
+    return reading_seconds * (turn_length(prompts, attention_parallel, lone_share, prompt_time_variation) - lone_share)
+
+
+@law
+def prompt_wait_seconds(reading_share, turn_seconds, turn_prompts, beside_seconds, prompt_time_variation, attention_parallel=1):
     """Mean wait for the prompts of others (s): M/G/1; infinite if prompts alone fill a replica.
 
-    Pollaczek and Khinchine: Kleinrock 1975, Queueing Systems, section 5.6.
+    Pollaczek and Khinchine: Kleinrock 1975, Queueing Systems, section 5.6. Of several groups one without a prompt takes the next.
     """
-    return quotient(reading_load * reading_seconds * (1 + prompt_time_variation), 2 * (1 - reading_load))
+    free = 1 - (reading_share * turn_prompts / attention_parallel) ** attention_parallel
+    return quotient(reading_share * turn_seconds * (1 + prompt_time_variation), 2 * free) + beside_seconds
 
 
 @law
@@ -163,24 +217,24 @@ def mean_first_token(prompt_wait_seconds, unhindered_first_token):
 
 
 @law
-def users_first_token(mean_first_token, reading_seconds, batch, user_requests):
+def users_first_token(mean_first_token, reading_seconds, batch, user_requests, attention_parallel=1):
     """Mean time to the first token where users begin together and each asks so many times, again once answered (s).
 
-    At first a prompt waits for half of the others. vLLM vllm/benchmarks/serve.py, a rate without limit for so many at once.
+    At first a prompt waits for half of the others of its group. vLLM vllm/benchmarks/serve.py, a rate without limit for so many
+    at once.
     """
-    return mean_first_token + ((batch + 1) / 2 * reading_seconds - mean_first_token) / user_requests
+    return mean_first_token + ((batch / attention_parallel + 1) / 2 * reading_seconds - mean_first_token) / user_requests
 
 
 @law
-def first_token_spread(reading_load, reading_seconds, running_pass_seconds, unhindered_first_token, prompt_time_variation,
-                       prompts_apart=0):
+def first_token_spread(prompt_wait_seconds, beside_seconds, reading_seconds, running_pass_seconds, unhindered_first_token,
+                       prompt_time_variation, prompts_apart=0):
     """Squared coefficient of variation of the time to the first token of a request that finds a place (ratio).
 
     Variances of the wait in M/G/1, with the third moment of a lognormal, of a part of a pass, and of the prompt itself.
     """
-    wide, free = 1 + prompt_time_variation, maximum(1 - reading_load, 1e-6)
-    wait = reading_load * reading_seconds * wide / (2 * free)
-    variance = (wait ** 2 + reading_load * reading_seconds ** 2 * wide ** 3 / (3 * free)
+    wait = minimum(prompt_wait_seconds - beside_seconds, 1e6 * reading_seconds)
+    variance = (wait ** 2 + 2 / 3 * wait * reading_seconds * (1 + prompt_time_variation) ** 2
                 + (1 - prompts_apart) * running_pass_seconds ** 2 / 12 + prompt_time_variation * reading_seconds ** 2)
     return variance / (unhindered_first_token + wait) ** 2
 
@@ -195,8 +249,8 @@ def time_to_first_token(waiting_seconds, mean_first_token, first_token_spread, l
 
 
 @law
-def answer_seconds(waiting_seconds, mean_first_token, loaded_token_seconds, token_spread, request_seconds, prompt_seconds, output,
-                   output_variation, late_deviations):
+def answer_seconds(waiting_seconds, mean_first_token, loaded_token_seconds, token_spread, time_per_output_token, prompt_seconds,
+                   output, output_variation, late_deviations):
     """Time to the whole answer that all but `late_share` of requests stay below (s): the wait at its worst, and a long answer.
 
     The answer as a lognormal distribution: a product of its length and its time per token, whose spread shrinks with the length.
@@ -204,7 +258,7 @@ def answer_seconds(waiting_seconds, mean_first_token, loaded_token_seconds, toke
     """
     length, spread = log(1 + output_variation), token_spread / (1 + output_variation)
     here = output * loaded_token_seconds * exp(late_deviations * sqrt(length + spread) - (length + spread) / 2)
-    full = (request_seconds - prompt_seconds) * exp(late_deviations * sqrt(length) - length / 2)
+    full = output * time_per_output_token * exp(late_deviations * sqrt(length) - length / 2)
     return waiting_seconds + minimum(mean_first_token + here, prompt_seconds + full)
 
 

@@ -86,6 +86,21 @@ def growing_share(prompt_product_flops, prefilled_tokens, uneven_flops, group_we
     return 1 - steady / replica_prefill_seconds
 
 
+@law
+def lone_share(prompt_product_flops, prefilled_tokens, uneven_flops, group_weight_bytes, replica_prefill_seconds, product_rate,
+               memory_rate, prompt_fill, routed_params, experts=0, experts_per_token=0, tensor_parallel=1,
+               attention_parallel=1):
+    """Time of a prompt that one attention group reads alone, over that while each of them reads one (ratio).
+
+    Its tokens then have the experts of all groups to themselves. DeepSeek-V3 (arXiv 2412.19437, section 3.4.1).
+    """
+    each = uneven_flops + 2 * routed_params * experts_per_token / maximum(experts, 1)
+    flops, read = prompt_product_flops + prefilled_tokens * uneven_flops, group_weight_bytes / memory_rate
+    lone = flops - prefilled_tokens * each * (1 - 1 / attention_parallel)
+    rate = product_rate * prompt_fill
+    return 1 - (maximum(flops / rate, read) - maximum(lone / rate, read)) / (tensor_parallel * replica_prefill_seconds)
+
+
 # One pass: a new token for each sequence of the batch, and `chunk` tokens of prompts beside them
 
 @law

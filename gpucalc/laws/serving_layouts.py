@@ -6,7 +6,7 @@ deployment; DeepSeek-V3 (arXiv 2412.19437, section 3.4). Stages hold as many lay
 """
 from .kv_cache import sequence_kv_bytes
 from .topology import group_bandwidth
-from ..core.arithmetic import ceil, maximum, minimum, quotient, where
+from ..core.arithmetic import ceil, maximum, minimum, quotient, sqrt, where
 from ..core.law import law
 
 
@@ -184,10 +184,34 @@ def prompt_spread_seconds(prefilled_tokens, prompt_dispatch_seconds, token_stage
 
 # Prompts beside passes, and apart from them
 
+def longest(count, variation):
+    """The longest of so many times, over their mean (ratio), at most: Hartley and David 1954 (doi 10.1214/aoms/1177728848)."""
+    return 1 + sqrt(variation) * (count - 1) / sqrt(2 * count - 1)
+
+
+def turn_length(prompts, groups, lone_share, variation):
+    """A turn of so many prompts over one in which each group reads one that is as long as the mean (ratio)."""
+    return longest(prompts, variation) * (lone_share + (1 - lone_share) * (prompts - 1) / maximum(groups - 1, 1))
+
+
 @law
-def prompt_turn_seconds(prompt_work_seconds, attention_parallel=1, pipeline_parallel=1):
-    """Time of a replica that one prompt takes (s): groups read one each at a time, and so does each stage."""
-    return prompt_work_seconds / (attention_parallel * pipeline_parallel)
+def prompts_together(batch, lone_share, prompt_time_variation, attention_parallel=1, prompts_apart=0, output=1):
+    """Prompts that the groups of a full replica read in the time of one in each (count, mean).
+
+    Groups do every step together, since each has a part of the experts: while some read a prompt the others wait. vLLM
+    documentation, data parallel deployment. A pass frees batch / output places at random, of a Poisson distribution in each
+    group: it takes as many turns as the group with the most. Where prompts are apart each group reads one.
+    """
+    freed = batch / output
+    each = freed / attention_parallel
+    read = where(prompts_apart > 0, attention_parallel, freed / minimum(freed, each * longest(attention_parallel, 1 / each)))
+    return read / turn_length(read, attention_parallel, lone_share, prompt_time_variation)
+
+
+@law
+def prompt_turn_seconds(prompt_work_seconds, prompts_together, pipeline_parallel=1):
+    """Time of a full replica that one prompt takes (s): of a turn its part, and each stage reads another one."""
+    return prompt_work_seconds / (prompts_together * pipeline_parallel)
 
 
 @law
@@ -208,14 +232,14 @@ def cache_sent_seconds(prompt_kv_bytes, network_bandwidth=..., network_efficienc
 
 
 @law
-def prompt_seconds(prompt_work_seconds, replica_pass_seconds, prefilled_tokens, cache_sent_seconds, prompt_chunk=0,
+def prompt_seconds(prompt_work_seconds, replica_pass_seconds, prefilled_tokens, cache_sent_seconds, lone_share, prompt_chunk=0,
                    prompts_apart=0):
     """From the start of a prompt to its first token (s): read at once, or in chunks that each ride in a pass; and sent over.
 
     Sarathi-Serve (arXiv 2403.02310, section 4); DistServe (arXiv 2401.09670, section 3). An answer begins where its passes run.
     """
     passes = where(prompt_chunk > 0, quotient(prefilled_tokens, prompt_chunk), 0)
-    return prompt_work_seconds + ceil(passes) * (1 - prompts_apart) * replica_pass_seconds + cache_sent_seconds
+    return prompt_work_seconds * lone_share + ceil(passes) * (1 - prompts_apart) * replica_pass_seconds + cache_sent_seconds
 
 
 @law

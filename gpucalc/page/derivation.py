@@ -6,7 +6,7 @@ from collections.abc import Container
 from typing import Any
 
 from ..core.evaluate import LEFT_OUT, Explanation, Input, Step
-from ..core.figures import number
+from ..core.figures import UNITS, number
 from ..core.law import LAWS, Law
 from ..core.quantities import COUNT0, FLAG, LEVEL2, LEVEL3, QUANTITIES
 from .expression import case, names, tree
@@ -31,10 +31,10 @@ def symbol_table(*laws: Law) -> Markdown:
 
 
 def vocabulary_table() -> Markdown:
-    """Every quantity of the vocabulary, with its allowed values and the default that laws take."""
+    """Every quantity of the vocabulary, with its unit (blank: a count or a share), its allowed values and its default."""
     defaults = {name: value for law in LAWS.values() for name, value in law.defaults.items()}
     usual = {name: markdown(number(value, QUANTITIES[name].unit)) for name, value in defaults.items()}
-    rows = "\n".join(f"| `{name}` | ${SYMBOLS[name]}$ | {markdown(each.meaning)} | {markdown(each.unit or 'count')} "
+    rows = "\n".join(f"| `{name}` | ${SYMBOLS[name]}$ | {markdown(each.meaning)} | {markdown(UNITS[each.unit]['symbol'])} "
                      f"| {markdown(_range(each.allowed))} | {usual.get(name, '')} |"
                      for name, each in sorted(QUANTITIES.items()))
     return Markdown(f"| name in code | symbol | meaning | unit | allowed | default |\n|---|---|---|---|---|---|\n{rows}")

@@ -82,7 +82,8 @@ def literal(value: Any) -> str:
 
 
 def shared(value: Any) -> str:
-    """As `literal`, but what is long and stands there more than once is written once: an expression that gives the same."""
+    """As `literal`, but what is long and stands there more than once is written once, and a list that repeats itself by
+    digits: an expression that gives the same."""
     needed: Counter[str] = Counter()
     parts: dict[str, tuple[str, str]] = {}
 
@@ -99,7 +100,8 @@ def shared(value: Any) -> str:
         if isinstance(part, dict):
             text = "{%s}" % ",".join(f"{literal(name)}:{said(each)}" for name, each in part.items())
         elif isinstance(part, (list, tuple)):
-            text = f"[{','.join(map(said, part))}]"
+            pieces = list(map(said, part))
+            text = min(f"[{','.join(pieces)}]", _numbered(pieces), key=len)
         if needed[key] > 1:
             parts[key] = f"_{len(parts)}", text
         return parts[key][0] if needed[key] > 1 else text
@@ -107,7 +109,19 @@ def shared(value: Any) -> str:
     count(value)
     whole = said(value)
     named = "".join(f"const {name}={text};" for name, text in parts.values())
-    return f"(()=>{{{named}return {whole}}})()"
+    return f"(()=>{{{_PICK}{named}return {whole}}})()"
+
+
+# Gives a list by the different things in it and, of each place, the number of its own as one digit.
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_PICK = f"const pick=(of,at)=>Array.from(at,(each)=>of[parseInt(each,{len(_DIGITS)})]);"
+
+
+def _numbered(pieces):
+    """A list of expressions that repeat, as `pick` gives it again; with too many different ones as it is."""
+    places = {piece: place for place, piece in enumerate(dict.fromkeys(pieces))}
+    at = "".join(_DIGITS[places[piece]] for piece in pieces) if len(places) <= len(_DIGITS) else None
+    return f"[{','.join(pieces)}]" if at is None else f'pick([{",".join(places)}],"{at}")'
 
 
 def reached(laws: Iterable[Law | str]) -> list[str]:

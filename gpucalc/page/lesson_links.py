@@ -12,6 +12,7 @@ from ..core.quantities import DEFAULTS, QUANTITIES
 from ..plan import token_offers
 from ..plan.answer import Answer, of_choice
 from ..plan.decisions import CARDS, LAYOUT, READING, REPLICAS, RUN, WINDOW, trains
+from ..rows import bands
 from . import export, export_owning, javascript, templates
 from .lesson_texts import TEXTS, TITLES
 from .spoken import called
@@ -21,13 +22,15 @@ class View(NamedTuple):
     """The laws that a lesson shows, in order; one may stand with another row, (law, {kind: name}), unless the case has that one.
 
     given: numbers, names of laws or names of rows that hold for all of them. held: figures of the choice, to plan for, that stand
-    for the laws of their names. worst: an axis, 0 and 1, and a law, which is the largest over it. A law that the case cannot
-    answer is not shown, nor one that comes to 0, nor the last one alone.
+    for the laws of their names. paced: those that are shown with the prompts of a request in the band of the whole, as its
+    decision has them. worst: an axis, 0 and 1, and a law, which is the largest over it. A law that the case cannot answer is
+    not shown, nor one that comes to 0, nor the last one alone.
     """
 
     laws: tuple
     given: dict = {}
     held: tuple = ()
+    paced: tuple = ()
     worst: tuple[str, str] | None = None
 
 
@@ -35,6 +38,7 @@ class View(NamedTuple):
 _WHOLE, _MEAN, _READ = CARDS["serve"][0].given, REPLICAS.given, READING.given
 _TIMES = ("replica_prefill_seconds", "replica_pass_seconds")
 _SHARES = ("fixed_share", "growing_share")
+_REQUEST = ("time_per_output_token", "request_seconds")
 _FORMATS = ("BF16", "FP8", "INT4-g128")
 _WEIGHTS = View(("gpu_weight_bytes", *(("gpu_weight_bytes", {"weight_format": name}) for name in _FORMATS)))
 _CACHE = View(("kv_bytes_per_token", "sequence_kv_bytes", "kv_bytes", "engine_room_bytes", "concurrency"),
@@ -60,18 +64,19 @@ VIEWS: dict[str, dict[str, View]] = {
     "quantization": {"serve": _WEIGHTS, "offline": _WEIGHTS, "embed": _WEIGHTS},
     "training_memory": {"train": View(("held_weight_bytes", "held_gradient_bytes", "held_master_bytes", "held_optimizer_bytes",
                                        "activation_bytes", "peak_bytes", "training_bytes"),
-                                      LAYOUT.given, (), ("last_stage", "training_bytes"))},
+                                      LAYOUT.given, (), (), ("last_stage", "training_bytes"))},
     "interconnect": {"serve": _EXCHANGE, "offline": _EXCHANGE,
                      "embed": View(("prompt_exchange_seconds", "replica_prefill_seconds"), _READ),
                      "train": View(("tensor_bytes", "context_bytes", "expert_bytes", "pipeline_bytes", "data_bytes",
-                                    "data_seconds", "exposed_data_seconds", "step_seconds"), LAYOUT.given, (), _SLOWEST)},
+                                    "data_seconds", "exposed_data_seconds", "step_seconds"), LAYOUT.given, (), (), _SLOWEST)},
     "serving": {
         "serve": View(("first_token_alone", "time_per_output_token", "request_seconds", "offered_load", "waiting_seconds",
-                       "answer_seconds", "planned_replicas", "rented_gpus"), _MEAN, (*_TIMES, *_SHARES, "replicas_required")),
+                       "answer_seconds", "planned_replicas", "rented_gpus"), _MEAN,
+                      (*_TIMES, *_SHARES, *_REQUEST, "replicas_required"), _REQUEST),
         "offline": _WINDOW, "embed": _WINDOW._replace(laws=_WINDOW.laws[1:], given=_READ)},
     "apart": {"serve": _APART, "offline": View(("prompt_turn_seconds", "prompt_ratio", "prompt_kv_bytes"), WINDOW.given, _TIMES)},
     "experts": {"serve": _EXPERTS, "offline": _EXPERTS},
-    "training_time": {"train": View(("step_tokens", "step_flops", *_STEP, "layout_mfu"), LAYOUT.given, (), _SLOWEST)},
+    "training_time": {"train": View(("step_tokens", "step_flops", *_STEP, "layout_mfu"), LAYOUT.given, (), (), _SLOWEST)},
     "layouts": {"train": View(("left_data_parallel", "layout_gpus", "left_micro_batches", "step_tokens", "pipeline_bubble"),
                               LAYOUT.given)},
     "break_even": dict.fromkeys(("own", "serve", "offline", "embed", "train"), _OWNED),
@@ -117,10 +122,17 @@ def held(view: View, case: Case, best: dict[str, Any]) -> Case:
 def worked(view: View, case: Case, best: dict[str, Any]) -> list[tuple[str, float, dict[str, float]]]:
     """The name, the value and the arguments of each law that is shown of a case; `best` has the figures that are held."""
     here = held(view, case, best)
-    steps = (_step(here.but(**rows), law) for law, rows in shown(view)
+    paced = _paced(here, best) if view.paced else here
+    steps = (_step((paced if law in view.paced else here).but(**rows), law) for law, rows in shown(view)
              if not any(getattr(here.rows.get(kind), "name", None) == name for kind, name in rows.items()))
     found = [step for step in steps if step and step[1] != 0]
     return found if len(found) > 1 or len(view.laws) == 1 else []
+
+
+def _paced(here, best):
+    """The case with its prompts in the band of a whole request."""
+    reading, pace = (bands.factors(here, LAWS[law])[1] for law in (_TIMES[0], _REQUEST[1]))
+    return here.but(**{_TIMES[0]: float(best[_TIMES[0]] * pace / reading)})
 
 
 def _step(here, law):
@@ -165,4 +177,4 @@ def script(follow: Iterable[str] = ()) -> str:
 
 
 def _plain(view):
-    return dict(laws=shown(view), given=view.given, held=view.held, worst=view.worst)
+    return dict(laws=shown(view), given=view.given, held=view.held, paced=view.paced, worst=view.worst)

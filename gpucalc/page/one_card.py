@@ -22,7 +22,7 @@ MARKS = {"fits": ("c", "paper", "yes"), CLOSE: ("wash", "ink", "?"), "does not f
 def card_bytes(size: int) -> float:
     """The least memory that a card sold with so many GB reports; of a size without a row, a consumer card's, as many GiB."""
     cards = catalogue.gpus()
-    reported = cards["memory_bytes"][cards["marketed_bytes"] == size * 1e9]
+    reported = cards["memory_bytes"][(cards["marketed_bytes"] == size * 1e9) & (cards["kind"] != "unified")]
     return reported.min() if len(reported) else size * 2**30
 
 

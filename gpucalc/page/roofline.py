@@ -11,7 +11,7 @@ from .moving import expression, slider
 from .show import table
 
 # Ends of the axes of a chart with sliders: FLOP per byte, FLOP/s.
-EDGES, HEIGHTS = [0.05, 10_000], [1e10, 4e15]
+EDGES, HEIGHTS = [0.05, 10_000], [1e10, 1e16]
 
 
 def roofline(names, work, gpu, alt):

@@ -7,7 +7,7 @@ from pandas import DataFrame
 from ..core.arithmetic import SECONDS_PER_HOUR
 from ..core.figures import chance, dollars, number, percent, three_figures
 from ..core.quantities import QUANTITIES
-from ..plan.fine_print import forbidden_kinds
+from ..plan.fine_print import forbidden
 from ..plan.run_speeds import mfu_by_chip, planned_mfu
 from ..rows import catalogue
 from .charts import axis, finish
@@ -36,7 +36,7 @@ def runs_table(frame, columns, caption, labels=None):
     """
     frame = by_price(frame)
     if "taken" in columns:
-        marks = (frame["gpu"].map(catalogue.gpus()["kind"]).isin(forbidden_kinds())).map({True: ", consumer card", False: ""})
+        marks = frame["gpu"].map(forbidden(catalogue.gpus())).map({True: ", consumer card", False: ""})
         frame = frame.assign(taken=[f"{count:,} × {gpu}{mark}" for count, gpu, mark in zip(frame["gpus"], frame["gpu"], marks)],
                              seller=frame["provider"] + ", " + frame["term"])
     for name, ends in BANDS.items():
@@ -81,8 +81,8 @@ def failures_table(frame, caption):
 
 def carbon_table(frame, caption):
     """The carbon of a run by the grid it draws from."""
-    said = frame.assign(**{name: [number(each, QUANTITIES[name].unit) for each in frame[name]] for name in (
-        "carbon_intensity", "run_carbon")})
+    said = frame.assign(**{name: [number(each, QUANTITIES[name].unit) if each == each else None for each in frame[name]]
+                           for name in ("carbon_intensity", "run_carbon")})
     return table(said, caption, labels={"carbon_intensity": "CO2e of a kWh", "run_carbon": "CO2e of the run"})
 
 

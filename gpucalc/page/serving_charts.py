@@ -92,7 +92,7 @@ def error_chart(quantity, late_share=0.05):
     """The formula over what is simulated, of one quantile, against the load: a color for each way to read prompts, a dash for
     each model."""
     found = error_table().query("quantity == @quantity and late_share == @late_share and lengths == 'lognormal'")
-    found = found[(found["plan"] == "") & (found["replicas"] == 1)]
+    found = found[(found["plan"] == "") & (found["replicas"] == 1) & (found["attention_parallel"] == 1)]
     found = found.assign(read=found["prompts"].map(_READ))
     name, most = _ERRORS[quantity], percent(1 - late_share)
     low, high = found["error"].min(), found["error"].max()
@@ -105,10 +105,13 @@ def error_chart(quantity, late_share=0.05):
 
 def plan_error_table():
     """Of each simulated plan p50, p95 and p99: what the formulas say, and what is simulated."""
-    found = error_table().query("plan != ''")
-    shown = [dict(plan=f"{model}, {replicas * degree:.0f} × {gpu}", places=batch, load=load, time=_ERRORS[quantity]) | {
-        f"p{100 * (1 - row.late_share):.0f}": f"{seconds(row.formula_seconds)}, {seconds(row.simulated_seconds)}"
-        for row in each.itertuples()} for (model, replicas, degree, gpu, batch, load, quantity), each in
-        found.groupby(["model", "replicas", "tensor_parallel", "gpu", "batch", "offered_load", "quantity"], sort=False)]
-    return table(DataFrame(shown), f"Plans of {found['date'].iloc[0]}: by the formulas, and simulated",
-                 labels={"places": "places of a replica", "load": "filled"}, formats=dict(load=percent))
+    found, shown = error_table().query("plan != ''"), []
+    keys = ["model", "replicas", "attention_parallel", "tensor_parallel", "gpu", "batch", "offered_load", "quantity"]
+    for (model, replicas, groups, degree, gpu, batch, load, quantity), each in found.groupby(keys, sort=False):
+        times = {f"p{100 * (1 - row.late_share):.0f}": f"{seconds(row.formula_seconds)}, {seconds(row.simulated_seconds)}"
+                 for row in each.itertuples()}
+        shown.append(dict(plan=f"{model}, {replicas * groups * degree:.0f} × {gpu}", groups=groups, places=batch, load=load,
+                          time=_ERRORS[quantity]) | times)
+    labels = {"groups": "groups of a replica", "places": "places of a replica", "load": "filled"}
+    return table(DataFrame(shown), f"Plans of {found['date'].iloc[0]}: by the formulas, and simulated", labels=labels,
+                 formats=dict(load=percent))

@@ -2,7 +2,7 @@
 import html
 import math
 
-from ..core.figures import gib, number, percent, quantity
+from ..core.figures import gib, number, percent, quantity, signed
 from ..core.quantities import QUANTITIES
 from .dates import foreign_rows, is_dated, marked, marked_date
 from .links import linked, links
@@ -31,6 +31,11 @@ class Html:
 FORMS = {"memory_bytes": gib}
 
 
+def difference(value):
+    """A small difference from a published figure, to a tenth of a percent: `+0.3 %`."""
+    return signed(round(100 * value, 1) + 0.0, lambda percents: f"{percents:g} %".replace("-", "−"))
+
+
 def table(frame, caption, labels=None, formats=None):
     """A data frame as a sortable HTML table.
 
@@ -41,7 +46,7 @@ def table(frame, caption, labels=None, formats=None):
     """
     labels, formats, dates = labels or {}, formats or {}, {"date"} if is_dated(caption) else set()
     numbers = {name for name in frame.columns if not all(isinstance(value, str) for value in frame[name].dropna())}
-    heads = "".join(f'<th scope="col"{_NUMBER if name in numbers else ""}>{html.escape(labels.get(name) or _label(name))}</th>'
+    heads = "".join(f'<th scope="col"{_NUMBER if name in numbers else ""}>{html.escape(labels.get(name) or label(name))}</th>'
                     for name in frame.columns)
     rows = zip(frame.to_dict("records"), foreign_rows(frame, caption))
     body = "".join(_row(row, formats, dates, numbers, foreign) for row, foreign in rows)
@@ -56,7 +61,8 @@ def _row(row, formats, dates, numbers, foreign):
     return f"<tr>{first.removesuffix('</td>') + _NOT_YOURS if foreign else first}{''.join(others)}</tr>"
 
 
-def _label(name):
+def label(name):
+    """The header of a column: what the quantity of that name means, else the name in words."""
     return QUANTITIES[name].meaning if name in QUANTITIES else name.replace("_", " ")
 
 
@@ -66,8 +72,13 @@ def _cell(name, value, formats, dates, numbers):
     if isinstance(value, str):
         width = "short" if len(value) <= 20 else "long" if len(value) > 40 else "middling"
         return f'<td class="{width}">{marked_date(value) if name in dates else linked(value)}</td>'
+    return f'<td{_NUMBER} data-value="{float(value):.12g}">{html.escape(cell_text(name, value, formats))}</td>'
+
+
+def cell_text(name, value, formats):
+    """A number as a table shows it: as its column says, else as its quantity is printed."""
     show = formats.get(name) or FORMS.get(name) or (lambda plain: quantity(name, plain) if name in QUANTITIES else number(plain))
-    return f'<td{_NUMBER} data-value="{float(value):.12g}">{html.escape(show(value))}</td>'
+    return show(value)
 
 
 def guess(question, answer, unit, text):

@@ -13,6 +13,7 @@ from ..core.evaluate import Case
 from ..core.law import LAWS
 from ..core.quantities import DEFAULTS, QUANTITIES
 from ..rows import bands, catalogue
+from ..rows.choices import CHOICES
 from ..rows.project_books import MissingPrice
 from . import queue, rule
 from .columns import row
@@ -113,7 +114,8 @@ def answer(case: Case, book: pd.DataFrame) -> Answer:
     kept = ranked(solved, kind)
     lost = nearest(solved["plan"], steps, whole)
     shown = figures(whole, kept, solved, kind) if rule.count(kept) else {}
-    return Answer(whole, kind, kept, lost, shown, binding(whole, tables, kind, kept), helping(case, whole, book, kind, kept))
+    helps = helping(case, whole, book, tables["offers"], kept)
+    return Answer(whole, kind, kept, lost, shown, binding(whole, tables, kind, kept), helps)
 
 
 def ranked(solved, kind):
@@ -192,26 +194,27 @@ def binding(case, tables, kind, kept):
     return sorted([cost for cost in costs if cost[1] > 1e-9], key=lambda cost: -cost[1])
 
 
-def helping(given, case, book, kind, kept):
+def helping(given, case, book, offers, kept):
     """The changes of `CHANGES` that lower the objective, with what it is then, the lowest first; all that work if none did."""
+    kind, found = kind_of(case), []
     before = kept[OBJECTIVES[kind]][0] if rule.count(kept) else math.inf
-    found = []
     for change in CHANGES[kind]:
         if change.name in case.rows and getattr(case.rows[change.name], "name", None) == change.value:
             continue
         value = change.value if change.value is not None else _scaled(case, change)
         if value is None:
             continue
-        after = _least_of(completed(given.but(**{change.name: value})), book, kind)
+        same = None if change.name in CHOICES else offers
+        after = _least_of(completed(given.but(**{change.name: value})), book, kind, same)
         if after < before * (1 - 1e-9):
             found.append((change._replace(value=value), after))
     return sorted(found, key=lambda each: each[1])
 
 
-def _least_of(case, book, kind):
+def _least_of(case, book, kind, offers=None):
     """The objective of the best choice on the market of the case; infinite where the book has no such offer."""
     try:
-        return _least(case, market(case, book, kind), kind)
+        return _least(case, market(case, book, kind, offers=offers), kind)
     except MissingPrice:
         return math.inf
 

@@ -13,7 +13,7 @@ from ..core.quantities import DEFAULTS
 from ..laws.sharding import layout_rules
 from ..rows import catalogue, tables
 from .columns import of_frame, stacked, taken
-from .decisions import ALONE, BATCHES as BATCHES, FLEET, HELD, REPLICAS
+from .decisions import ALONE, BATCHES as BATCHES, FLEET, HELD, PROMPTS, REPLICAS
 from .rule import Figure, Points, chosen, value_of
 
 # What a GPU's row takes from its link beside what it holds already.
@@ -21,9 +21,11 @@ LINK = ["latency", "base_latency", "quick_latency", "quick_base_latency", "quick
 TIMES = ("replica_prefill_seconds", "replica_pass_seconds", "prompt_turn_seconds", "prompt_seconds", "speculative_seconds",
          "time_per_output_token", "request_seconds", "output_tokens_per_second")
 # What the queue of a point needs beside its times: shares of them, and the lengths of the requests.
-QUEUED = ("fixed_share", "growing_share", "prompt", "output", "prompt_p95", "output_p95", "cached_share", "prompt_chunk",
-          "prompts_apart")
+QUEUED = ("fixed_share", "growing_share", "lone_share", "prompt", "output", "prompt_p95", "output_p95", "cached_share",
+          "prompt_chunk", "prompts_apart")
+# The ends of the band of a request, and of that of the reading of prompts.
 ENDS = ("low", "plan", "high")
+PROMPT_ENDS = tuple(f"prompt_{end}" for end in ENDS)
 
 
 def linked_gpus(needed, weight_format=None, cache_element_bytes=None):
@@ -92,38 +94,40 @@ def allowed_degrees(architecture, degrees=(1, 2, 4, 8)):
     return [degree for degree in degrees if all(rule[-1] for rule in layout_rules(architecture, tensor_parallel=degree))]
 
 
-def search(case, cards, degrees):
-    """Times of a full replica for each GPU, degree and batch of BATCHES, and the `places` its memory has: a table of points.
+def search(case, cards, degrees, batches=BATCHES):
+    """Times of a full replica for each GPU, degree and batch, and the `places` its memory has: a table of points.
 
-    `low`, `plan` and `high` are what `paced` multiplies times by; 1 but for achieved efficiencies, which published figures check.
+    `low`, `plan` and `high` are what `paced` multiplies times by, those with `prompt_` of prompts; 1 but for achieved
+    efficiencies, which published figures check.
     case: model, efficiency, formats, prompt, output, cached_share where prompts begin alike, and what the engine's count of
     memory (`concurrency`) needs. cards: rows of `linked_gpus`.
     """
     import pandas
     open_case = case.but(gpu=None, link=None, batch=None, tensor_parallel=None)
-    every = REPLICAS._replace(axes={"tensor_parallel": degrees, "batch": BATCHES}, limits=(), sparing=(),
+    every = REPLICAS._replace(axes={"tensor_parallel": degrees, "batch": batches}, limits=(), sparing=(),
                               figures=(*REPLICAS.figures, Figure("output_tokens_per_second")))
     points = Points(every, open_case, {"cards": of_frame(cards), "assumed": {}}, {})
     achieved = getattr(case.rows.get("efficiency"), "name", None) == "achieved"
-    ends = points.bands["request_seconds"] if achieved else (1, 1, 1)
-    found = pandas.DataFrame(points.table()).rename(columns={"replica_places": "places"}).assign(**dict(zip(ENDS, ends)))
-    found = found.assign(**lengths_of(case))
-    found = found[["gpu", "tensor_parallel", "batch", "places", *TIMES, *QUEUED, *ENDS]]
+    ends = [*points.bands["request_seconds"], *points.bands[PROMPTS[0]]] if achieved else [1] * 6
+    found = pandas.DataFrame(points.table()).rename(columns={"replica_places": "places"})
+    found = found.assign(**lengths_of(case), **dict(zip((*ENDS, *PROMPT_ENDS), ends)))
+    found = found[["gpu", "tensor_parallel", "batch", "places", *TIMES, *QUEUED, *ENDS, *PROMPT_ENDS]]
     found = found.astype({"tensor_parallel": int, "batch": int})
     return found.sort_values("tensor_parallel", kind="stable", ignore_index=True)
 
 
 def lengths_of(case):
     """The lengths of a case's requests and how prompts are read, by name; 0 where it says nothing."""
-    return {name: value_of(case, name) if name in case.inputs else 0 for name in QUEUED[2:]}
+    return {name: value_of(case, name) if name in case.inputs else 0 for name in QUEUED[3:]}
 
 
 def paced(points, end="plan"):
-    """The points with their times at an end of the band of a request: one factor for all of its parts."""
-    held = {name: points[name].to_numpy() for name in (*TIMES, *ENDS)}
-    factor, (*times, rate) = held[end], TIMES
-    return points.assign(**{name: held[name] * factor for name in times},
-                         **{name: held[name] / factor for name in (rate, *ENDS)})
+    """The points with their times at an end of the bands: one factor for all of a request's, one for those of its prompt."""
+    held = {name: points[name].to_numpy() for name in (*TIMES, *ENDS, *PROMPT_ENDS)}
+    factors, (*times, rate) = {name: held[f"prompt_{end}" if name in PROMPTS else end] for name in TIMES}, TIMES
+    left = {name: held[name] / held[end] for name in (rate, *ENDS)} | {
+        name: held[name] / held[f"prompt_{end}"] for name in PROMPT_ENDS}
+    return points.assign(**{name: held[name] * factors[name] for name in times}, **left)
 
 
 class Limits(NamedTuple):
@@ -196,6 +200,7 @@ def held(points, requests_per_second, replicas, limits, step=HELD, **more):
     """What `HELD`, or a step like it, chooses of so many replicas of points, or of one; and which choices keep all limits."""
     left = maximum(replicas - limits.spare_replicas, 1)
     columns = {name: points[name] for name in ("batch", *TIMES[:-1], *QUEUED)} | more | dict(
+        attention_parallel=points.get("attention_parallel", 1),
         requests_per_second=requests_per_second, replicas=left, replicas_required=left, held_replicas=replicas)
     table = {name: numpy.broadcast_to(column, len(replicas)) for name, column in columns.items()}
     return chosen(step, limits.case(1), table)

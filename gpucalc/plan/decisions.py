@@ -29,7 +29,9 @@ FITS = (
     Limit("batch", "replica_places", "memory", early=True),
 )
 _WHOLE, _MEAN = {"context": "final_context", **_SPLIT}, {"context": "mean_context", **_SPLIT}
-_PACE = "request_seconds"
+# Whole requests have a band, and so has the reading of prompts, on which the first token rests.
+_PACE, _READING = "request_seconds", "replica_prefill_seconds"
+PROMPTS = ("replica_prefill_seconds", "prompt_turn_seconds", "prompt_seconds")
 _QUEUE = (
     Limit("answer_seconds", "answer_limit", "the whole answer"),
     Limit("time_to_first_token", "first_token_limit", "the first token"),
@@ -51,8 +53,9 @@ REPLICAS = Step(
         Figure("spread_misfits"),
         Figure("fixed_share"),
         Figure("growing_share"),
-        *(Figure(law, band=_PACE) for law in ("replica_prefill_seconds", "replica_pass_seconds", "prompt_turn_seconds",
-                                              "prompt_seconds", "speculative_seconds", "time_per_output_token",
+        Figure("lone_share"),
+        *(Figure(law, band=_READING) for law in PROMPTS),
+        *(Figure(law, band=_PACE) for law in ("replica_pass_seconds", "speculative_seconds", "time_per_output_token",
                                               "request_seconds")),
     ),
     limits=(

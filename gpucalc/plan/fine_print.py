@@ -9,10 +9,11 @@ from ..rows.price_book import TIES, cheapest_first
 WAYS = {"rent": "rent, USD/h", "server": "buy a server, USD", "card": "buy a card, USD"}
 
 
-def forbidden_kinds():
-    """Kinds of cards that the license of their driver keeps out of a data center."""
+def forbidden(cards):
+    """Which cards the license of their driver keeps out of a data center, as a column: of all makers only NVIDIA's does."""
     fine = catalogue.fine_print()
-    return set(fine["applies_to"][(fine["kind"] == "license") & (fine["verdict"] == "forbidden")])
+    kinds = fine["applies_to"][(fine["kind"] == "license") & (fine["verdict"] == "forbidden")]
+    return cards["kind"].isin(kinds) & (cards["vendor"] == "NVIDIA")
 
 
 def substitutes(book, term):
@@ -21,10 +22,10 @@ def substitutes(book, term):
     That one has at least its memory; it is blank where the book has none. Rents are on the term.
     """
     offered = book[book["item"].isin(WAYS) & book["term"].isin([term, "purchase"])]
-    offered = offered.join(catalogue.gpus()[["kind", "peak_flops", "memory_bytes"]], on="gpu")
+    offered = offered.join(catalogue.gpus()[["kind", "vendor", "peak_flops", "memory_bytes"]], on="gpu")
     each = offered["price"] / offered["gpus_per_server"].fillna(1) / (offered["peak_flops"] / 1e15)
     offered = offered.assign(per_flops=each).sort_values(["per_flops", *TIES], kind="stable")
-    banned = offered["kind"].isin(forbidden_kinds())
+    banned = forbidden(offered)
     allowed = offered[~banned & (offered["kind"] != "tpu")]
     ruled_out = offered[banned].drop_duplicates(["item", "gpu"]).sort_values(["item", "per_flops"], kind="stable")
     return pd.DataFrame([_instead(row, allowed) for row in ruled_out.itertuples()],

@@ -9,11 +9,12 @@ from ..laws.training_cost import excess_machines
 from ..rows import catalogue
 from ..rows.ages import STALE_DAYS, day, firm
 from ..rows.choices import names
+from ..rows.kept import kept
 from ..rows.rents import rents
 from .capacity import LINK, left_out, narrow_products
 from .columns import of_frame
 from .decisions import BATCHES, trains
-from .fine_print import forbidden_kinds
+from .fine_print import forbidden
 from .rule import value_of
 from .run_speeds import planned_mfu
 
@@ -34,12 +35,13 @@ TERMS = {"reserved": "the length of the reservation is not stated", "capacity-bl
          "serverless": "serverless", "marketplace": "machines of unnamed hosts", "managed": "the price of a managed service"}
 
 
-def market(case, book, kind, network=None, small_network=None):
+def market(case, book, kind, network=None, small_network=None, offers=None):
     """The tables of a decision of that kind: `offers`, and `cards` to serve with or `clusters` to train on.
 
-    network, small_network: links between servers and between smaller machines, if not the usual ones.
+    network, small_network: links between servers and between smaller machines, if not the usual ones. offers: those of a case
+    that wants the same of providers, regions, terms and cards, where they are known.
     """
-    offers = offers_of(case, book, kind)
+    offers = offers_of(case, book, kind) if offers is None else offers
     tables = {"offers": offers, "assumed": assumed()}
     if trains(kind):
         networks = [small_network or NETWORKS[False], network or NETWORKS[True]]
@@ -71,7 +73,7 @@ def offers_of(case, book, kind):
     found = found.assign(sure=firm(found)).sort_values("sure", ascending=False, kind="stable")
     found = found.drop_duplicates(["provider", "gpu", "gpus_per_server", "term"]).sort_values("usd_per_hour", kind="stable")
     rows = catalogue.gpus().loc[found["gpu"]]
-    consumer = rows["kind"].isin(forbidden_kinds()).to_numpy(float)
+    consumer = forbidden(rows).to_numpy(float)
     unsuited = found["term"].isin([*TERMS, *([] if trains(kind) else ["spot"])]) & ~found["yours"]
     if asked:
         unsuited &= ~found["term"].isin(asked)
@@ -160,11 +162,17 @@ def degrees(case):
 
 
 def _linked(case, offers):
-    """The cards of the offers and those that the case names; one whose link is not known has no blanks, since no law sees it."""
+    """The cards of the offers and those that the case names."""
     offered = dict.fromkeys(offers["gpu"])
-    frame = catalogue.gpus().loc[[*offered, *(gpu for gpu in wanted(case, "cards") or () if gpu not in offered)]]
-    frame = frame.join(catalogue.links()[LINK], on="link")
+    frame = _with_links().loc[[*offered, *(gpu for gpu in wanted(case, "cards") or () if gpu not in offered)]]
+    return frame.assign(unrented=(~frame.index.isin(list(offered))).astype(float))
+
+
+@kept
+def _with_links():
+    """All cards; one whose link is not known has no blanks, since no law sees it."""
+    frame = catalogue.gpus().join(catalogue.links()[LINK], on="link")
     unlinked = frame["latency"].isna()
     numbers = frame.select_dtypes("number").columns
     frame[numbers] = frame[numbers].mask(unlinked, frame[numbers].fillna(0))
-    return frame.assign(unlinked=unlinked.astype(float), unrented=(~frame.index.isin(list(offered))).astype(float))
+    return frame.assign(unlinked=unlinked.astype(float))

@@ -56,7 +56,10 @@ def with_ends(plan, *factors):
 
 
 def carbon_of(energy):
-    """The carbon of a run's electricity, a row for each end of the range of grids: `grid`, `carbon_intensity`, `run_carbon`."""
+    """The carbon of a run's electricity, a row for each end of the range of grids: `grid`, `carbon_intensity`, `run_carbon`.
+
+    That of unknown electricity is NaN.
+    """
     grids = catalogue.assumptions().loc["carbon_intensity", list(ENDS)].astype(float)
     return pd.DataFrame(dict(grid=["cleanest of the range", "likely", "dirtiest of the range"], carbon_intensity=grids.to_numpy(),
-                             run_carbon=run_carbon(energy["plan"], grids.to_numpy())))
+                             run_carbon=run_carbon.formula(energy["plan"], grids.to_numpy())))

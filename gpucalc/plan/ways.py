@@ -22,7 +22,7 @@ from .token_volumes import API, BATCH, OWNED, RENTED
 DEGREES = ("tensor_parallel", "attention_parallel", "pipeline_parallel")
 # What of the times of its replica a plan has worked out.
 TIMES = ("replica_prefill_seconds", "replica_pass_seconds", "prompt_turn_seconds", "prompt_seconds", "speculative_seconds",
-         "time_per_output_token", "fixed_share", "growing_share")
+         "time_per_output_token", "fixed_share", "growing_share", "lone_share")
 
 # Servers that are rented for a window alone.
 FOR_HOURS = "servers rented for these hours"

@@ -3,6 +3,7 @@ from typing import TYPE_CHECKING
 
 from ..core.evaluate import FINDERS, READERS, Row, close
 from .choices import CHOICES
+from .kept import kept
 from .tables import TABLES, plain_row, rows, table
 
 if TYPE_CHECKING:
@@ -11,6 +12,11 @@ if TYPE_CHECKING:
 
 def gpus() -> "DataFrame":
     """All GPUs, by full SKU, with what `gpu` adds to a row."""
+    return _gpus().copy()
+
+
+@kept
+def _gpus():
     frame = table("gpus")
     return frame.assign(**frame.from_records([_added(row) for row in frame.to_dict("records")], frame.index))
 
@@ -73,6 +79,41 @@ def fine_print() -> "DataFrame":
 def partitions() -> "DataFrame":
     """All slices into which GPUs can be cut, by GPU and profile."""
     return table("partitions").copy()
+
+
+def nodes() -> "DataFrame":
+    """All nodes, boards, racks and pods, by name."""
+    return table("nodes").copy()
+
+
+def instances() -> "DataFrame":
+    """All machines that clouds rent out under a name, by provider and name."""
+    return table("instances").copy()
+
+
+def node(name: str) -> Row:
+    """The row of one node."""
+    return _row("nodes", name)
+
+
+def generations() -> "DataFrame":
+    """All generations of GPUs, by name."""
+    return table("generations").copy()
+
+
+def memory_kinds() -> "DataFrame":
+    """All kinds of memory, each on a card that has it, by kind and card."""
+    return table("memory_kinds").copy()
+
+
+def memories() -> "DataFrame":
+    """All levels of memory of a GPU server, by name, from registers outward."""
+    return table("memories").copy()
+
+
+def software() -> "DataFrame":
+    """What does at each vendor what a part of CUDA does, by what it does."""
+    return table("software").copy()
 
 
 def measurements() -> "DataFrame":

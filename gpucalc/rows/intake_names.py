@@ -81,10 +81,11 @@ def score(header: list[str]) -> int:
 
 # Words in a GPU's name that tell no two apart.
 _NOISE = {"nvidia", "amd", "intel", "google", "aws", "geforce", "tesla", "instinct", "tensor", "core", "gpu", "gpus", "graphics",
-          "card", "cloud", "accelerator", "radeon", "gb", "hpu", "ai"}
+          "card", "cloud", "accelerator", "radeon", "gb", "hpu", "ai", "blackwell", "edition"}
 _FORMS = {"sxm2": "sxm", "sxm3": "sxm", "sxm4": "sxm", "sxm5": "sxm", "sxm6": "sxm", "hgx": "sxm", "dgx": "sxm", "pcie3": "pcie",
-          "pcie4": "pcie", "pcie5": "pcie", "gaudi-2": "gaudi2", "trn1": "trainium", "trn2": "trainium2", "inf2": "inferentia2"}
-_VARIANT = re.compile(r"sxm|pcie|nvl|nvl72|\d+gb")
+          "pcie4": "pcie", "pcie5": "pcie", "gaudi-2": "gaudi2", "trn1": "trainium", "trn2": "trainium2", "inf2": "inferentia2",
+          "trn3": "trainium3", "ws": "workstation"}
+_VARIANT = re.compile(r"sxm|pcie|nvl|nvl72|server|\d+gb")
 # What is put in place of what, one after the other, in a name in lower case.
 _SPELLING = [(r"[^a-z0-9]+", " "), (r"\b(gaudi|trainium|inferentia) (?=\d\b)", r"\1"), (r"(\d+) ?g(i?b)?\b", r" \1gb "),
              (r"\b(rtx|gtx|tpu|quadro|pro)(?=\w)", r"\1 ")]

@@ -10,7 +10,7 @@ from ..core.quantities import QUANTITIES
 from .files import hidden, shortened
 from .intake_numbers import plain, readings
 from .intake_sheet import read_sheet
-from .tables import NUMBERS, TABLES, bad, check_row, rows
+from .tables import NUMBERS, TABLES, bad, check_quantity, check_row, rows
 
 LIKE = "like"
 _SCHEMA = TABLES["gpus"]
@@ -21,8 +21,12 @@ _MEASURED = re.compile(r"([\d.,]+(?:[eE][+-]?\d+)?) ?([kKMGTP]?)(B|B/s|FLOPS|FLO
 ASKED = {"memory_bytes": "B, as the driver reports it or as marketed: 80e9 or 80 GB", "bandwidth": "B/s: 3.35e12 or 3.35 TB/s",
          "peak_flops": "FLOP/s, dense, FP32 accumulation: 989e12 or 989 TFLOP/s", "link": "a link of data/links.csv: NVLink 5",
          "units": "multiprocessors or compute units: 132"}
-_STATED = {"vendor": "not stated", "kind": "datacenter", "memory_type": "not stated", "peak_format": "BF16", "ecc": 1.0,
+# A file that does not say otherwise has a card that nobody has measured.
+_STATED = {"vendor": "not stated", "generation": "not stated", "status": "announced", "kind": "datacenter",
+           "memory_type": "not stated", "peak_format": "BF16", "ecc": 1.0, "mig_instances": 0.0,
            "benchmark": "none", "confidence": "seen", "unit": "SI: B, B/s, FLOP/s, W", "note": ""}
+# They make the peak, so that a card with another peak has others.
+_OF_PEAK = ("clock", "unit_flops")
 
 
 def own_gpus(path: str, known: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -41,6 +45,8 @@ def own_gpus(path: str, known: dict[str, dict[str, Any]]) -> dict[str, dict[str,
         record, wrong = _record(sheet.file, row, given, known)
         if record["gpu"] in known or record["gpu"] in found:
             wrong.append(bad(sheet.file, row, "gpu", record["gpu"], "a name that no other GPU has"))
+        if any(more := cells[len(columns):]):
+            wrong.append(bad(sheet.file, row, "after the last", ", ".join(more), f"{len(columns)} cells, as the header has"))
         faults += map(str, wrong)
         found[record.pop("gpu")] = record
     if faults:
@@ -102,10 +108,13 @@ def _refused(file, row, values):
         choices = _SCHEMA.choices.get(column)
         if choices and value not in choices and column != "unit":
             yield bad(file, row, column, value, ", ".join(choices))
-        if column in NUMBERS and value <= 0 and column != "ecc":
-            yield bad(file, row, column, value, QUANTITIES[column].allowed if column in QUANTITIES else "a number above 0")
-        if column == "ecc" and value not in (0, 1):
-            yield bad(file, row, column, value, "0 or 1")
+        if column in QUANTITIES and value == value:
+            try:
+                check_quantity(file, row, column, column, value)
+            except ValueError as error:
+                yield error
+        elif column in NUMBERS and value <= 0:
+            yield bad(file, row, column, value, "a number above 0")
         if column == "link" and value not in rows("links"):
             yield bad(file, row, column, value, f"a link of data/links.csv{close(value, rows('links'))}")
 
@@ -117,6 +126,8 @@ def _completed(file, values, like, name):
     stated = dict.fromkeys(_SCHEMA.columns, "") | {column: math.nan for column in NUMBERS if column in _SCHEMA.columns} | _STATED
     of_memory = {} if memory is None else {"memory_bytes": memory, "marketed_bytes": memory, "memory_note": f"as {file} gives it"}
     link = rows("links").get(own.get("link"), {})
+    if {"peak_flops", "units"} & {*own}:
+        like = {column: value for column, value in like.items() if column not in _OF_PEAK}
     today = datetime.date.today()
     record = stated | {"year": float(today.year), "link_bandwidth": link.get("link_bandwidth", math.nan)} | like
     record |= of_memory | ({"link_bandwidth": link["link_bandwidth"]} if link else {})

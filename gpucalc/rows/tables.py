@@ -92,8 +92,10 @@ def check_row(name, file, row, record):
     if name == "gpus":
         check_known(file, row, "link", record["link"], "links")
         check_known(file, row, "benchmark", record["benchmark"], "shares")
-    if name == "partitions":
+    if name in ("partitions", "nodes", "instances"):
         check_known(file, row, "gpu", record["gpu"], "gpus")
+    if record.get("link") and name == "nodes":
+        check_known(file, row, "link", record["link"], "links")
     if name == "defaults":
         check_quantity(file, row, "value", record["quantity"], record["value"])
     if name == "assumptions":

@@ -1,0 +1,149 @@
+"""Generations: rows that agree with the cards, peaks from units and clock, and the pictures of the page."""
+import re
+
+import pytest
+
+from gpucalc import Case, arithmetic_intensity, worth
+from gpucalc.page import generations as page, log_plot, pictures_generations as pictures
+from gpucalc.page.picture import Sheet
+from gpucalc.rows import catalogue, price_book
+
+GENERATIONS, CARDS = catalogue.generations(), catalogue.gpus()
+# FP32 outside the tensor cores is counted at a higher clock on these data sheets.
+OTHER_CLOCK = {("Hopper", "FP32"), ("Blackwell", "FP32")}
+
+
+def test_every_data_center_generation_of_three_vendors_has_a_row():
+    sold = CARDS[CARDS["vendor"].isin(["NVIDIA", "AMD", "Google"]) & CARDS["kind"].isin(["datacenter", "tpu"])]
+    assert set(sold["generation"]) <= set(GENERATIONS.index)
+
+
+@pytest.mark.parametrize("name", GENERATIONS.index)
+def test_a_generation_agrees_with_the_card_that_stands_for_it(name):
+    row = GENERATIONS.loc[name]
+    if not row["gpu"]:
+        return
+    card = CARDS.loc[row["gpu"]]
+    assert (card["generation"], card["vendor"]) == (name, row["vendor"])
+    assert abs(card["year"] - row["year"]) <= 1
+    assert row["link"] in (card["link"], "") or row["link"].endswith("bridge")
+
+
+@pytest.mark.parametrize("name", GENERATIONS.index)
+def test_formats_are_those_with_a_rate(name):
+    """What tensor cores multiply, and what one unit does in a clock, name the same formats; INT4, FP6 and FP64 have no column."""
+    row = GENERATIONS.loc[name]
+    formats = set(row["formats"].split()) - {"INT4", "FP6", "FP64"}
+    rated = {form for form, column in (("TF32", "unit_tf32"), ("FP8", "unit_fp8"), ("FP4", "unit_fp4"), ("INT8", "unit_int8"))
+             if row[column] == row[column]}
+    if row["unit_half"] == row["unit_half"]:
+        assert rated == formats - {"BF16", "FP16"}
+    else:
+        assert rated == set()
+
+
+def test_peaks_follow_from_units_and_clock():
+    found = page.peaks()
+    assert len(found) >= 45
+    for row in found.itertuples():
+        assert row.unit_peak == row.units * row.clock * row.unit_flops
+        if (row.generation, row.format) not in OTHER_CLOCK:
+            assert row.unit_peak == pytest.approx(row.sheet, rel=0.015), (row.gpu, row.format)
+
+
+@pytest.mark.parametrize("units, clock, unit_flops, printed", [
+    (132, 1.83e9, 4096, 989e12),    # H100 SXM, BF16: 4 tensor cores, 512 multiply-adds each
+    (108, 1.41e9, 2048, 312e12),    # A100: NVIDIA A100 white paper
+    (304, 2.1e9, 2048, 1307e12),    # MI300X: AMD's product page
+    (80, 1.53e9, 1024, 125e12),     # V100 SXM: NVIDIA V100 data sheet
+])
+def test_peaks_that_were_printed(units, clock, unit_flops, printed):
+    assert worth.unit_peak(units, clock, unit_flops) == pytest.approx(printed, rel=0.005)
+
+
+def test_a_narrower_format_does_twice_as_much():
+    for wide, narrow in (("unit_tf32", "unit_half"), ("unit_half", "unit_fp8"), ("unit_fp8", "unit_fp4")):
+        both = GENERATIONS[[wide, narrow]].dropna()
+        assert len(both) and (both[narrow] == 2 * both[wide]).all(), narrow
+
+
+def test_ridge_points_are_the_formula():
+    for name, row in page.generations().query("described").iterrows():
+        assert row["ridge"] == Case(gpu=row["gpu"])(arithmetic_intensity.ridge_point), name
+
+
+def test_both_directions_are_twice_one():
+    shown = page.link_table().source
+    for text in ("NVLink 1", "160 GB/s", "80 GB/s", "NVLink 4", "900 GB/s", "450 GB/s", "25 GB/s"):
+        assert text in shown
+    links = catalogue.links()
+    links = links[links.index.str.match("NVLink")]
+    assert (links["ports"] * links["port_bandwidth"]).to_list() == pytest.approx(links["link_bandwidth"].to_list())
+
+
+def test_eight_cards_of_a_decade_come_from_their_rows():
+    shown = page.card_table().source
+    for name in page.CARDS:
+        assert f'data-value="{CARDS.loc[name, "bandwidth"]:.12g}"' in shown and name in shown
+
+
+def test_the_first_generation_with_a_format():
+    frame = page.generations().query("vendor == 'NVIDIA'")
+    first = {column: page._first(frame, column) for column in ("peak_flops", "tf32_flops", "fp8_flops", "fp4_flops", "int8_flops")}
+    assert first == {"peak_flops": "Volta", "tf32_flops": "Ampere", "fp8_flops": "Ada", "fp4_flops": "Blackwell",
+                     "int8_flops": "Turing"}
+
+
+def test_what_a_rented_pflops_costs():
+    frame = page.rents_by_quarter()
+    row = frame.iloc[0]
+    assert row["per_pflops"] == pytest.approx(row["usd_per_hour"] / (row["peak_flops"] / 1e15))
+    assert row["per_tbs"] == pytest.approx(row["usd_per_hour"] / (row["bandwidth"] / 1e12))
+    assert set(frame["date"].str.fullmatch(r"\d{4}-(01|04|07|10)")) == {True}
+
+
+def test_a_bought_pflops_shares_a_server_by_its_gpus():
+    book = price_book.prices()
+    found = page.purchases(book)
+    server = found[found["item"] == "server"].iloc[0]
+    assert server["card_usd"] == server["price"] / server["gpus_per_server"]
+    assert server["per_pflops"] == pytest.approx(server["card_usd"] / (server["peak_flops"] / 1e15))
+    assert list(found["date"]) == sorted(found["date"])
+
+
+def test_a_book_without_a_card_has_no_bought_pflops():
+    empty = price_book.prices().head(0)
+    assert len(page.purchases(empty)) == len(page.launched(empty)) == 0
+    assert page.purchase_table(empty) is None and pictures.bought_picture(empty) is None
+
+
+def test_a_card_is_new_for_two_years():
+    found = page.launched(price_book.prices())
+    assert {"RTX 4090 24GB", "RTX 5090 32GB", "V100 SXM 16GB"} <= set(found["gpu"])
+    assert not {"GTX 1080 8GB"} & set(found["gpu"]) and "used" not in set(found["term"])
+    assert (found["at"] - found["year"]).between(0, 2).all()
+
+
+@pytest.mark.parametrize("drawn", [
+    pictures.timeline_picture, pictures.ridge_picture, pictures.rent_picture,
+    lambda: pictures.bought_picture(price_book.prices())])
+def test_pictures_say_what_they_show(drawn):
+    source = drawn().source
+    alt = re.search('aria-label="(.*?)"', source)[1]
+    assert len(alt) > 60 and "log ax" in source and "nan" not in source
+    heights = [float(each) for each in re.findall(r'<text x="[\d.e+-]+" y="([\d.e+-]+)"', source)]
+    assert min(heights) > 0 and max(heights) < float(re.search(r'viewBox="0 0 400 (\d+)"', source)[1])
+
+
+def test_a_log_axis_is_logarithmic():
+    plot = log_plot.LogPlot(Sheet(200), 10, 100, (2016, 2026), str, (1, 10), {"a": ("a", [(2016, 1), (2026, 100)])})
+    assert (plot.down(100), plot.down(10), plot.down(1)) == pytest.approx((10, 60, 110))
+    assert plot.across(2021) == pytest.approx((plot.across(2016) + plot.across(2026)) / 2)
+
+
+def test_names_at_the_ends_of_lines_do_not_touch():
+    sheet = Sheet(200)
+    series = {str(number): ("a", [(2016, 1), (2026, 50 + number)]) for number in range(4)}
+    log_plot.LogPlot(sheet, 10, 100, (2016, 2026), str, (1, 10), series).lines(series)
+    downs = sorted(float(each) for each in re.findall(r'<text x="302" y="([\d.]+)"', "".join(sheet.parts)))
+    assert len(downs) == 4 and all(after - before >= 14.9 for before, after in zip(downs, downs[1:]))  # noqa: RUF007
