@@ -12,6 +12,7 @@ from ..laws.shares import memory_rate, product_rate
 from ..laws.worth import bandwidth_per_watt, flops_per_watt
 from ..rows import catalogue
 from .catalogue_table import catalogue_table
+from .nodes import summed
 from .show import table
 
 # What the others stand beside.
@@ -27,13 +28,11 @@ def compared():
     """Every accelerator that is not NVIDIA's, three that are and those with unified memory, each over the H100 SXM too."""
     frame, base = catalogue.gpus(), catalogue.gpu(BASE)
     frame = frame[(frame["vendor"] != "NVIDIA") | frame.index.isin(BESIDE) | (frame["kind"] == "unified")]
-    powered = frame[frame["tdp_watts"].notna()]
     return frame.assign(
         ridge=ridge_point(frame["peak_flops"], frame["bandwidth"]),
         more_memory=frame["memory_bytes"] / base.memory_bytes, more_bandwidth=frame["bandwidth"] / base.bandwidth,
         more_flops=frame["peak_flops"] / base.peak_flops,
-        bandwidth_per_watt=bandwidth_per_watt(powered["bandwidth"], powered["tdp_watts"]).reindex(frame.index),
-        flops_per_watt=flops_per_watt(powered["peak_flops"], powered["tdp_watts"]).reindex(frame.index)).reset_index()
+        bandwidth_per_watt=summed(frame, bandwidth_per_watt), flops_per_watt=summed(frame, flops_per_watt)).reset_index()
 
 
 def compare_table():

@@ -5,6 +5,7 @@ from pandas import DataFrame
 
 from ..core.figures import dollars, times
 from ..plan import buying, machines
+from ..plan.fine_print import terms_of
 from ..rows import catalogue
 from .catalogue_table import catalogue_table
 from .dates import dated
@@ -27,12 +28,9 @@ _BETTER = dict.fromkeys(("memory_bytes", "bandwidth", "peak_flops", "slices"), "
 def sides_table(gpus, model, weight_format, context, book, years):
     """Cards of both kinds side by side: what they are, what license and warranty say, and what a token costs on each."""
     cards, costs = catalogue.gpus().loc[list(gpus)], machines.token_costs(list(gpus), model, weight_format, context, book, years)
-    fine = catalogue.fine_print()
-    said = fine[fine["applies_to"] != ""].drop_duplicates(["kind", "applies_to"]).set_index(["kind", "applies_to"])["verdict"]
     frame = cards[["kind", "memory_bytes", "bandwidth", "peak_flops", "tdp_watts", "link"]].assign(
         ecc=cards["ecc"].map({1: "on"}).fillna("not on"), slices=cards["mig_instances"].astype(float), price=costs["price"],
-        **{term: [said.get((term, kind)) for kind in cards["kind"]] for term in ("license", "warranty")},
-        **{name: _bands(costs, name) for name in ("alone", "rented", "bought")})
+        **terms_of(cards["kind"]), **{name: _bands(costs, name) for name in ("alone", "rented", "bought")})
     frame = frame.assign(per_byte=1e9 * frame["price"] / frame["memory_bytes"],
                          per_rate=1e9 * frame["price"] / frame["bandwidth"])
     found = buying.offers(book).drop_duplicates("gpu")

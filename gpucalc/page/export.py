@@ -12,7 +12,7 @@ from ..laws.demand import user_requests_per_second
 from ..laws.kv_cache import weight_bytes
 from ..laws.training_cost import excess_machines
 from ..plan import decisions, queue
-from ..plan.capacity import LINK, cache_formats, left_out, narrow_products
+from ..plan.capacity import cache_formats, left_out, narrow_products, with_links
 from ..plan.fine_print import forbidden
 from ..plan.market import GROUPS, LONG_SEQUENCE, MORE_BATCHES, NETWORKS, SERVER, SPREAD, STAGES, TENSOR, TERMS, TRIED, stale
 from ..plan.rule import ENDS
@@ -135,7 +135,7 @@ def _cell(value):
 def _gpus(used):
     """All GPUs with their link, the MFU to plan for, and what of them is not for every job."""
     shares = planned_mfu()[["low", "plan", "high"]].add_suffix("_mfu")
-    frame = catalogue.gpus().join(catalogue.links()[LINK], on="link").join(shares)
+    frame = with_links().join(shares)
     frame = frame.assign(forbidden=forbidden(frame), no_ecc=frame["ecc"] != 1)
     extra = ("name", *_WORDS["gpus"], "forbidden", "no_ecc", "low_mfu", "plan_mfu", "high_mfu")
     return _table(frame.rename_axis("name").reset_index().to_dict("records"), used, extra)

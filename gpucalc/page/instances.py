@@ -132,7 +132,7 @@ def nameless_table(book):
     if not len(found):
         return table(found, "No other provider in this price book")
     shown = found.rename(columns={"usd_per_hour": "on_demand_usd", "date": "price_date"})
-    return catalogue_table(shown[["provider", "gpu", "on_demand_usd", "sku", "price_date"]].assign(provider=shown["provider"]),
+    return catalogue_table(shown[["provider", "gpu", "on_demand_usd", "sku", "price_date"]],
                            f"Providers that sell GPUs without names for machines; {dated(book, book.loc[found['row']])}",
                            {"Prices": ["gpu", "on_demand_usd", "sku", "price_date"]}, {"on_demand_usd": "low"}, ("gpu",),
                            LABELS | {"sku": "what it sells"}, FORMATS)

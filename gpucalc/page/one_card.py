@@ -3,7 +3,7 @@ import json
 
 from ..core.evaluate import Case
 from ..plan.account import need
-from ..rows import catalogue
+from ..plan.sizes import LEAN, card_bytes
 from ..rows.bands import CLOSE
 from .measured import compare, signed_percent
 from .memory_charts import in_bytes, verdict
@@ -13,21 +13,12 @@ from .show import Html, table
 # Ways to tune a model, by recipe: those of the front page's jobs, and one between.
 WAYS = {"full": "mixed-adamw", "8-bit": "adamw-8bit", "LoRA": "lora", "QLoRA": "qlora"}
 SIZES, TOKENS = (12, 16, 24, 48, 80), (2048, 8192)
-# One sequence at a time, layers recomputed: what the front page falls back to on one card.
-LEAN = dict(micro_batch=1, micro_batches=1, recompute=2, flash_attention=1)
 # Color of a verdict's cell, of its mark, and the mark.
 MARKS = {"fits": ("c", "paper", "yes"), CLOSE: ("wash", "ink", "?"), "does not fit": (None, "soft", "no")}
 
 
-def card_bytes(size: int) -> float:
-    """The least memory that a card sold with so many GB reports; of a size without a row, a consumer card's, as many GiB."""
-    cards = catalogue.gpus()
-    reported = cards["memory_bytes"][(cards["marketed_bytes"] == size * 1e9) & (cards["kind"] != "unified")]
-    return reported.min() if len(reported) else size * 2**30
-
-
 def tuning(model, way: str, tokens: int, **more) -> Case:
-    """Tuning a model on one card in one of the WAYS, with one sequence of so many tokens in memory."""
+    """Tuning a model on one card in one of the WAYS, with one sequence in memory, as the front page falls back to on one card."""
     return Case(model=model, recipe=WAYS[way], sequence=tokens, **LEAN | more)
 
 

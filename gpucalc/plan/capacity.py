@@ -28,12 +28,17 @@ ENDS = ("low", "plan", "high")
 PROMPT_ENDS = tuple(f"prompt_{end}" for end in ENDS)
 
 
+def with_links():
+    """All GPUs with the protocols of their link; blank where those are not known."""
+    return catalogue.gpus().join(catalogue.links()[LINK], on="link")
+
+
 def linked_gpus(needed, weight_format=None, cache_element_bytes=None):
     """GPUs with the protocols of their link that can serve the formats; ValueError if `needed` is one of the others.
 
     Products run in the format's own bits on cards that have such; on the others the weights are converted on the way.
     """
-    cards = catalogue.gpus().join(catalogue.links()[LINK], on="link")
+    cards = with_links()
     reasons = left_out(cards, weight_format, cache_element_bytes)
     cards = cards[reasons == ""]
     if needed not in cards.index:

@@ -11,9 +11,8 @@ from ..laws.choosing import largest_params
 from ..laws.kv_cache import max_batch
 from ..laws.serving_cost import serving_usd_per_month
 from ..rows import catalogue
-from ..rows.ages import firm
 from ..rows.bands import factors
-from ..rows.rents import rents
+from ..rows.rents import firm_rents
 from . import buying
 from .capacity import left_out, narrow_products
 from .fine_print import forbidden
@@ -85,8 +84,7 @@ def derived(loads):
 
 def priced(book):
     """Every card with its cheapest firm rent on demand and its newest price; one that is too old or only remembered is none."""
-    rent = rents(book, term="on-demand", per="gpu", required=False)
-    rent = rent[firm(rent)].drop_duplicates("gpu")
+    rent = firm_rents(book)
     rent = rent.assign(rented_from=rent["provider"], rent_date=rent["date"], rent_row=rent.index)
     bought = buying.offers(book)
     bought = bought[(bought["item"] == "card") & (bought["unsold"] == 0) & (bought["recalled"] == 0)]

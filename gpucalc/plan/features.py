@@ -26,7 +26,7 @@ LOADS = {"decode for one user": "decode", "decode of a full batch": "full", "pre
 
 def variants(gpu, network=NETWORKS[True]):
     """The GPU as it is, and with each of the FEATURES, as rows of cards with their link and network."""
-    card = catalogue.gpus().join(catalogue.links()[capacity.LINK], on="link").loc[gpu]
+    card = capacity.with_links().loc[gpu]
     between = catalogue.link(network)
     card = pd.concat([card, pd.Series(dict(network_bandwidth=between.link_bandwidth, network_latency=between.latency))])
     rows = {"as it is": card} | {name: card.copy() for name in FEATURES}

@@ -40,13 +40,16 @@ def _instead(row, allowed):
     return WAYS[row.item], row.gpu, row.per_flops, gpu, per_flops, per_flops / row.per_flops - 1
 
 
-def card_terms(book):
-    """Every card that the book prices alone, with what its license and warranty say, its error correction, link and power."""
+def terms_of(kinds):
+    """What license and warranty say of cards of these kinds: a list for each of the two, by name."""
     fine = catalogue.fine_print()
     told = fine[fine["applies_to"] != ""].drop_duplicates(["kind", "applies_to"]).set_index(["kind", "applies_to"])["verdict"]
+    return {term: [told.get((term, kind)) for kind in kinds] for term in ("license", "warranty")}
+
+
+def card_terms(book):
+    """Every card that the book prices alone, with what its license and warranty say, its error correction, link and power."""
     cards = cheapest_first(book[book["item"] == "card"]).drop_duplicates("gpu")[["gpu", "price", "date"]]
     cards = cards.join(catalogue.gpus()[["kind", "ecc", "link", "tdp_watts"]], on="gpu")
     cards = cards.sort_values(["kind", "price"], kind="stable")
-    for term in ("license", "warranty"):
-        cards[term] = [told.get((term, kind)) for kind in cards["kind"]]
-    return cards.assign(ecc=cards["ecc"].map({1: "on", 0: "not on"}))
+    return cards.assign(**terms_of(cards["kind"]), ecc=cards["ecc"].map({1: "on", 0: "not on"}))

@@ -10,8 +10,7 @@ from ..laws.quantization import serving_bytes
 from ..laws.serving_cost import usd_per_million_tokens
 from ..laws.training_memory import usable_bytes
 from ..rows import catalogue
-from ..rows.ages import firm
-from ..rows.rents import rents
+from ..rows.rents import firm_rents
 
 ALONE = dict(efficiency="achieved", cached_share=0, **queue.ENGINE)
 
@@ -50,7 +49,7 @@ def alone(model, gpu, number, weight_format, context, cache_element_bytes=2):
 
 def _cards(weight_format):
     """Cards that engines have a path on for the format; one whose link is not known stands alone (`unlinked`)."""
-    cards = catalogue.gpus().join(catalogue.links()[capacity.LINK], on="link")
+    cards = capacity.with_links()
     cards = cards.assign(unlinked=cards["latency"].isna())
     cards[capacity.LINK] = cards[capacity.LINK].fillna(0)
     able = cards[capacity.left_out(cards, weight_format) == ""]
@@ -102,8 +101,7 @@ def hourly(gpus, book, years):
 
 def rates(book):
     """The cheapest firm rent of each GPU on demand (USD/h)."""
-    rented = rents(book, term="on-demand", per="gpu", required=False)
-    return rented[firm(rented)].set_index("gpu")["usd_per_hour"]
+    return firm_rents(book).set_index("gpu")["usd_per_hour"]
 
 
 def newest_prices(book):

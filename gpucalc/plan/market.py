@@ -11,7 +11,7 @@ from ..rows.ages import STALE_DAYS, day, firm
 from ..rows.choices import names
 from ..rows.kept import kept
 from ..rows.rents import rents
-from .capacity import LINK, left_out, narrow_products
+from .capacity import left_out, narrow_products, with_links
 from .columns import of_frame
 from .decisions import BATCHES, trains
 from .fine_print import forbidden
@@ -164,14 +164,14 @@ def degrees(case):
 def _linked(case, offers):
     """The cards of the offers and those that the case names."""
     offered = dict.fromkeys(offers["gpu"])
-    frame = _with_links().loc[[*offered, *(gpu for gpu in wanted(case, "cards") or () if gpu not in offered)]]
+    frame = _filled().loc[[*offered, *(gpu for gpu in wanted(case, "cards") or () if gpu not in offered)]]
     return frame.assign(unrented=(~frame.index.isin(list(offered))).astype(float))
 
 
 @kept
-def _with_links():
+def _filled():
     """All cards; one whose link is not known has no blanks, since no law sees it."""
-    frame = catalogue.gpus().join(catalogue.links()[LINK], on="link")
+    frame = with_links()
     unlinked = frame["latency"].isna()
     numbers = frame.select_dtypes("number").columns
     frame[numbers] = frame[numbers].mask(unlinked, frame[numbers].fillna(0))

@@ -23,8 +23,8 @@ FORMATS = ("BF16", "FP8", "INT4-g128")
 MEMORIES = (24, 48, 80, 141, 192)
 # Recipes of the ways to train, as the jobs of data/jobs.csv have them.
 TRAININGS = {"QLoRA": "qlora", "tune all weights": "finetune", "train from scratch": "pretrain"}
-# One sequence on a GPU, layers recomputed, all of the state shared by all GPUs.
-LEAN = dict(micro_batch=1, micro_batches=1, recompute=2, flash_attention=1, zero_stage=3)
+# One sequence at a time on a GPU, layers recomputed.
+LEAN = dict(micro_batch=1, micro_batches=1, recompute=2, flash_attention=1)
 # GPUs that are tried to split each matrix, and the experts.
 TENSOR, EXPERTS = (1, 2, 4, 8), (1, 8, 32)
 
@@ -43,14 +43,14 @@ def nearest_models(sizes=SIZES):
     return {size: min(params.index, key=lambda name: abs(math.log(params[name] / size))) for size in sizes}
 
 
-def reported_bytes(size):
-    """The least memory that a card sold with so many GB reports; of a size without a row, as many GB.
+def card_bytes(size: int) -> float:
+    """The least memory that a card sold with so many GB reports; of a size without a row, a consumer card's, as many GiB.
 
     Memory that a processor shares is none of a card's.
     """
-    cards = catalogue.gpus().query("kind != 'unified'")
-    reported = cards["memory_bytes"][cards["marketed_bytes"] == size * 1e9]
-    return float(reported.min()) if len(reported) else size * 1e9
+    cards = catalogue.gpus()
+    reported = cards["memory_bytes"][(cards["marketed_bytes"] == size * 1e9) & (cards["kind"] != "unified")]
+    return float(reported.min()) if len(reported) else size * 2**30
 
 
 def weights(models, formats=FORMATS):
@@ -68,7 +68,7 @@ def to_serve(models, weight_format, memories=MEMORIES, context=8192, batch=8, ca
     case = Case(model=rows, weight_format=weight_format, context=rows["max_context"].clip(upper=context), batch=batch,
                 cache_element_bytes=cache_element_bytes)
     ends = case.band(serving_bytes)[:3]
-    return pd.DataFrame({size: _counts(ends, Case(memory_bytes=reported_bytes(size))(usable_bytes)) for size in memories},
+    return pd.DataFrame({size: _counts(ends, Case(memory_bytes=card_bytes(size))(usable_bytes)) for size in memories},
                         rows.index)
 
 
@@ -81,7 +81,7 @@ def to_train(models, way, memories=MEMORIES, sequence=4096):
 
     Of the ways to split matrices and experts the one that takes the fewest; all else is sharded over all GPUs.
     """
-    room = list(map(reported_bytes, memories))
+    room = list(map(card_bytes, memories))
     return pd.DataFrame([fewest(model, way, room, sequence) for model in models], list(models), list(memories), dtype=object)
 
 
@@ -94,7 +94,7 @@ def fewest(model, way, room, sequence=4096):
     for tensor in allowed_degrees(row, TENSOR):
         for spread in (each for each in experts if each == 1 or row["experts"] % each == 0):
             job = Case(model=row, recipe=recipe, sequence=sequence, tensor_parallel=tensor, expert_parallel=spread,
-                       sequence_parallel=int(tensor > 1), **LEAN)
+                       sequence_parallel=int(tensor > 1), zero_stage=3, **LEAN)
             tried.append([Gpus(*each[:3]) for each in account.fewest_to_train(job, room)])
     return [min(each, key=lambda gpus: (gpus.plan, gpus.high)) for each in zip(*tried)]
 

@@ -61,6 +61,12 @@ def cheapest_rent(book: "DataFrame", *, whole: float | None = None, **wanted: An
     return price_row((sure if len(sure) else found).iloc[0])
 
 
+def firm_rents(book: "DataFrame") -> "DataFrame":
+    """The cheapest firm offer on demand of each GPU that has one."""
+    found = rents(book, term="on-demand", per="gpu", required=False)
+    return found[firm(found)]
+
+
 def doubtful(book: "DataFrame", best: Row, **wanted: Any) -> "DataFrame":
     """Offers that cost less than the best but are not `firm`, the cheapest first: a headline names them, they never decide."""
     found = rents(book, **wanted, required=False)
