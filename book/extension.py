@@ -26,6 +26,9 @@ ENGINE = ["engine.js", "owning_data.js", "words.js", "grid.js", "case.js", "figu
 FRONT = ["front_state.js", "front_sentence.js", "front_cards.js", "front.js"]
 # What a lesson loads once its address holds a case.
 LESSON = [*ENGINE, "front_state.js", "lesson_data.js", "yours.js"]
+# What the page of drills loads.
+DRILLS = ["parts.js", "drills_data.js", "grid.js", "case.js", "figures.js", "drills.js", "drills_read.js", "drills_progress.js",
+          "drills_sheet.js", "drills_page.js"]
 LOGGER = logging.getLogger(__name__)
 PROMPTS = {"input": "Show code", "output": "How this is computed", "all": "How this is computed"}
 NOT_FOUND = (
@@ -118,10 +121,27 @@ def add_catalogue(app, pagename, templatename, context, doctree):
         app.add_js_file("catalogue.js", loading_method="defer")
 
 
+def add_interview(app, pagename, templatename, context, doctree):
+    if 'class="interview-find"' in context.get("body", ""):
+        app.add_css_file("interview.css")
+        for script in ("parts.js", "interview.js", "mock.js"):
+            app.add_js_file(script, loading_method="defer")
+    if 'class="know-test"' in context.get("body", ""):
+        app.add_css_file("interview.css")
+        app.add_js_file("numbers.js", loading_method="defer")
+
+
 def add_front(app, pagename, templatename, context, doctree):
     if 'id="case"' in context.get("body", ""):
         app.add_css_file("front.css")
         for script in [*ENGINE, *FRONT]:
+            app.add_js_file(script, loading_method="defer")
+
+
+def add_drills(app, pagename, templatename, context, doctree):
+    if 'id="drill-app"' in context.get("body", ""):
+        app.add_css_file("drills.css")
+        for script in DRILLS:
             app.add_js_file(script, loading_method="defer")
 
 
@@ -167,8 +187,10 @@ def setup(app):
     app.connect("doctree-read", word_prompts)
     app.connect("html-page-context", add_chart_scripts)
     app.connect("html-page-context", add_catalogue)
+    app.connect("html-page-context", add_interview)
     app.connect("html-page-context", add_front)
     app.connect("html-page-context", add_lesson)
+    app.connect("html-page-context", add_drills)
     app.connect("html-collect-pages", not_found)
     lesson_page.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -15,8 +15,10 @@ from .inputs import BuildError, digest, files_in, surroundings
 PROGRAM = "gpucalc/page/front.py"
 MADE_FROM = ("gpucalc/", "data/", "given/prices/", "given/gpus/")
 KEPT = 4
-# Where figures stand that follow the reader, and how: `yours.batch`, `yours(batch=1).kv_bytes`, `formula(kv.kv_bytes, case)`.
+# Where figures stand that follow the reader, and how: `yours.batch`, `yours(batch=1).kv_bytes`, `formula(kv.kv_bytes, case)`;
+# of `drill("kv-token", case)` its own.
 FOLLOWING = r"notebooks/\w+\.md|gpucalc/page/pictures_\w+\.py"
+DRILL = re.compile(r'\bdrill\(\s*"([\w-]+)"')
 FIGURE = re.compile(r"\byours(?:\((?:[^()]|\([^()]*\))*\))?\.(\w+)|\bformula\(\s*(?:\w+\.)*(\w+)")
 
 
@@ -46,8 +48,9 @@ def scripts(frozen):
 def followed(frozen):
     """Names that lessons show of a reader's case, in their sentences, formulas and pictures."""
     texts = [frozen.folder / name for name in frozen.digests if re.fullmatch(FOLLOWING, name)]
-    found = (FIGURE.findall(path.read_text(encoding="utf-8")) for path in sorted(texts))
-    return sorted({name for names in found for pair in names for name in pair if name})
+    found = [path.read_text(encoding="utf-8") for path in sorted(texts)]
+    named = {name for text in found for pair in FIGURE.findall(text) for name in pair if name}
+    return sorted(named | {f"drill:{name}" for text in found for name in DRILL.findall(text)})
 
 
 def start(frozen, given, work, follow):

@@ -1,8 +1,10 @@
 """What the site makes of a page that a notebook wrote as one lesson: its place in the course, the answer below the guess,
 parameters at the foot, what is in depth folded by name, formulas with numbers, sources as links."""
 
+import csv
 import json
 import re
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from urllib.parse import quote
@@ -16,6 +18,7 @@ from book.finish import settings
 from book.glossary import NO_LINK_IN, explain_terms
 
 HERE = Path(__file__).parent
+CLAIMS = HERE.parent / "data" / "claims.csv"
 # The parts of the table of contents that are lessons, and the five of them by which the book was ordered.
 COURSE = ("Start", "One GPU", "Many GPUs", "Money", "More on money")
 CORE = ("training_memory", "kv_cache", "arithmetic_intensity", "interconnect", "break_even")
@@ -61,11 +64,22 @@ class LessonPage(SphinxTransform):
             if name in topics():
                 arrange(page, name, is_rerun(source))
                 add_foot(page, foot)
+                self.add_claims(page, name)
                 explain_terms(page)
             elif name.endswith(WORKSHEET):
                 page.append(line_of(foot))
             else:
                 add_foot(page, foot)
+                self.add_claims(page, name)
+
+    def add_claims(self, page, name):
+        """How many claims of others on the subject of a page are checked, with a link to these, before the page's foot."""
+        if "claims" not in self.env.found_docs or name not in titles():
+            return
+        self.env.note_dependency(str(CLAIMS))
+        if count := claims()[name]:
+            last = next((each for each in page if "run-it-with-your-numbers" in each.get("ids", [])), in_depth(page))
+            page.insert(page.index(last) if last is not None else len(page), claims_line(count, titles()[name]))
 
 
 @cache
@@ -148,6 +162,26 @@ def add_foot(page, foot):
                             names=[title.lower()])
     depth = in_depth(page)
     page.insert(page.index(depth) if depth is not None else len(page), section)
+
+
+@cache
+def claims():
+    """How many claims of others belong to each page."""
+    with open(CLAIMS, encoding="utf-8", newline="") as file:
+        return Counter(row["page"] for row in csv.DictReader(file))
+
+
+@cache
+def titles():
+    """The name of each page in the table of contents."""
+    parts = yaml.safe_load((HERE / "_toc.yml").read_text(encoding="utf-8")).get("parts", [])
+    return {chapter["file"]: chapter.get("title", "") for part in parts for chapter in part["chapters"]}
+
+
+def claims_line(count, title):
+    said = f"{count} claims on this are checked: see them" if count > 1 else "One claim on this is checked: see it"
+    link = nodes.reference("", said, refuri=f"claims.html#lesson={quote(title)}", internal=True)
+    return nodes.paragraph("", "", link, classes=["page-claims"])
 
 
 def line_of(found):

@@ -6,22 +6,23 @@ from .core.evaluate import READERS
 from .core.law import LAWS
 from .core.quantities import QUANTITIES
 from .laws import (activation_memory, apart, arithmetic_intensity, break_even, budget, choosing, collectives, commitments,
-                   demand, energy, experts, financing, goodput, interconnect, kernels, kv_cache, lengths, linear_layers,
-                   low_rank, memories, model_size, nodes, owning, post_training, quantization, queueing, renting, rollouts,
-                   serving, serving_cost, serving_layouts, serving_volume, sharding, shares, sharing, topology, total_cost,
-                   training_cost, training_links, training_memory, training_products, training_time, worth)
+                   counters, demand, derating, energy, experts, financing, goodput, interconnect, kernels, kv_cache, lengths,
+                   linear_layers, low_rank, memories, model_size, nodes, owning, post_training, quantization, queueing, renting,
+                   rollouts, serving, serving_cost, serving_layouts, serving_volume, sharding, shares, sharing, stops, topology,
+                   total_cost, training_cost, training_links, training_memory, training_products, training_time, waiting, worth)
 
 if TYPE_CHECKING:
     from .core.evaluate import Case
     from .page.deciding import compare, decide
     from .plan import layouts, what_changed
 
-__all__ = ["LAWS", "QUANTITIES", "Case", "activation_memory", "apart", "arithmetic_intensity", "break_even", "budget",
-           "choosing", "collectives", "commitments", "compare", "decide", "demand", "energy", "experts", "financing",
+__all__ = ["LAWS", "QUANTITIES", "Case", "activation_memory", "apart", "arithmetic_intensity", "break_even", "budget", "choosing",
+           "collectives", "commitments", "compare", "counters", "decide", "demand", "derating", "energy", "experts", "financing",
            "goodput", "interconnect", "kernels", "kv_cache", "layouts", "lengths", "linear_layers", "low_rank", "memories",
            "model_size", "nodes", "owning", "post_training", "quantization", "queueing", "renting", "rollouts", "serving",
-           "serving_cost", "serving_layouts", "serving_volume", "sharding", "shares", "sharing", "topology", "total_cost",
-           "training_cost", "training_links", "training_memory", "training_products", "training_time", "what_changed", "worth"]
+           "serving_cost", "serving_layouts", "serving_volume", "sharding", "shares", "sharing", "stops", "topology",
+           "total_cost", "training_cost", "training_links", "training_memory", "training_products", "training_time", "waiting",
+           "what_changed", "worth"]
 
 
 # Loaded when a case is asked for a band.

@@ -4,7 +4,7 @@ import math
 import re
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from gpucalc import Case, budget as bg, training_time as tt
 from gpucalc.page.budget import rules_picture
@@ -102,6 +102,7 @@ def test_the_load_found_costs_at_most_the_budget_and_the_next_costs_more(model, 
 
 @settings(deadline=None, max_examples=4)
 @given(st.floats(500, 500_000), st.floats(1, 20))
+@example(8924, 1.03125)
 def test_a_larger_budget_never_gives_less(usd, more):
     small, large = (budget.most_requests(plans_of("Llama-3-70B"), each) for each in (usd, usd * more))
     assert small is None or all(large[side] >= small[side] for side in range(3))

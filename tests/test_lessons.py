@@ -83,7 +83,8 @@ def html_of(cell):
 
 def word_count(text):
     """Words of prose: no code, no tables, no formulas, no markup; of a link what it says."""
-    for gone in (r"```.*?```", r"\$\$.*?\$\$", r"^\|.*$", r"<[^>]*>", r"(?<=\])\([^)]*\)", r"[*_>#`|\\]"):
+    formulas = (r"\$\$.*?\$\$", r'<div class="formula">.*?</div>')
+    for gone in (r"```.*?```", *formulas, r"^\|.*$", r"<[^>]*>", r"(?<=\])\([^)]*\)", r"[*_>#`|\\]"):
         text = re.sub(gone, " ", text, flags=re.MULTILINE if gone.startswith("^") else re.DOTALL)
     return len(re.findall(r"[^\s]*\w[^\s]*", text))
 
@@ -160,7 +161,8 @@ def test_it_ends_with_its_limits_and_exercises(page):
 
 @each_lesson
 def test_the_answers_of_its_exercises_show_steps(page):
-    answers = [" ".join(said(cell).partition("<summary>")[2].split()) for cell in lesson(page) if cell.source.startswith("%%exercise")]
+    found = [cell for cell in lesson(page) if cell.source.startswith(("%%exercise", "drill("))]
+    answers = [" ".join(said(cell).partition("<summary>")[2].split()) for cell in found]
     for answer in answers:
         places = [answer.find(step) for step in STEPS]
         assert -1 not in places and places == sorted(places), answer

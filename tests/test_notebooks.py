@@ -24,7 +24,8 @@ PAGES = TEXTS + sorted((ROOT / "book").glob("*.md"))
 HIDDEN = {"remove-cell", "remove-input", "hide-input", "hide-cell"}
 VISIBLE_LINES, VISIBLE_COLUMNS, PARAMETER_LINES, HIDDEN_LINES = 12, 80, 36, 25
 # Lines of Python in all notebooks, without sentences and blank lines: logic belongs into gpucalc, where tests hold it.
-MOST_CODE = 4850
+MOST_CODE = 5200
+WITHOUT_HEADLINE = ("claims_discussed", "conventions", "drills", "sources", "symbols")
 SENTENCES = ("%%say", "%%exercise")
 
 
@@ -196,7 +197,7 @@ def test_the_page_has_no_hole_where_sphinx_is_not(path):
     assert [line[:200] for line in text.splitlines() if holes.search(line)] == []
 
 
-@pytest.mark.parametrize("path", [path for path in TEXTS if path.stem not in ("conventions", "sources")], ids=name)
+@pytest.mark.parametrize("path", [path for path in TEXTS if path.stem not in WITHOUT_HEADLINE], ids=name)
 def test_the_headline_is_the_first_output(path):
     first = next(cell for cell in recorded(path).cells if cell.get("outputs"))
     assert first.source.startswith("%%say headline\n")

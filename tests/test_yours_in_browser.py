@@ -9,10 +9,11 @@ from book.extension import LESSON, STATIC, lesson_scripts
 from book.finish import secured
 from book.front import FOLLOWING, followed
 from book.inputs import ROOT
-from gpucalc.core.evaluate import FINDERS
-from gpucalc.page import front, lesson_links
+from gpucalc.core.evaluate import FINDERS, Case
+from gpucalc.page import drill_data, drills, front, lesson_links
 from gpucalc.page.yours import Figure, Yours
 from gpucalc.rows import price_book
+from gpucalc.rows.drills import drill, in_unit
 from tests.browser import ended, visit
 from tests.test_lesson_in_browser import PAGE, READY, address, go, random_answers
 
@@ -31,7 +32,7 @@ def names():
     texts = [path.relative_to(ROOT).as_posix() for folder in ("notebooks", "gpucalc/page") for path in (ROOT / folder).glob("*")]
     found = followed(SimpleNamespace(folder=ROOT, digests=[text for text in texts if re.fullmatch(FOLLOWING, text)]))
     assert {"kv_bytes_per_token", "batch", "model"} <= set(found)
-    return found
+    return drill_data.followed(found)
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +95,36 @@ def test_figures_follow_the_case_as_python_says(browser, folder, answers, book, 
                 assert shown == expected, (lesson, held, name, form, but)
                 compared += 1
     assert compared > 20
+    ended([page])
+
+
+DRILLS = ("kv-token", "kv-batch", "kv-longest")
+DRILLED = """() => [...document.querySelectorAll(".cell_output:has(.drill)")].map((cell) => {
+  const figures = [...cell.querySelectorAll("[data-yours]")];
+  return cell.classList.contains("follows-you") ? figures.map((figure) => figure.textContent) : null;
+})"""
+
+
+def figures(text):
+    return [html.unescape(each) for each in re.findall(r'<span class="yours"[^>]*>([^<]*)</span>', text)]
+
+
+def test_a_drill_on_a_lesson_follows_the_case(browser, folder, book):
+    """Its question draws from the reader's case; what it gives stays, whatever the reader's case says of it."""
+    cells = "".join(f'<section><div class="cell_output">{drills.drill(name, Case(model="Llama-3-70B", gpu="H100 SXM 80GB")).source}'
+                    f"</div></section>" for name in DRILLS)
+    (folder / "kv_cache.html").write_text(secured(PAGE.format(template=lesson_scripts("")).replace("<p>Text.</p>", cells)))
+    held = dict(job="serve", model="Qwen2.5-7B", weight_format="FP8", requests_per_second=10, prompt=1000, output=300, cache_element_bytes=1,
+                first_token_limit=1, token_limit=0.05, cards="any", provider="any", region="any", term="on-demand")
+    page = visit(browser, f"{(folder / 'kv_cache').as_uri()}.html#{address(held)}")
+    page.wait_for_function(READY)
+    token, _, longest = page.evaluate(DRILLED)
+    one = Case(model="Qwen2.5-7B", cache_element_bytes=1)
+    assert token[:2] == ["Qwen2.5-7B", "1 B"] and str(Yours(one).kv_bytes_per_token) in token
+    answer = drill("kv-token").answer(one)
+    assert in_unit(answer, "kB") in token and in_unit(7 * answer, "kB") in token, "28 query heads over 4 KV heads"
+    assert longest[2] == "Qwen2.5-7B" and str(Yours(one.but(cache_element_bytes=2)).kv_bytes_per_token) in longest, "BF16 is given"
+    page.evaluate("location.hash = ''")
     ended([page])
 
 

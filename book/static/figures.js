@@ -82,9 +82,12 @@ window.gpucalc = window.gpucalc || {};
   const chance = (value) =>
     value < 0.01 ? "less than 1 %" : value > 0.99 ? "more than 99 %" : `${commas(100 * value, 0)} %`;
   const times = (value) => (Number.isFinite(value) ? `${three_figures(value)} times` : "no limit");
+  // An amount that is already in a unit with its prefix, or in percent.
+  const in_unit = (value, unit) => (unit ? `${three_figures(value)} ${unit}` : number(value));
   const quantity = (name, value) => number(value, gpucalc.data.quantities[name][0]);
 
   gpucalc.figures = {
-    number, three_figures, seconds, unit_symbol, exact, gib, percent, usd, hourly, dollars, days, signed, chance, times, quantity,
+    number, three_figures, seconds, unit_symbol, exact, gib, percent, usd, hourly, dollars, days, signed, chance, times, in_unit,
+    quantity,
   };
 }

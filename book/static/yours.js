@@ -38,14 +38,26 @@ window.gpucalc = window.gpucalc || {};
   // The texts of all, or nothing where one cannot be told.
   function said(figures, held, names) {
     try {
-      return figures.map((each) => text(each.dataset, held, names));
+      return figures.map((each) => text(each.dataset, drilled(each.closest("[data-drawn]"), held, names), names));
     } catch {
       return null;
     }
   }
 
-  function text({ yours: name, but, form = "" }, held, names) {
-    const here = but ? changed(held, JSON.parse(but)) : held, { figures } = gpucalc;
+  // The case of a drill on the page: what its question draws is the reader's, the rest is given.
+  function drilled(drill, held, names) {
+    if (!drill) return held;
+    const given = Object.entries(JSON.parse(drill.dataset.given)), drawn = drill.dataset.drawn.split(" ");
+    const isQuantity = (name) => Object.hasOwn(gpucalc.data.quantities, name);
+    const value = (name) => (isQuantity(name) ? number(name, held) : gpucalc.rowNamed(name, rowName(name, names[name])));
+    const row = (name, value) => (isQuantity(name) ? value : gpucalc.rowNamed(name, value));
+    return new gpucalc.Case(Object.fromEntries([...drawn.map((name) => [name, value(name)]),
+      ...given.map(([name, value]) => [name, row(name, value)])]));
+  }
+
+  function text({ yours: name, but, turn, form = "", times = 1, unit, scale }, held, names) {
+    const here = but ? changed(held, JSON.parse(but)) : turn ? turned(held, JSON.parse(turn)) : held, { figures } = gpucalc;
+    if (unit !== undefined) return figures.in_unit((number(name, here) * times) / scale, unit);
     if (!Object.hasOwn(gpucalc.data.quantities, name)) return rowName(name, but ? here.rows[name]?.name : names[name]);
     const value = number(name, here);
     if (!form) return figures.quantity(name, value);
@@ -74,6 +86,10 @@ window.gpucalc = window.gpucalc || {};
     }
     return held.but(Object.fromEntries(Object.entries(given).map(([name, value]) => [name, meant(name, value)])));
   }
+
+  // The case of a wrong turn: the name of a quantity stands for its value in the case as it was.
+  const turned = (held, given) => held.but(Object.fromEntries(Object.entries(given).map(([name, value]) =>
+    [name, Object.hasOwn(gpucalc.data.quantities, value) ? number(value, held) : meant(name, value)])));
 
   // A row by its name, a law by "law:NAME", as the case of a browser takes them.
   function meant(name, value) {

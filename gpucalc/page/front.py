@@ -23,7 +23,7 @@ from ..rows.lengths import MOST_RATIO
 from ..rows.mapping import read_mapping
 from ..rows.price_checks import ITEMS
 from ..rows.tables import rows
-from . import answer_facts, answer_texts, answer_words, engine_flags, export, export_owning, javascript, lesson_links
+from . import answer_facts, answer_texts, answer_words, drill_data, engine_flags, export, export_owning, javascript, lesson_links
 from .reading import reading
 
 if TYPE_CHECKING:
@@ -140,16 +140,17 @@ def prices_of(book: "DataFrame") -> dict[str, Any]:
 
 def scripts(book: "DataFrame", follow: Iterable[str] = ()) -> dict[str, str]:
     """The scripts of front page and lessons by their files: `engine.js` with laws and prices, `owning_data.js`, `words.js` with
-    names and texts, `lesson_data.js`.
+    names and texts, `lesson_data.js`, and `drills_data.js` of the page of drills.
 
     follow: names of the laws and quantities that lessons show of a reader's case.
     """
+    follow = drill_data.followed(follow)
     columns = lesson_links.columns(follow)
     words = dict(catalogue=catalogue_of(book), limits=limits_of(), reading=reading(book), texts=texts_of(),
                  prices=prices_of(book))
     return {"engine.js": export.script(book, [*export_owning.LAWS, *export_owning.HELD, *columns, *engine_flags.held()]),
             "owning_data.js": javascript.assigned(dict(owning=_owning(book))), "words.js": javascript.assigned(words),
-            "lesson_data.js": lesson_links.script(follow)}
+            "lesson_data.js": lesson_links.script(follow), "drills_data.js": drill_data.script()}
 
 
 def _owning(book):

@@ -170,12 +170,24 @@ def _compiled(law):
     """The call that makes a law: its arguments with their defaults, and the loop that computes it."""
     arguments = " ".join(f"{name}={law.defaults[name]!r}" if name in law.defaults else name for name in law.arguments)
     letters = list(itertools.islice(_letters(), len(law.arguments)))
-    texts = {name: f"{letter.upper()}[k&{letter}]" for name, letter in zip(law.arguments, letters)}
+    lines, result = _said(law, [f"{letter.upper()}[k&{letter}]" for letter in letters])
+    taken = "".join(f",{letter.upper()},{letter}" for letter in letters)
+    return f'law("{arguments}",(o,n{taken})=>{{for(let k=0;k<n;k++){{{lines and f"const {lines};"}o[k]={result}}}}})'
+
+
+def function(law: Law) -> str:
+    """A law as a function of its arguments, in their order, each one number; it stands below `HEAD`."""
+    letters = [letter.upper() for letter in itertools.islice(_letters(), len(law.arguments))]
+    lines, result = _said(law, letters)
+    return f"({','.join(letters)})=>{f'{{const {lines};return {result}}}' if lines else result}"
+
+
+def _said(law, arguments):
+    """What a law computes first, and its result, its arguments said so."""
+    texts = dict(zip(law.arguments, arguments))
     *parts, (_, result) = _parts(_inlined(tree(law), law), texts)
     lines = ",".join(f"{texts[name]}={_dense(javascript(part, texts))}" for name, part in parts)
-    taken = "".join(f",{letter.upper()},{letter}" for letter in letters)
-    body = f"{lines and f'const {lines};'}o[k]={_dense(javascript(result, texts))}"
-    return f'law("{arguments}",(o,n{taken})=>{{for(let k=0;k<n;k++){{{body}}}}})'
+    return lines, _dense(javascript(result, texts))
 
 
 def _dense(text):

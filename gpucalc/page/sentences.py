@@ -149,11 +149,15 @@ def exercise(line, cell):
     if not rule:
         raise ValueError("an exercise needs a line --- between its question and its answer")
     names = _names()
-    # By the question, so that a cell that runs again keeps its number.
+    display(Markdown(numbered(question, said(question, names), said(answer, names), names)))
+
+
+def numbered(key, question, answer, names):
+    """Markdown of an exercise with its answer folded. The number is by the key, so that a cell that runs again keeps its own."""
     numbers = names.setdefault("_exercises", {})
-    number = numbers.setdefault(question, len(numbers) + 1)
-    shown = f'<strong id="exercise-{number}">Exercise {number}.</strong> {said(question, names)}'
-    display(Markdown(f'{shown}\n\n<details class="answer">\n<summary>Answer</summary>\n\n{said(answer, names)}\n\n</details>'))
+    number = numbers.setdefault(key, len(numbers) + 1)
+    return (f'<strong id="exercise-{number}">Exercise {number}.</strong> {question}\n\n<details class="answer">\n'
+            f"<summary>Answer</summary>\n\n{answer}\n\n</details>")
 
 
 def register(shell):

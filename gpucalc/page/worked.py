@@ -63,6 +63,14 @@ def nearest(name: str, book: pd.DataFrame, **changes: Any) -> Worked:
     return Worked(found.case, found, told, choices, first, found.figures.get("cost"), book.loc[rows[:5]])
 
 
+def second_card(found: Worked) -> pd.Series:
+    """The best choice of another card than the first. Raises MissingPrice where one card alone keeps the limits."""
+    able = found.choices[found.choices["reason"] == ""].drop_duplicates("gpu")
+    if len(able) < 2:
+        raise MissingPrice("no offer of a second card that keeps the limits of the case")
+    return able.iloc[1]
+
+
 def in_one_server(found: Worked, gpus: int, term: str = "on-demand") -> dict[str, Any]:
     """The columns of the best choice of so many GPUs that are rented as one server. Raises MissingPrice without one."""
     kept = found.answer.kept

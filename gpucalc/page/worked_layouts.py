@@ -4,6 +4,7 @@ import pandas as pd
 from ..core import figures
 from ..plan.answer import Figure
 from ..plan.rule import value_of
+from ..rows.price_book import MissingPrice
 from . import answer_words
 from .show import table
 from .worked import spread, taken, worked
@@ -14,9 +15,11 @@ DEGREES = ("tensor_parallel", "attention_parallel", "pipeline_parallel")
 def layouts(found, book, gpu):
     """The cheapest choice of a card for each size of a replica, with its experts spread and with every matrix split; best first.
 
-    Columns of a choice, and `layout` in words.
+    Columns of a choice, and `layout` in words. Raises MissingPrice where nobody offers the card.
     """
     frame = pd.DataFrame([row for row in answer_words.choices(found.answer, book) if row.get("holds") and row["gpu"] == gpu])
+    if frame.empty:
+        raise MissingPrice(f"no price for item 'rent', gpu {gpu!r}")
     frame = frame.assign(spread=frame["attention_parallel"] > 1)
     frame = frame.sort_values(["serving_usd_per_month", "time_per_output_token"], kind="stable")
     return frame.drop_duplicates(["replica_gpus", "spread"]).reset_index(drop=True)

@@ -96,25 +96,25 @@ def most_requests(plans: Callable[[int], pd.DataFrame], usd_per_month: float) ->
 
 
 def _last_step(plans, side, most, near, stride=1):
-    """The last step that costs at most so much, but for a stride, searched around where one near it points to; -1 if none does.
+    """The last step of every stride-th that costs at most so much, searched around where one near it points to; -1 if none does.
 
     A step without a plan costs more than any sum: no plan is a blank, which is not below it.
     """
-    def cost(step):
-        return plans(step)[_COLUMN[side]].min()
-    last, first = STEPS * DECADES, cost(near)
-    middle = near + round(STEPS * math.log10(most / first)) if 0 < first < math.inf else near
-    reach = 8 * stride
+    def cost(place):
+        return plans(place * stride)[_COLUMN[side]].min()
+    near, last = near // stride, STEPS * DECADES // stride
+    first, reach = cost(near), 8
+    middle = near + round(STEPS / stride * math.log10(most / first)) if 0 < first < math.inf else near
     low, high = middle - reach, middle + reach
     while low >= 0 and not cost(low) <= most:
         reach, low, high = 4 * reach, low - 4 * reach, low
     while high < last and cost(high) <= most:
         reach, low, high = 4 * reach, high, high + 4 * reach
     low, high = max(low, -1), min(high, last)
-    while high - low > stride:
+    while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if cost(middle) <= most else (low, middle)
-    return low
+    return low * stride if low >= 0 else -1
 
 
 def served(case: Case, book: pd.DataFrame, term: str, usd_per_month: float, models: list[str]) -> pd.DataFrame:

@@ -71,6 +71,11 @@ def correlations() -> "DataFrame":
     return table("correlations").copy()
 
 
+def reported(name: str) -> Row:
+    """One figure that others reported of running GPUs: `value`, with its source."""
+    return _row("reported", name)
+
+
 def fine_print() -> "DataFrame":
     """What decides beside the price, by subject: migration, licenses, error correction, warranty, availability."""
     return table("fine_print").copy()

@@ -1,4 +1,6 @@
 """Reads files that others wrote: regular files only, no larger than said, UTF-8, and no character that nobody sees."""
+import codecs
+import contextlib
 import os
 import stat
 import unicodedata
@@ -30,10 +32,16 @@ def content(path, most):
         raise ValueError(f"{shortened(path)}: {error}") from None
 
 
-def text(path, most, allowed="UTF-8 text"):
-    """The text of a UTF-8 file of at most `most` bytes. Raises ValueError naming the file, the row and the byte."""
+def text(path, most, allowed="UTF-8 text", marked=False):
+    """The text of a UTF-8 file of at most `most` bytes. Raises ValueError naming the file, the row and the byte.
+
+    marked: UTF-16 with its byte order mark is text too, as PowerShell writes it.
+    """
     held = content(path, most)
     try:
+        if marked and held.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            with contextlib.suppress(UnicodeDecodeError):
+                return held.decode("utf-16")
         return held.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         # The decoder counts from behind a byte order mark, which is no character of the text.
@@ -51,5 +59,7 @@ def hidden(value):
 
 def shortened(value, most=120):
     """A path or text for a message, without what can't be printed and not longer than `most` characters."""
+    if isinstance(value, str) and len(value) <= most and value.isprintable():
+        return value
     shown = "".join(f"<{hidden(each)}>" if hidden(each) else each for each in str(value)[:most])
     return shown if len(str(value)) <= most else shown[:most - 3] + "..."

@@ -5,9 +5,12 @@ number.
 """
 import math
 import re
+from collections.abc import Collection, Iterable
+from typing import Any
 
 import yaml
 
+from ..core.evaluate import close
 from .files import hidden, shortened, text
 
 _MOST_BYTES, _LONGEST_TEXT, _DEEPEST = 100_000, 4096, 20
@@ -18,14 +21,16 @@ _DECIMAL = re.compile(r"[+-]?(\.\d+|(0|[1-9]\d*)(\.\d*)?)([eE][+-]?\d+)?", re.AS
 _ENDLESS = {".inf": math.inf, "+.inf": math.inf, "-.inf": -math.inf, ".nan": math.nan}
 
 
-def read_mapping(path):
+def read_mapping(path, lines=False, most=_MOST_BYTES):
     """The names and values of a YAML file: None, bool, int, float, str, and lists and dicts of them; names always as text.
+
+    lines: a text may have several. most: bytes of the file.
 
     Raises ValueError naming the file, line and column, what is wrong, and what is allowed.
     """
-    source = text(path, _MOST_BYTES)
+    source = text(path, most)
     try:
-        return _document(yaml.parse(source))
+        return _document(yaml.parse(source), lines)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         raise ValueError(f"{shortened(path)}, line {mark.line + 1}, column {mark.column + 1}: {error.problem}") from None
@@ -33,7 +38,20 @@ def read_mapping(path):
         raise ValueError(f"{shortened(path)}: {' '.join(str(error).split())}; allowed: YAML text") from None
 
 
-def _document(events):
+def check_names(held: Any, known: Collection[str], needed: Iterable[str]) -> None:
+    """Raises ValueError unless `held` has names and values, all names are known, and those that are needed are there."""
+    allowed = ", ".join(known)
+    if not isinstance(held, dict):
+        raise ValueError(f"{held!r}; allowed: {allowed}")
+    for name in held:
+        if name not in known:
+            raise ValueError(f"{name}: unknown; allowed: {allowed}{close(name, known)}")
+    for name in needed:
+        if name not in held:
+            raise ValueError(f"{name}: missing")
+
+
+def _document(events, lines):
     """What the events of a file say: one mapping."""
     next(events)
     start = next(events)
@@ -42,7 +60,7 @@ def _document(events):
     held = next(events)
     if not isinstance(held, yaml.MappingStartEvent):
         raise _bad(held, "no names; allowed: names and values, such as batch: 32")
-    held = _value(held, events, 1)
+    held = _value(held, events, 1, lines)
     next(events)
     end = next(events)
     if not isinstance(end, yaml.StreamEndEvent):
@@ -50,7 +68,7 @@ def _document(events):
     return held
 
 
-def _value(event, events, depth):
+def _value(event, events, depth, lines):
     """The plain value that begins with this event."""
     if event.anchor is not None:
         raise _bad(event, "an anchor or alias; allowed: each value written out")
@@ -59,30 +77,31 @@ def _value(event, events, depth):
     if depth > _DEEPEST:
         raise _bad(event, f"more than {_DEEPEST} levels; allowed: at most that")
     if isinstance(event, yaml.ScalarEvent):
-        return _scalar(event)
+        return _scalar(event, lines)
     if isinstance(event, yaml.SequenceStartEvent):
         held = []
         while not isinstance(item := next(events), yaml.SequenceEndEvent):
-            held.append(_value(item, events, depth + 1))
+            held.append(_value(item, events, depth + 1, lines))
         return held
     held = {}
     while not isinstance(key := next(events), yaml.MappingEndEvent):
         if not isinstance(key, yaml.ScalarEvent):
             raise _bad(key, "a name that is no text; allowed: names such as batch")
-        _value(key, events, depth)
+        _value(key, events, depth, False)
         if key.value in held:
             raise _bad(key, f"the name {shortened(key.value)} a second time; allowed: each once")
-        held[key.value] = _value(next(events), events, depth + 1)
+        held[key.value] = _value(next(events), events, depth + 1, lines)
     return held
 
 
-def _scalar(event):
+def _scalar(event, lines):
     """What a scalar says; a quoted one is text."""
     value = event.value
+    shown = value.replace("\n", "") if lines else value
     if len(value) > _LONGEST_TEXT:
         raise _bad(event, f"{len(value):,} characters; allowed: at most {_LONGEST_TEXT:,}")
-    if hidden(value):
-        raise _bad(event, f"the character {hidden(value)}; allowed: text without control and invisible characters")
+    if hidden(shown):
+        raise _bad(event, f"the character {hidden(shown)}; allowed: text without control and invisible characters")
     if event.style is not None:
         return value
     if value in _WORDS:

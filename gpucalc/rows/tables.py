@@ -104,8 +104,9 @@ def check_row(name, file, row, record):
         _check_pair(file, row, record)
     if name == "jobs":
         _check_job(file, row, record)
-    if "inputs" in record:
-        _check_inputs(file, row, record["inputs"])
+    for column in ("inputs", "than", "assumed", "harm"):
+        if record.get(column):
+            _check_json(file, row, column, record[column])
     if name == "formats":
         bits = stored_bits(**{column: record[column] for column in stored_bits.arguments})
         record["weight_element_bytes"] = format_element_bytes(bits)
@@ -145,13 +146,13 @@ def _check_job(file, row, record):
             raise bad(file, row, "derived", pair, "a name and a formula with = between")
 
 
-def _check_inputs(file, row, text):
+def _check_json(file, row, column, text):
     try:
         held = json.loads(text)
     except (ValueError, RecursionError):
         held = None
     if not isinstance(held, dict):
-        raise bad(file, row, "inputs", text, "a JSON object, such as {\"batch\": 32}")
+        raise bad(file, row, column, text, "a JSON object, such as {\"batch\": 32}")
 
 
 def plain_row(row, name, kind=None):

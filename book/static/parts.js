@@ -1,0 +1,37 @@
+// What the pages of drills and of interview questions share: elements, and chance that can be had again.
+//
+//   gpucalc.make("p", { className: "x" }, "text", child)    // an element
+//   gpucalc.generator("sheet 7")()                          // numbers from 0 to 1, the same from the same text
+//   gpucalc.shuffled(list, random)                          // the list in an order that these numbers give
+"use strict";
+window.gpucalc = window.gpucalc || {};
+{
+  function make(tag, properties = {}, ...children) {
+    const element = Object.assign(document.createElement(tag), properties);
+    element.append(...children);
+    return element;
+  }
+
+  // Mulberry32, started by the text's FNV-1a.
+  function generator(text) {
+    let state = 2166136261;
+    for (const letter of text) state = Math.imul(state ^ letter.codePointAt(0), 16777619);
+    return () => {
+      state = (state + 0x6d2b79f5) | 0;
+      let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+      mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+      return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+    };
+  }
+
+  function shuffled(list, random) {
+    const left = [...list];
+    for (let k = left.length - 1; k > 0; k--) {
+      const at = Math.floor(random() * (k + 1));
+      [left[k], left[at]] = [left[at], left[k]];
+    }
+    return left;
+  }
+
+  Object.assign(gpucalc, { make, generator, shuffled });
+}

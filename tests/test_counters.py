@@ -1,0 +1,171 @@
+"""What counters say: formulas by hand and against published output, and reports that find the load that was put in."""
+import math
+
+import pytest
+
+from gpucalc import Case, arithmetic_intensity as ai, counters as cn
+from gpucalc.core.evaluate import Row
+from gpucalc.core.quantities import DATA
+from gpucalc.page import counters as shown
+from gpucalc.plan import counter_loads, counters as plan
+from gpucalc.rows import catalogue, price_book
+from gpucalc.rows.counters import read_counters
+from tests.counter_samples import FILES
+
+H100 = "H100 SXM 80GB"
+BOOK = price_book.prices()
+
+
+def close(value):
+    return pytest.approx(value, rel=1e-9)
+
+
+def report(file, gpu=None, seconds=60, rate=2.5):
+    found = read_counters(DATA / "counters" / file, seconds)
+    cards = plan.cards_of(found, gpu)
+    return plan.report(found, cards, {card.name: rate for card in cards.values()}, 0.01)
+
+
+# By hand
+
+def test_activities():
+    # 3.35 TB/s for 2 s move 6.7 TB: 5.36 TB are four fifths. 989 TFLOP/s for 2 s: 1978 TFLOP, of which 494.5 are a quarter.
+    assert cn.dram_activity(5.36e12, 2, 3.35e12) == close(0.8)
+    assert cn.tensor_activity(494.5e12, 2, 989e12) == close(0.25)
+
+
+def test_limits():
+    # Four fifths of the bandwidth where nine tenths are reached: 0.8 / 0.9; more than is reached counts as all the time.
+    assert cn.memory_time_share(0.8, 0.9) == close(8 / 9) and cn.memory_time_share(0.95, 0.9) == 1
+    # Half of the cycles at three quarters of the clock, where 0.75 of the peak is reached: half of the time.
+    assert cn.compute_time_share(0.5, 0.75, 0.75) == close(0.5) and cn.compute_time_share(0.5, 0.75) == close(2 / 3)
+    assert cn.useful_share(0.2, 0.7) == close(0.7)
+    assert cn.memory_bound_activity(0.92) == close(0.46) and cn.compute_bound_activity(0.78, 0.25) == close(0.195)
+    assert (cn.is_idle(0.009), cn.is_idle(0.01), cn.is_idle(0.04, 0.05)) == (1, 0, 1)
+
+
+def test_needs_and_dollars():
+    # 0.7 of 2 TB/s at a fill of 0.7: 2 TB/s.
+    assert cn.needed_bandwidth(0.7, 2e12, 0.7) == close(2e12) and cn.needed_flops(0.35, 1e15, 0.7) == close(5e14)
+    # 8 GPUs at 2.50 USD for 10 hours are 200 USD: 30 % idle are 60, 65 % not used are 130.
+    paid = cn.counted_usd(8, 2.5, 36_000)
+    assert paid == close(200) and cn.idle_usd(paid, 0.3) == close(60) and cn.unused_usd(paid, 0.35) == close(130)
+    # Two cards at 2.50 instead of 1.00 for 730 hours.
+    assert cn.smaller_card_usd_per_month(2, 2.5, 1.0) == close(2190)
+
+
+def test_nvidias_own_test_of_the_tensor_units_is_bound_by_compute():
+    # DCGM user guide, dcgmi dmon -e 1001,1004,1005 under dcgmproftester: 0.928 of the tensor cycles, nothing of the memory.
+    card = catalogue.gpu(H100)
+    assert counter_loads.bound(card, 0.928, 0.0) == "compute" and counter_loads.bound(card, 0.0, 0.0) == "neither"
+
+
+# Loads
+
+def test_decode_waits_for_memory_and_prefill_computes():
+    case = Case(model="Llama-3-8B", gpu=H100, context=2048, prompt=2048, efficiency="achieved")
+    alone, many, reads, trains = counter_loads.loads(case, [1, 64], 0.4)
+    assert [one.bound for one in (alone, many, reads)] == ["memory", "memory", "compute"]
+    # By hand: 8.03e9 parameters but the input embedding of 128,256 x 4,096, 2 bytes each, and 2,048 tokens of 131,072 bytes.
+    moved = 2 * (8_030_261_248 - 128_256 * 4096) + 2048 * 131_072
+    seconds = case.but(batch=1)(ai.decode_seconds)
+    assert alone.dram.value == pytest.approx(moved / seconds / 3.35e12, rel=1e-3)
+    assert alone.tensor.plan < 0.01 < many.tensor.plan < 0.15 and trains.tensor == close(0.4)
+    assert alone.gain_flops == pytest.approx(1, abs=0.01) and alone.gain_bandwidth > 1.5
+    assert reads.gain_flops > 1.5 and reads.gain_bandwidth < 1.1
+
+
+# Reports find what was put in
+
+def test_the_exporter_sample_is_found():
+    found = report("exporter_csv.txt")
+    assert found.gpus["verdict"].tolist() == ["memory", "compute", "neither", "idle"] and found.gpus["sure"].all()
+    assert found.gpus["idle_share"].tolist() == close([0, 1 / 3, 0, 1])
+    # A day of four GPUs at 2.50 USD; one and a third of them idle.
+    assert found.whole["paid"] == close(240) and found.whole["idle_usd"] == close(80)
+    # Two thirds of the day at 0.55 of the peak, where 0.78 is reached.
+    assert found.gpus["useful"].iloc[1] == pytest.approx(2 / 3 * 0.55 / 0.78, rel=0.02)
+    assert found.whole["idle_month_usd"] == close(80 * 730 / 24)
+
+
+def test_the_sample_of_nvidia_smi_can_not_name_the_limit():
+    found = report("nvidia_smi_csv.txt")
+    assert found.gpus["idle_share"].tolist() == close([0.4, 1]) and not found.whole["limits_known"]
+    assert found.gpus["verdict"].tolist() == ["unknown", "idle"] and found.gpus["name"].unique().tolist() == ["A100 SXM 80GB"]
+    assert found.gpus["slowed_share"].tolist() == [0, 0], "an idle clock is not a slowed one"
+
+
+def test_the_sample_of_dcgmi_needs_the_card_and_the_time_between_samples():
+    with pytest.raises(ValueError, match="parameter gpu: None, and for GPU 0 the file names no card"):
+        report("dcgmi_dmon.txt")
+    found = report("dcgmi_dmon.txt", H100)
+    assert found.gpus["verdict"].tolist()[:3] == ["memory", "memory", "compute"]
+    assert found.gpus["period"].tolist() == [6000] * 4, "100 samples a minute apart"
+    half = found.gpus.iloc[3]
+    assert half["idle_share"] == half["compute_share"] == 0.5 and not half["sure"] and "too few samples" in shown.verdict(half)
+
+
+def test_the_samples_are_what_their_composer_writes_in_shape():
+    import random
+    for file, compose in FILES.items():
+        lines = (DATA / "counters" / file).read_text(encoding="utf-8").splitlines()
+        made = compose(random.Random(file))
+        assert lines[0] == made[0] and len(lines) == len(made)
+
+
+def test_smaller_cards_and_fewer_gpus():
+    found = report("exporter_csv.txt", rate=100.0)
+    launches = plan.smaller_cards(BOOK, found.gpus.iloc[2], catalogue.gpu(H100), 0.7, "on-demand")
+    # 0.116 of 3.35 TB/s at 0.7 are 555 GB/s, 20.5 GiB, 44 TFLOP/s: an L4 reads too slowly, an A40 does.
+    assert "A40 48GB" in set(launches["gpu"]) and "L4 24GB" not in set(launches["gpu"])
+    assert launches["usd_per_hour"].is_monotonic_increasing and (launches["saved"] > 0).all()
+    busy = plan.smaller_cards(BOOK, found.gpus.iloc[0], catalogue.gpu(H100), 0.9, "on-demand")
+    assert (catalogue.gpus().loc[busy["gpu"], "bandwidth"] > 3e12).all(), "memory-bound at 0.85 of 3.35 TB/s"
+    one, = plan.fewer_gpus(found, 0.7)
+    # 29.3 + 72.3 + 20.5 + 29.3 GiB on cards of 71.7 usable: 3.
+    assert (one.gpus, one.by_memory, one.needed) == (4, 3, 3) and one.saved == close(100 * 730)
+    assert plan.smaller_cards(BOOK, report("nvidia_smi_csv.txt").gpus.iloc[0], catalogue.gpu("A100 SXM 80GB"), 0.7, "on-demand") is None
+
+
+def test_a_card_whose_clock_is_not_known_counts_at_its_full_clock():
+    found, card = report("exporter_csv.txt", rate=100.0), catalogue.gpu(H100)
+    unknown = Row(card | {"clock": math.nan}, card.name, card.kind)
+    one = found.gpus.iloc[2]
+    known, full = (plan.smaller_cards(BOOK, one, each, 0.7, "on-demand") for each in (card, unknown))
+    assert len(full) and set(full["gpu"]) <= set(known["gpu"])
+
+
+def test_the_error_of_a_share_counts_blocks():
+    import numpy as np
+    # Ten blocks of ten, of which five are 1: deviation sqrt(10 / 9 / 4), over sqrt(10).
+    assert plan.block_error(np.repeat([0.0, 1.0] * 5, 10)) == close(math.sqrt(10 / 36) / math.sqrt(10))
+    assert plan.block_error(np.ones(5)) == math.inf
+
+
+def test_a_single_sample_is_too_few(tmp_path):
+    (tmp_path / "one.csv").write_text("timestamp,index,name,utilization.gpu [%]\n2026/11/23 06:17:26, 0, NVIDIA L4, 3 %\n")
+    found = read_counters(tmp_path / "one.csv")
+    one = plan.report(found, plan.cards_of(found, None), {"L4 24GB": 1.0}, 0.01).gpus.iloc[0]
+    assert not one["sure"] and one["paid"] > 0 and "too few samples" in shown.verdict(one)
+
+
+def test_gaps_are_paid_and_named(tmp_path):
+    rows = "".join(f"2026-11-23T{hour:02}:{minute:02}:00Z,0,NVIDIA L4,50\n" for hour in (0, 6) for minute in range(0, 60, 10))
+    (tmp_path / "gap.csv").write_text("timestamp,gpu,modelName,DCGM_FI_DEV_GPU_UTIL\n" + rows)
+    found = read_counters(tmp_path / "gap.csv")
+    one = plan.report(found, plan.cards_of(found, None), {"L4 24GB": 1.0}, 0.01).gpus.iloc[0]
+    # From 00:00 to 06:50 and ten minutes; from 00:50 to 06:00 are 310 minutes, of which 10 are a usual step.
+    assert (one["gaps"], one["missing"], one["period"]) == (1, 18_000, 25_200) and one["paid"] == close(7)
+
+
+def test_another_card_than_the_file_names_is_said():
+    found = read_counters(DATA / "counters/nvidia_smi_csv.txt")
+    assert "The file names A100 SXM 80GB, you gave H100 SXM 80GB" in plan.other_names(found, plan.cards_of(found, H100))[0]
+    assert plan.other_names(found, plan.cards_of(found, None)) == []
+
+
+@pytest.mark.parametrize("name, short", [
+    ("0", "0"), ("node-1/7", "node-1/7"), ("ip-10-0-12-123.eu-west-1.compute.internal/3", "ip-10-0-12-123/3"),
+    ("GPU-5fa3c1d2-7b11-4c56-9d3e-000000000001", "GPU-5fa3c1d2...000000001")])
+def test_a_long_name_keeps_what_tells_gpus_of_a_host_apart(name, short):
+    assert shown._short(name) == short

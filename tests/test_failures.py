@@ -1,0 +1,62 @@
+"""Stops of a job: hand calculations and the published run."""
+import pytest
+
+from gpucalc import goodput as gp, stops
+from gpucalc.page.failures import compared_table, lasting
+from gpucalc.plan import failures
+from gpucalc.rows import catalogue
+
+
+def test_stops_of_a_month():
+    # 730 hours are 2,628,000 s; one stop in 26,280 s makes a hundred.
+    assert stops.monthly_stops(26_280) == pytest.approx(100)
+
+
+def test_a_stop_is_paid_on_all_gpus():
+    # Ten minutes to restart and five of lost work: a quarter of an hour of 16,384 GPUs at 2 USD.
+    assert stops.stop_usd(16_384, 2, 600, 300) == pytest.approx(8192)
+
+
+def test_a_checkpoint():
+    # Llama-3-8B: 8,030,261,248 parameters with 2 + 4 + 8 bytes are 112.4 GB, in a minute 1.87 GB/s.
+    held = stops.checkpoint_bytes(8_030_261_248, 2, 4, 8)
+    assert held == pytest.approx(112.42e9, rel=1e-4)
+    assert stops.checkpoint_bandwidth(held, 60) == pytest.approx(1.8737e9, rel=1e-4)
+
+
+def test_llama_3_stopped_every_three_hours():
+    # 54 days over 419 stops: 11,135 s, a little over three hours.
+    days, count = (catalogue.reported(name).value for name in ("days-llama-3", "stops-llama-3"))
+    assert days * 86400 / count == pytest.approx(11_135, rel=1e-4)
+    likely = catalogue.assumptions().loc["gpu_failure_seconds", "likely"]
+    assert gp.job_failure_seconds(likely, 16_384) == pytest.approx(days * 86400 / count, rel=0.01)
+
+
+def test_published_rates():
+    runs = failures.published().set_index("run")
+    # 182 million seconds are 5.8 years; a thousand and twenty-four GPUs then stop 0.486 times a day.
+    llama = runs.loc["Llama 3 405B, H100, unplanned"]
+    assert llama.gpu_failure_seconds == pytest.approx(1.824e8, rel=1e-3) and llama.daily == pytest.approx(0.485, rel=1e-2)
+    # One in 7.5 hours on 992: 2.68e7 s. One and a half a week on 384: 1.55e8 s.
+    assert runs.loc["OPT-175B, A100"].gpu_failure_seconds == pytest.approx(26.784e6)
+    assert runs.loc["BLOOM 176B, A100, GPUs alone"].gpu_failure_seconds == pytest.approx(154.83e6, rel=1e-4)
+    low, high = catalogue.assumptions().loc["gpu_failure_seconds", ["low", "high"]]
+    assert runs["gpu_failure_seconds"].between(0.99 * low, high).all(), "the range of the plans holds every run"
+
+
+def test_prices_by_size():
+    # Young: sqrt(2 x 60 x 177,734) = 4,618.2 s; Daly: 4,618.2 x (1 + 0.00433 + 0.00002) - 60 = 4,578.3 s. A stop loses a little under half of what lies between two checkpoints.
+    row = failures.prices((1024,), 3.0, gpu_failure_seconds=182e6, checkpoint_seconds=60, restart_seconds=600).iloc[0]
+    assert row.first_order == pytest.approx(4618.2, rel=1e-4) and row.interval == pytest.approx(4578.3, rel=1e-4)
+    assert row.lost == pytest.approx((row.interval + 60) / 2, rel=0.01)
+    assert row.once == pytest.approx(1024 * 3 * (600 + row.lost) / 3600) and row.hour == 3072
+    assert row.stops == pytest.approx(2_628_000 / (182e6 / 1024)) and row.month == pytest.approx(row.stops * row.once)
+
+
+def test_a_time_reads_well():
+    assert (lasting(7199), lasting(7200)) == ("7,200 s", "2 h")
+
+
+def test_the_formula_beside_published_runs():
+    shown = compared_table("caption")
+    assert shown.source.count("<tr>") == 4 and "Llama 3 405B" in shown.source and "of a day" not in shown.source
