@@ -52,8 +52,11 @@ def launch(playwright):
 
 
 def visit(browser, address, drawn=True, **options):
-    """Opens a page, with all its charts drawn unless told otherwise; it collects what it asked for and what went wrong."""
-    page = browser.new_context(**options).new_page()
+    """Opens a page, with all its charts drawn unless told otherwise; it collects what it asked for and what went wrong.
+
+    browser: it, where the page gets a context of its own with these options; or a context.
+    """
+    page = browser.new_page(**options)
     page.requested, page.problems = [], []
     page.on("request", lambda request: page.requested.append(request.url))
     page.on("requestfailed", lambda request: page.problems.append(f"failed: {request.url}"))

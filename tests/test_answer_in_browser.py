@@ -18,7 +18,7 @@ from gpucalc.rows.tables import rows
 from tests.browser import visit
 from tests.test_engine_flags import PLANS
 
-CASES = 200
+CASES = 120
 # What the first of many choices are compared by.
 FIRST = 40
 PAGE = """<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8" />

@@ -22,7 +22,7 @@ from tests.browser import ended, visit
 from tests.test_answer_in_browser import random_case
 from tests.test_front import HOSTILE
 
-CASES = 20
+CASES = 12
 PAGE = """<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8" />
 <meta name="viewport" content="width=device-width"><title>Lesson</title><link rel="stylesheet" href="lesson.css">
 <script defer src="lesson.js"></script></head>

@@ -254,21 +254,30 @@ PROSE_FENCES = re.compile(
     r"\{(admonition|note|tip|warning|important|seealso|dropdown|grid|grid-item-card|card|"
     r"glossary|list-table|table|figure|tab-item|tab-set|margin|epigraph)\}"
 )
-NOT_TYPED = [
+NOT_TYPED = re.compile("|".join([
     r"\{(?:glue|glue:\w*|eq|ref|numref|doc|term|download)\}`[^`]*`",
     r"(?<![\\\d])\$(?=\S)(?:(?!\n\n)[^$])+?(?<=\S)\$(?!\d)",
     r"(?<=\])\([^)]*\)",
     r"<!--.*?-->",
-]
+]), re.DOTALL)
+# Characters on either side of a figure in which a name that holds it stands.
+LONGEST = 80
 
 
+@functools.cache
 def names_in_data():
     """Names that hold figures: GPUs, models, links."""
     names = []
     for path in (ROOT / "data").glob("*.csv"):
         with open(path, newline="", encoding="utf-8") as file:
             names += [row[0] for row in csv.reader(file) if row]
-    return sorted((each for each in names if re.search(r"\d", each)), key=len, reverse=True)
+    return tuple(sorted({each for each in names if re.search(r"\d", each)}, key=len, reverse=True))
+
+
+@functools.cache
+def any_of(names):
+    """A pattern for these names as prose writes them."""
+    return re.compile("|".join(r"(?<!\w)" + re.sub(r"(\\[ -])+", r"[-\\s]", re.escape(each)) + r"(?!\w)" for each in names) or r"(?!)")
 
 
 def prose(text):
@@ -309,12 +318,15 @@ def opened(text):
 
 
 def typed_figures(text, names=()):
-    """(line number, figure) for each figure with a unit that is typed in the page."""
-    text = opened(text)
-    named = [r"(?<!\w)" + re.sub(r"(\\[ -])+", r"[-\\s]", re.escape(each)) + r"(?!\w)" for each in names]
-    not_typed = re.compile("|".join(NOT_TYPED + named), re.DOTALL)
-    rest = not_typed.sub(lambda match: "\n" * match[0].count("\n") or " ", "\n".join(prose(text)))
-    return [(rest.count("\n", 0, match.start()) + 1, match[0].strip()) for match in FIGURE.finditer(rest)]
+    """(line number, figure) for each figure with a unit that is typed in the page and is no part of a name."""
+    rest = NOT_TYPED.sub(lambda match: "\n" * match[0].count("\n") or " ", "\n".join(prose(opened(text))))
+    return [(rest.count("\n", 0, match.start()) + 1, match[0].strip()) for match in FIGURE.finditer(rest)
+            if not in_a_name(match, rest, tuple(names))]
+
+
+def in_a_name(match, text, names):
+    around = any_of(names).finditer(text, max(0, match.start() - LONGEST), match.end() + LONGEST)
+    return any(named.start() < match.end() and match.start() < named.end() for named in around)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name)

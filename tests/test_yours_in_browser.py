@@ -120,10 +120,10 @@ def test_a_drill_on_a_lesson_follows_the_case(browser, folder, book):
     page.wait_for_function(READY)
     token, _, longest = page.evaluate(DRILLED)
     one = Case(model="Qwen2.5-7B", cache_element_bytes=1)
-    assert token[:2] == ["Qwen2.5-7B", "1 B"] and str(Yours(one).kv_bytes_per_token) in token
+    assert token[0] == "Qwen2.5-7B" and "1 B" in token and str(Yours(one).kv_bytes_per_token) in token
     answer = drill("kv-token").answer(one)
     assert in_unit(answer, "kB") in token and in_unit(7 * answer, "kB") in token, "28 query heads over 4 KV heads"
-    assert longest[2] == "Qwen2.5-7B" and str(Yours(one.but(cache_element_bytes=2)).kv_bytes_per_token) in longest, "BF16 is given"
+    assert "Qwen2.5-7B" in longest and str(Yours(one.but(cache_element_bytes=2)).kv_bytes_per_token) in longest, "BF16 is given"
     page.evaluate("location.hash = ''")
     ended([page])
 

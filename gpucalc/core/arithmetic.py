@@ -65,8 +65,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     """`a` where the condition holds, else `b`."""
     match _kind(condition):
         case "altair":
-            import altair
-            return altair.expr.if_(condition, a, b)
+            return _vega("if_", condition, a, b)
         case "sympy":
             import sympy
             return sympy.Piecewise((a, condition), (b, True))
@@ -82,9 +81,8 @@ def quotient(a: Any, b: Any) -> Any:
     """`a / b` where `b` is above 0, else infinite: what can't be reached is a value, not an error."""
     match _kind(a, b):
         case "altair":
-            import altair
             from altair.expr.core import ConstExpression
-            return altair.expr.if_(b > 0, a / b, ConstExpression("(1 / 0)"))
+            return _vega("if_", b > 0, a / b, ConstExpression("(1 / 0)"))
         case "sympy":
             import sympy
             return sympy.Piecewise((a / b, sympy.Gt(b, 0, evaluate=False)), (sympy.oo, True), evaluate=False)
@@ -99,8 +97,7 @@ def flow(ratio: Any, years: Any) -> Any:
     """Years of a flow that falls by `ratio` each year, evenly: (1 - ratio^-years) / log(ratio), and all of them at ratio 1."""
     match _kind(ratio, years):
         case "altair":
-            import altair
-            return altair.expr.if_(ratio == 1, years, (1 - altair.expr.pow(ratio, -years)) / log(ratio))
+            return _vega("if_", ratio == 1, years, (1 - _vega("pow", ratio, -years)) / log(ratio))
         case "sympy":
             return (1 - ratio ** -years) / log(ratio) if ratio != 1 else years
         case "array":
@@ -121,8 +118,7 @@ def _dispatch(vega, symbolic, array, plain, *values):
     """Call the function of that name in the library that the values belong to, or `plain`."""
     match _kind(*values):
         case "altair":
-            import altair
-            return getattr(altair.expr, vega)(*values)
+            return _vega(vega, *values)
         case "sympy":
             import sympy
             return getattr(sympy, symbolic)(*values)
@@ -130,6 +126,12 @@ def _dispatch(vega, symbolic, array, plain, *values):
             import numpy
             return getattr(numpy, array)(*values)
     return plain(*values)
+
+
+def _vega(name, *values):
+    """Vega's function of that name, as what the first of the values says of whatever is formed from it."""
+    from altair import expr
+    return next(value for value in values if _kind(value) == "altair")._from_expr(getattr(expr, name)(*values))
 
 
 def _kind(*values):

@@ -50,7 +50,7 @@ class Explanation:
     """A figure, `value`, and how it came about: `steps`, the laws in order; `terms`, their values by name; `inputs`;
     `bound`, the laws that stand for inputs, by name of the input."""
 
-    def __init__(self, steps: list[Step], inputs: list[Input], bound: dict[str, str]):
+    def __init__(self, bound: dict[str, str], steps: list[Step], inputs: list[Input]):
         self.steps, self.inputs, self.value = steps, inputs, steps[-1].value
         self.terms = {step.law: step.value for step in steps}
         taken = {name for step in steps for name in step.arguments}
@@ -117,8 +117,7 @@ class Case:
 
     def explain(self, law: Law | str) -> Explanation:
         """The figure with its derivation: an `Explanation`, which a notebook shows as equations, numbers and sources."""
-        steps, inputs = self._trace([law])
-        return Explanation(steps, inputs, self._bound())
+        return Explanation(self._bound(), *self._trace([law]))
 
     @classmethod
     def read(cls, path: str | PathLike) -> "Case":
@@ -236,9 +235,8 @@ class Case:
         for other in there[1:]:
             same = there[0][name] == other[name]
             if not (same.all() if hasattr(same, "all") else same):
-                raise ValueError(f"{name} ({QUANTITIES[name].meaning}) is in two rows: {there[0][name]!r} of "
-                                 f"{_label(there[0])} and {other[name]!r} of {_label(other)}; give {name}, or the row to "
-                                 f"take it from")
+                raise ValueError(f"{name} ({QUANTITIES[name].meaning}) is in two rows: {there[0][name]!r} of {_label(there[0])} "
+                                 f"and {other[name]!r} of {_label(other)}; give {name}, or the row to take it from")
         return _from_row(name, there[0]) if there else None
 
 

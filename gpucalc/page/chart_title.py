@@ -6,13 +6,12 @@ from collections import namedtuple
 from itertools import pairwise
 
 import altair
-from altair.expr.core import ConstExpression
 
 from ..core import figures
 from ..core.evaluate import is_law
 from ..core.law import LAWS
 from ..core.quantities import QUANTITIES
-from .moving import expression
+from .moving import Written, expression
 from .yours import Figure, held
 
 _FIGURE = re.compile(r"\{(\w+)(?::([^{}]*))?\}")
@@ -111,7 +110,7 @@ def _condition(condition, moving, shared, signals):
     def of(name):
         moved = None if name == "infinity" else _moved(name, moving, shared)
         text = "(1 / 0)" if name == "infinity" else moved
-        return ConstExpression(text) if text else _value(moving.case, name)
+        return Written(text) if text else _value(moving.case, name)
 
     holds, name = _holds(condition, of), f"said_when_{len(signals)}"
     signals[name] = str(holds).lower() if isinstance(holds, bool) else expression(holds)

@@ -7,7 +7,7 @@ import altair
 from ..core.figures import UNITS, unit_symbol
 from ..core.quantities import QUANTITIES
 from . import chart_labels, chart_title
-from .moving import Chosen, Shared, expression, forms, levels, parameters, starts
+from .moving import Chosen, Shared, Written, expression, forms, levels, parameters, starts
 
 MIME = "application/vnd.vegalite.v6+json"
 # What JupyterLab draws by itself, without a network; a kernel that it opened has a session name.
@@ -37,14 +37,15 @@ def slider_chart(case, lines, x, values, sliders, alt, y_title, log_x=False, log
     # A chart may stand in a case that lacks what is on its axis.
     there = still if x in still.inputs else still.but(**{x: values[0]})
     chosen = [Chosen(there, kind, asked) for kind in choose]
-    moving = case.but(**{kind: row for each in chosen for kind, row in each.moving.items()} | moved)
+    moving = case.but(**{kind: row for each in chosen for kind, row in each.moving.items()}
+                      | {name: Written(name) for name in moved})
 
     checks, layers, calculations, names = [], [], {}, {}
     x_axis = axis(altair.X, x, x, _titled(x), log_x)
     x_axis = x_axis if log_x else x_axis.scale(nice=False)
     for position, (label, (law, changes)) in enumerate(drawn.items()):
         field = f"{law.__name__}_{position}"
-        fields, text, explained = shared.field(moving.but(**{x: altair.datum[x]} | changes), law, position)
+        fields, text, explained = shared.field(moving.but(**{x: Written(f"datum[{x!r}]")} | changes), law, position)
         calculations |= fields | {field: text}
         names[field] = label
         checks.append({"field": field, "law": law.__name__, "given": levels(explained), "level": x in changes})
@@ -74,7 +75,7 @@ def _crossing(case, crossing, drawn, x, ends, shared, x_axis, y_axis):
     if not isinstance(at, str):
         at, shared.signals["crossing"] = "crossing", expression(at)
     over, changed = next((line for line in drawn.values() if x not in line[1]), next(iter(drawn.values())))
-    height = shared.signal(case.but(**{x: altair.param(name=at)} | changed), over, "crossing_height")
+    height = shared.signal(case.but(**{x: Written(at)} | changed), over, "crossing_height")
     return chart_labels.crossing(x, at, height if isinstance(height, str) else expression(height), ends, x_axis, y_axis)
 
 

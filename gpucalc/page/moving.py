@@ -2,6 +2,7 @@
 from numbers import Real
 
 import altair
+from altair.expr.core import ConstExpression
 
 from ..core.evaluate import Row
 from ..core.figures import unit_symbol
@@ -13,6 +14,15 @@ from .familiar import FAMILIAR
 SHORT = 80
 # Whose values are written as percentages.
 SHARES = (FRACTION, SHARE, RATE)
+
+
+class Written(ConstExpression):
+    """The text of an expression, and of all that is formed from it at once: one that stands in many others is written once."""
+
+    __module__ = ConstExpression.__module__  # laws know a library's values by where their type is from
+
+    def _from_expr(self, formed):
+        return Written(repr(formed))
 
 
 def expression(value):
@@ -83,7 +93,8 @@ class Chosen:
                 continue
         signals = {field: altair.param(name=field, expr=f"{kind}_rows[{kind}][{k}]") for k, field in enumerate(self.fields)}
         held = {each: case.rows[each] for each in kinds}
-        self.moving = {each: Row({name: signals.get(name, value) for name, value in row.items()}, row.name, each)
+        moved = {name: Written(name) for name in signals}
+        self.moving = {each: Row({name: moved.get(name, value) for name, value in row.items()}, row.name, each)
                        for each, row in held.items()}
         choice = altair.binding_select(options=list(self.rows), name=f"{'GPU' if kind == 'gpu' else kind} ")
         self.parameters = [altair.param(name=f"{kind}_rows", value=self.rows),
