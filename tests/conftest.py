@@ -15,6 +15,8 @@ from xdist.scheduler import LoadScopeScheduling
 from book.build import ROOT, build_book
 from book.editions import Editions
 from book.inputs import Frozen, alone
+from gpucalc.page import front
+from gpucalc.rows import price_book
 from tests.browser import launch, visit
 
 settings.register_profile("any machine", deadline=None)
@@ -63,6 +65,12 @@ def executed():
     """The file of each notebook as it ran for the tests' site."""
     with alone(ROOT / "_build"):
         return Editions(Frozen(ROOT, ROOT / "_build/frozen"), recorded=False).current()
+
+
+@pytest.fixture(scope="session")
+def scripts():
+    """The scripts of the front page and of lessons by name, by the prices of the project."""
+    return front.scripts(price_book.prices())
 
 
 @pytest.fixture(scope="session")

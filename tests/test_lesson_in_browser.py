@@ -13,7 +13,7 @@ from book.finish import secured, versioned
 from gpucalc.core.evaluate import Case
 from gpucalc.core.law import LAWS
 from gpucalc.laws import kv_cache
-from gpucalc.page import front, lesson_links, templates
+from gpucalc.page import lesson_links, templates
 from gpucalc.page.charts import slider_chart
 from gpucalc.plan import answer as plan
 from gpucalc.plan.owning_choice import rent_or_buy
@@ -41,11 +41,11 @@ def book():
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory, book):
+def folder(tmp_path_factory, scripts):
     """All lessons as short pages with the strict policy that every page has."""
-    folder, made = tmp_path_factory.mktemp("lesson"), front.scripts(book)
+    folder = tmp_path_factory.mktemp("lesson")
     for name in [*LESSON, "lesson.js", "lesson.css"]:
-        (folder / name).write_text(made[name] if name in made else (STATIC / name).read_text(encoding="utf-8"), encoding="utf-8")
+        (folder / name).write_text(scripts[name] if name in scripts else (STATIC / name).read_text(encoding="utf-8"), encoding="utf-8")
     for name in [*lesson_links.VIEWS, "financing"]:
         (folder / f"{name}.html").write_text(secured(PAGE.format(template=lesson_scripts(""))), encoding="utf-8")
     return folder

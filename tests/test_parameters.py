@@ -217,7 +217,7 @@ def test_what_may_be_none_is_what_the_comments_say(path, tmp_path):
 
 def papermill(target, *parameters):
     command = [sys.executable, "-m", "papermill", "notebooks/break_even.ipynb", str(target), "--no-progress-bar",
-               "--log-level", "ERROR", *parameters]
+               "--no-request-save-on-cell-execute", "--log-level", "ERROR", *parameters]
     environment = os.environ | {"STILL_PICTURES": "no"}
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
 

@@ -39,7 +39,7 @@ gpucalc kv_bytes --model Llama-3-70B --prompt 2000 --output 1000 --batch 32 --co
 def main(given: list[str] | None = None) -> int:
     """Run the command with these words, else with those of the command line; returns its exit status, 2 for bad input."""
     try:
-        print(_answer(_options(given)))
+        print(_answer(_options(sys.argv[1:] if given is None else given)))
         sys.stdout.flush()
     except ValueError as error:
         print(f"gpucalc: {error}", file=sys.stderr)
@@ -63,7 +63,8 @@ def _options(given):
     for switch in (("-h", "--help"), ("--json",), ("--csv",)):
         parser.add_argument(*switch, action="store_true")
     parser.add_argument("--case")
-    for name in (*FINDERS, *QUANTITIES):
+    asked = {word.removeprefix("--").partition("=")[0] for word in given}  # a switch for every name takes long to make
+    for name in asked & {*FINDERS, *QUANTITIES}:
         parser.add_argument(f"--{name}", action="append", type=str if name in FINDERS else _value)
     options, unknown = parser.parse_known_intermixed_args(given)
     if unknown:
