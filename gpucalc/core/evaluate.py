@@ -189,22 +189,23 @@ class Case:
         except RecursionError:
             bound = ", ".join(f"{name}={law}" for name, law in self._bound().items())
             raise ValueError(f"{bound}: the law needs what it stands for") from None
-        return list(steps.values()), list(used.values())
+        return list(steps.values()), list({each.name: each for each in used.values() if isinstance(each, Input)}.values())
 
     def _bound(self):
         cells = [cell for row in self.rows.values() for cell in row.items() if isinstance(cell[1], str) and cell[1] in QUANTITIES]
         return dict(cells) | {name: law.__name__ for name, law in self.inputs.items() if is_law(law)}
 
     def _of_law(self, law, steps, used):
-        """The law's value: its formula is applied once, and each value checked once, where it comes in."""
+        """The law's step: its formula is applied once, and each value found and checked once, where it comes in."""
         if law.__name__ not in steps:
-            arguments = {name: self._argument(law, name, steps, used) for name in law.arguments}
+            for name in law.arguments:
+                if name not in used:
+                    used[name] = self._found(law, name, steps, used)
+            arguments = {name: used[name].value for name in law.arguments}
             steps[law.__name__] = Step(law.__name__, arguments, law.formula(**arguments))
-        return steps[law.__name__].value
+        return steps[law.__name__]
 
-    def _argument(self, law, name, steps, used):
-        if name in used:
-            return used[name].value
+    def _found(self, law, name, steps, used):
         if is_law(self.inputs.get(name)):
             return self._of_law(self.inputs[name], steps, used)
         found = self._given(name) if name in self.inputs else self._in_rows(name, self.rows.values())
@@ -215,10 +216,9 @@ class Case:
         elif found is None:
             raise ValueError(f"{law.__name__} needs {name} ({QUANTITIES[name].meaning}), which is neither given nor in the rows")
         if isinstance(found.value, str) and found.value in QUANTITIES:
-            return self._argument(law, found.value, steps, used)
+            return self._found(law, found.value, steps, used)
         check(name, found.value, law.__name__)
-        used[name] = found._replace(value=wide(found.value))
-        return used[name].value
+        return Input(name, wide(found.value), found.source, found.date)
 
     def _given(self, name):
         given = self.inputs[name]

@@ -5,7 +5,7 @@ from typing import Any
 from ..core.quantities import DEFAULTS
 from ..plan.answer import Answer
 from ..plan.decisions import trains
-from ..plan.points import value_of
+from ..plan.points import number_of
 from ..plan.token_volumes import API, OWNED
 from ..plan.ways import Ways
 from ..rows import catalogue
@@ -33,12 +33,12 @@ def plain(values: dict[str, Any]) -> dict[str, Any]:
 def facts(answer: Answer, book: Any, ways: Ways | None = None) -> dict[str, Any]:
     """What the sentences about an answer name: of its case, its best choice and their figures, and of the other `ways`."""
     case, best = answer.case, answer.best
-    known = book_facts(book) | {"kind": answer.kind} | named(case) | {name: _given(case, name) for name in NAMED}
+    known = book_facts(book) | {"kind": answer.kind} | named(case) | {name: number_of(case, name) for name in NAMED}
     if answer.kind == "serve":
         known["in_time"] = 100 * (1 - case.inputs.get("late_share", DEFAULTS["late_share"].value))
     if trains(answer.kind):
-        known["step_tokens"] = _given(case, "sequence") * _given(case, "global_batch")
-        known["most_gpus"] = _given(case, "gpus")
+        known["step_tokens"] = number_of(case, "sequence") * number_of(case, "global_batch")
+        known["most_gpus"] = number_of(case, "gpus")
     known = plain(known)
     if best is None:
         return known
@@ -66,13 +66,6 @@ def narrow_cache(case: Any) -> dict[str, str]:
 def named(case: Any) -> dict[str, str]:
     """The names of a case's rows, by kind."""
     return {kind: row.name for kind, row in case.rows.items() if isinstance(getattr(row, "name", None), str)}
-
-
-def _given(case, name):
-    try:
-        return float(value_of(case, name))
-    except (ValueError, KeyError, TypeError):
-        return math.nan
 
 
 def _of_best(answer, best, book):

@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..core import figures
 from ..plan.answer import Answer
 from ..plan.decisions import FREE, LIKE, trains
-from ..plan.columns import count
 from ..plan.points import value_of
 from ..plan.ways import Ways
 from . import engine_flags
@@ -170,8 +171,8 @@ def cards(answer: Answer, known: dict[str, Any]) -> list[Card]:
 
 def choices(answer: Answer, book: Any) -> list[dict[str, Any]]:
     """The facts of every choice with `layout`, `holds` and `reason`: those that keep the limits, the best first, then others."""
-    kept = [{name: column[place] for name, column in answer.kept.items()} for place in range(count(answer.kept))]
-    found = [choice(answer, row, book) | {"holds": True} for row in kept]
+    kept = zip(*(np.asarray(column).tolist() for column in answer.kept.values()))
+    found = [choice(answer, dict(zip(answer.kept, row)), book) | {"holds": True} for row in kept]
     for row in found:
         row["layout"] = _layout(row, answer.kind)
         row["reason"] = "" if row is found[0] else fill("later", row | _against(row, found[0]))

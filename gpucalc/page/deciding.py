@@ -12,7 +12,7 @@ from ..core.quantities import QUANTITIES
 from ..plan import answer as plan
 from ..plan.decisions import trains
 from ..plan.owning_choice import rent_or_buy
-from ..plan.points import value_of
+from ..plan.points import number_of
 from ..plan.turns import turns
 from ..plan.ways import ways
 from ..rows import case_file, price_book
@@ -188,13 +188,8 @@ def _inputs(first, second):
 
 
 def _held(case, name):
-    """The name of a row, or the number that an input comes to; None where the case says nothing."""
-    if name in case.rows:
-        return words.named(case).get(name)
-    try:
-        return float(value_of(case, name))
-    except (ValueError, KeyError, TypeError):
-        return None
+    """The name of a row, or the number that an input comes to; NaN where the case says nothing."""
+    return words.named(case).get(name) if name in case.rows else number_of(case, name)
 
 
 def _shown(name, value):

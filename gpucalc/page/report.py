@@ -12,7 +12,7 @@ from ..plan import account
 from ..plan.answer import Answer, of_choice
 from ..plan.decisions import CARDS, CHAINS, trains
 from ..plan.owning_choice import RentOrBuy
-from ..plan.points import value_of
+from ..plan.points import number_of
 from ..rows import catalogue
 from . import answer_words as words
 from . import owning_words
@@ -170,7 +170,7 @@ def _inputs(answer, book):
             row = case.rows[kind]
             rows.append((in_words(kind), name, "", row.get("source", "the case"), row.get("date", "")))
     for name, held in case.inputs.items():
-        value = _number(case, name) if name in QUANTITIES else math.nan
+        value = number_of(case, name) if name in QUANTITIES else math.nan
         if math.isfinite(value):
             said = name in job["needs"].replace("|", " ").split() + job["takes"].split()
             source = (job["source"], job["date"]) if held is job else ("the case" if said else "what the book takes", "")
@@ -183,13 +183,6 @@ def _inputs(answer, book):
         rows.append(("rent", figures.hourly(price["usd_per_hour"]), f"{price['provider']}, {price['region']}, {price['term']}",
                      price["source"], price["date"]))
     return _section("What was put in", _table(["", "value", "what it is", "source", "date"], rows))
-
-
-def _number(case, name):
-    try:
-        return float(value_of(case, name))
-    except (ValueError, KeyError, TypeError):
-        return math.nan
 
 
 def _formulas(answer):

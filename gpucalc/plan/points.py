@@ -102,11 +102,14 @@ class Points:
         """A number, or a figure, a column, an input or a law by its name."""
         if name in self.figures:
             return self._figure(name, places, far)
-        at, names = np.unravel_index(places, self.shape), list(self.axes)
         if name in self.axes:
-            return self.axes[name][at[1 + names.index(name)]]
-        value = self.rows[name][at[0]] if name in self.rows else value_of(self.whole, name)
+            return self.axes[name][self._along(1 + list(self.axes).index(name), places)]
+        value = self.rows[name][self._along(0, places)] if name in self.rows else value_of(self.whole, name)
         return np.broadcast_to(np.asarray(value, float), len(places))
+
+    def _along(self, axis, places):
+        """Where places lie along one axis."""
+        return places // math.prod(self.shape[axis + 1:]) % self.shape[axis]
 
     def _figure(self, name, places, far):
         value = self.raw[name][places]
@@ -255,6 +258,14 @@ def value_of(case, name):
     """A number; or an input of the case, also of a row that stands for it, or a law by its name."""
     given = case.inputs.get(name, name) if isinstance(name, str) else name
     return given[name] if isinstance(given, dict) else case(given) if isinstance(given, str) or is_law(given) else given
+
+
+def number_of(case, name):
+    """The number that an input of the case or a law comes to; NaN where it tells none."""
+    try:
+        return float(value_of(case, name)) if name in case.inputs or name in LAWS else math.nan
+    except (ValueError, KeyError, TypeError):
+        return math.nan
 
 
 def moved(ends, far):
