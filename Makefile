@@ -45,7 +45,7 @@ report: .venv/ready
 
 test: .venv/ready lint
 	-@$(IN_VENV) -m tests.browser
-	@$(IN_VENV) -m pytest -rs -n 2 --dist loadscope --no-loadscope-reorder --nbval tests $(NBVAL)
+	@$(IN_VENV) -m pytest -rs -n logical --maxprocesses 4 --dist loadscope --no-loadscope-reorder --nbval tests $(NBVAL)
 
 lint: .venv/ready
 	@$(IN_VENV) -m ruff check --quiet .

@@ -234,6 +234,7 @@ def _parts(node, texts):
 
 def _count(node, needed):
     """How often each different part of the expression is needed, by what it says."""
-    needed[ast.dump(node)] += 1
-    if needed[ast.dump(node)] == 1:
+    key = ast.dump(node)
+    needed[key] += 1
+    if needed[key] == 1:
         rebuilt(node, lambda part: _count(part, needed) or part)
