@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from book.extension import STATIC
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 ADVICE = (
     "No Chromium or Chrome found, and none could be installed: install the package `chromium` "
@@ -68,6 +70,13 @@ def visit(browser, address, drawn=True, **options):
         page.evaluate("window.drawAllCharts?.().then(() => true)")
         page.wait_for_function(DRAWN)
     return page
+
+
+def lay_out(folder, names, made):
+    """Writes the scripts and styles of a page into its folder: those that are `made`, and the book's own as they are."""
+    for name in names:
+        text = made[name] if name in made else (STATIC / name).read_text(encoding="utf-8")
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def ended(pages):

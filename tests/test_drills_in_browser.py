@@ -7,14 +7,14 @@ import re
 
 import pytest
 
-from book.extension import DRILLS, STATIC
+from book.extension import DRILLS
 from book.finish import secured
 from gpucalc.core import figures
 from gpucalc.core.law import LAWS
 from gpucalc.page import drill_data, drill_page, spoken
 from gpucalc.page.formula import holding, is_share
 from gpucalc.rows import drills
-from tests.browser import ended, visit
+from tests.browser import ended, lay_out, visit
 
 EVERY, DRAWS = drills.drills(), 50
 PHONE = dict(viewport={"width": 390, "height": 844})
@@ -41,9 +41,7 @@ BLOCKED = "Object.defineProperty(window, 'localStorage', { get() { throw new Err
 def folder(tmp_path_factory):
     """The page with the strict policy that every page has."""
     folder = tmp_path_factory.mktemp("drills")
-    for name in [*DRILLS, "drills.css"]:
-        text = drill_data.script() if name == "drills_data.js" else (STATIC / name).read_text(encoding="utf-8")
-        (folder / name).write_text(text, encoding="utf-8")
+    lay_out(folder, [*DRILLS, "drills.css"], {"drills_data.js": drill_data.script()})
     scripts = "".join(f'<script defer src="{name}"></script>' for name in DRILLS)
     page = PAGE.format(scripts=scripts, app=drill_page.app().source, sheet=drill_page.sheet().source)
     (folder / "drills.html").write_text(secured(page), encoding="utf-8")

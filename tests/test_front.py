@@ -7,13 +7,13 @@ from urllib.parse import quote, unquote
 import pytest
 import yaml
 
-from book.extension import FRONT, STATIC
+from book.extension import FRONT
 from book.finish import secured
 from gpucalc.core.quantities import QUANTITIES
 from gpucalc.page.front import EXAMPLES, examples, limits_of
 from gpucalc.page.javascript import literal
 from gpucalc.rows.tables import rows
-from tests.browser import ended, visit
+from tests.browser import ended, lay_out, visit
 
 ENGINE = Path(__file__).with_name("fake_engine.js")
 PAGE = """<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8" />
@@ -33,8 +33,7 @@ HOSTILE = [
 def front(tmp_path_factory):
     """The address of a page of its own with the strict policy that every page has."""
     folder = tmp_path_factory.mktemp("front")
-    for name in [*FRONT, "front.css"]:
-        (folder / name).write_text((STATIC / name).read_text())
+    lay_out(folder, [*FRONT, "front.css"], {})
     given = f"gpucalc.catalogue.examples = {literal(examples())};\ngpucalc.limits = {literal(limits_of())};\n"
     (folder / ENGINE.name).write_text(ENGINE.read_text() + given)
     scripts = "".join(f'<script defer src="{name}"></script>' for name in [ENGINE.name, *FRONT])

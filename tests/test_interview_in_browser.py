@@ -244,7 +244,8 @@ def test_odd_things_in_the_storage_do_no_harm(page, saved):
     assert page.locator("#q-kv_cache_128k .said").inner_text() == ""
 
 
-@pytest.mark.parametrize("theme, width", [("dark", 390), ("light", 1280)])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
 def test_it_is_accessible_and_as_wide_as_the_page(browser, files, theme, width):
     page = visit(browser, files["interview"], drawn=False, viewport={"width": width, "height": 844})
     page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")

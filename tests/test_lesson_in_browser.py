@@ -18,7 +18,7 @@ from gpucalc.page.charts import slider_chart
 from gpucalc.plan import answer as plan
 from gpucalc.plan.owning_choice import rent_or_buy
 from gpucalc.rows import case_file, catalogue, price_book
-from tests.browser import ended, visit
+from tests.browser import ended, lay_out, visit
 from tests.test_answer_in_browser import random_case
 from tests.test_front import HOSTILE
 
@@ -44,8 +44,7 @@ def book():
 def folder(tmp_path_factory, scripts):
     """All lessons as short pages with the strict policy that every page has."""
     folder = tmp_path_factory.mktemp("lesson")
-    for name in [*LESSON, "lesson.js", "lesson.css"]:
-        (folder / name).write_text(scripts[name] if name in scripts else (STATIC / name).read_text(encoding="utf-8"), encoding="utf-8")
+    lay_out(folder, [*LESSON, "lesson.js", "lesson.css"], scripts)
     for name in [*lesson_links.VIEWS, "financing"]:
         (folder / f"{name}.html").write_text(secured(PAGE.format(template=lesson_scripts(""))), encoding="utf-8")
     return folder

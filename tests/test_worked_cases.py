@@ -134,7 +134,7 @@ def test_what_binds_costs_what_is_saved_without_it(found, name):
     one = found(name)
     assert [each for each, _ in one.answer.binds][:1] == [each for each in [BINDS.get(name)] if each]
     for limit, share in one.answer.binds:
-        free = answer(read_case(DATA / "cases" / f"{name}.yaml").but(**{limit: 1e9}), BOOK)
+        free = answer(read_case(pages.case_file(name)).but(**{limit: 1e9}), BOOK)
         assert min(free.kept[free.objective]) == pytest.approx(one.cost.plan * (1 - share))
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from book.extension import LESSON, STATIC, lesson_scripts
+from book.extension import LESSON, lesson_scripts
 from book.finish import secured
 from book.front import FOLLOWING, followed
 from book.inputs import ROOT
@@ -14,7 +14,7 @@ from gpucalc.page import drill_data, drills, front, lesson_links
 from gpucalc.page.yours import Figure, Yours
 from gpucalc.rows import price_book
 from gpucalc.rows.drills import drill, in_unit
-from tests.browser import ended, visit
+from tests.browser import ended, lay_out, visit
 from tests.test_lesson_in_browser import PAGE, READY, address, go, random_answers
 
 CASES = 8
@@ -51,8 +51,7 @@ def cells(names):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, names, book):
     folder, made = tmp_path_factory.mktemp("yours"), front.scripts(book, names)
-    for name in [*LESSON, "lesson.js", "lesson.css"]:
-        (folder / name).write_text(made[name] if name in made else (STATIC / name).read_text(encoding="utf-8"), encoding="utf-8")
+    lay_out(folder, [*LESSON, "lesson.js", "lesson.css"], made)
     for name in lesson_links.VIEWS:
         body = PAGE.format(template=lesson_scripts("")).replace("<p>Text.</p>", cells(names))
         (folder / f"{name}.html").write_text(secured(body), encoding="utf-8")
