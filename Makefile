@@ -12,21 +12,24 @@ export BOOK_CASE := $(value CASE)
 export BOOK_COMPARE := $(value COMPARE)
 export BOOK_ROWS := $(value ROWS)
 export BOOK_OUT := $(value OUT)
-unexport PRICES TOPIC PARAMS ONLY RATE GPUS CASE COMPARE ROWS OUT
+export BOOK_PORT := $(value PORT)
+unexport PRICES TOPIC PARAMS ONLY RATE GPUS CASE COMPARE ROWS OUT PORT
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 IN_VENV := .venv/bin/python
 BUILD := $(IN_VENV) -m book.build
+# The project has no hash, and what builds it is pinned with the rest.
+INSTALL := $(IN_VENV) -m pip install --quiet --no-build-isolation -e
 # What any of book, check, answer and notebook may be given.
 GIVEN := --prices="$$BOOK_PRICES" --only="$$BOOK_ONLY" --rate="$$BOOK_RATE" --gpus="$$BOOK_GPUS" --case="$$BOOK_CASE"
 
 # Notebooks that the tests run in Jupyter's own kernel too; the others are compared with the run of the tests' site.
-NBVAL := $(patsubst %,notebooks/%.ipynb,kv_cache memory_worksheet)
+NBVAL := $(patsubst %,notebooks/%.ipynb,training_memory kv_cache arithmetic_intensity interconnect break_even)
 
 # What decide and report may be given besides.
 BESIDE := --compare="$$BOOK_COMPARE" --rows="$$BOOK_ROWS"
 
-.PHONY: book check answer decide report test lint notebook prices measure lab serve pdf bench accept clean
+.PHONY: book check answer decide report test test-all lint notebook prices measure lab serve pdf bench accept clean
 
 book: .venv/ready
 	@$(BUILD) $(GIVEN)
@@ -43,9 +46,11 @@ decide: .venv/ready
 report: .venv/ready
 	@$(IN_VENV) -m gpucalc decide $(GIVEN) $(BESIDE) --report="$${BOOK_OUT:-report.html}"
 
-test: .venv/ready lint
+# What test leaves out, test-all runs too; the last lines of a run say how many that is.
+test: CHOSEN := -m "not long"
+test test-all: .venv/ready lint
 	-@$(IN_VENV) -m tests.browser
-	@$(IN_VENV) -m pytest -rs -n logical --maxprocesses 4 --dist loadscope --no-loadscope-reorder --nbval tests $(NBVAL)
+	@$(IN_VENV) -m pytest -rs -n logical --maxprocesses 4 --dist loadscope --no-loadscope-reorder $(CHOSEN) --nbval tests $(NBVAL)
 
 lint: .venv/ready
 	@$(IN_VENV) -m ruff check --quiet .
@@ -57,29 +62,28 @@ notebook: .venv/ready
 # Installs the extra `prices` of pyproject.toml where it is missing; where that fails, the refresh says why.
 prices: .venv/ready
 	@$(IN_VENV) -c 'import gpuhunt' 2>/dev/null || \
-	  said=$$($(IN_VENV) -m pip install --quiet -r requirements.txt -e '.[prices]' 2>&1) || export BOOK_PIP_SAID="$$said"; \
+	  said=$$($(INSTALL) '.[prices]' 2>&1) || export BOOK_PIP_SAID="$$said"; \
 	  $(IN_VENV) -m gpucalc.rows.refresh
 
 # Installs the extra `measure` of pyproject.toml where it is missing; nothing else needs it.
 measure: .venv/ready
 	@$(IN_VENV) -c 'import torch' 2>/dev/null || \
-	  { echo "Installing PyTorch into .venv (once) ..."; $(IN_VENV) -m pip install --quiet -r requirements.txt -e '.[measure]'; }
+	  { echo "Installing PyTorch into .venv (once) ..."; $(INSTALL) '.[measure]'; }
 	@$(IN_VENV) data/measure.py
 
 # Installs the extra `lab` of pyproject.toml where it is missing; nothing else needs it.
 lab: .venv/ready
 	@$(IN_VENV) -c 'import jupyterlab' 2>/dev/null || \
-	  { echo "Installing JupyterLab into .venv (once) ..."; $(IN_VENV) -m pip install --quiet -r requirements.txt -e '.[lab]'; }
+	  { echo "Installing JupyterLab into .venv (once) ..."; $(INSTALL) '.[lab]'; }
 	@$(IN_VENV) -m jupyter lab --notebook-dir=. $(if $(filter 0,$(shell id -u)),--allow-root) notebooks
 
 serve: book
-	@echo "http://localhost:$(PORT) (Ctrl-C stops it)"
-	@$(IN_VENV) -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
+	@$(IN_VENV) -m book.serve "$$BOOK_PORT"
 
 # Installs the extra `pdf` of pyproject.toml where it is missing; nothing else needs it.
 pdf: book
 	@$(IN_VENV) -c 'import pypdf' 2>/dev/null || \
-	  { echo "Installing pypdf into .venv (once) ..."; $(IN_VENV) -m pip install --quiet -r requirements.txt -e '.[pdf]'; }
+	  { echo "Installing pypdf into .venv (once) ..."; $(INSTALL) '.[pdf]'; }
 	@$(IN_VENV) -m tests.browser
 	@$(IN_VENV) -m book.pdf
 
@@ -97,5 +101,6 @@ clean:
 	  { echo "This needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3" >&2; exit 1; }
 	@echo "Installing the pinned requirements into .venv (once, about a minute) ..."
 	@$(PYTHON) -m venv .venv
-	@$(IN_VENV) -m pip install --quiet -r requirements.txt
+	@$(IN_VENV) -m pip install --quiet --require-hashes -r requirements.txt
+	@$(INSTALL) .
 	@touch $@

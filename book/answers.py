@@ -7,7 +7,7 @@ import shutil
 from ast import literal_eval
 from textwrap import fill
 
-from .editions import lacking, made_from, text
+from .editions import alike, lacking, made_from, text
 
 MARKS = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|<[^>]*>|\*\*|[*`$]|(?<!\w)__?|__?(?!\w)")
 ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
@@ -60,7 +60,7 @@ def recorded_headlines(root):
 
 def changed(before, now):
     """What the terminal says of answers that differ from those of before; empty if none does."""
-    differ = [topic for topic in now if before.get(topic, now[topic]) != now[topic]]
+    differ = [topic for topic in now if not alike(before.get(topic, now[topic]), now[topic])]
     blocks = [f"  {topic}\n{wrapped(before[topic], '    was  ')}\n{wrapped(now[topic], '    now  ')}" for topic in differ]
     return "\n".join([f"Headlines that changed: {len(differ)} of {len(now)}", *blocks]) if differ else ""
 

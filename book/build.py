@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 
 from . import answers, front, pages as site_pages
-from .editions import Editions, declared_in, is_current, lacking, optional_in
+from .editions import Editions, declared_in, is_current, lacking, optional_in, to_record
 from .given import Given, check_case, close, known_gpus, read_given, read_parameters, refused
-from .inputs import ROOT, BuildError, Frozen, alone, digest, state, surroundings, write_whole
+from .inputs import ROOT, BuildError, Frozen, alone, digest, no_space, state, surroundings, write_whole
 
 
 def build_book(root=ROOT, prices=None, output=None, recorded=True, given=None):
@@ -151,8 +151,8 @@ def accept(root=ROOT):
         frozen = Frozen(root, root / "_build/frozen")
         for topic, path in Editions(frozen).current(pictures=True).items():
             recording = root / f"notebooks/{topic}.ipynb"
-            made = path.read_text(encoding="utf-8")
-            if not recording.exists() or recording.read_text(encoding="utf-8") != made:
+            made = to_record(path, recording)
+            if not recording.exists() or recording.read_bytes() != made.encode():
                 write_whole(recording, made)
                 print(f"Recorded notebooks/{topic}.ipynb")
 
@@ -210,7 +210,8 @@ def stop(number, _):
 def told(error):
     if isinstance(error, KeyboardInterrupt):
         return "Stopped from outside."
-    return f"{error.filename or 'A file'}: {error.strerror}" if isinstance(error, OSError) else str(error)
+    plain = f"{error.filename or 'A file'}: {error.strerror}" if isinstance(error, OSError) else str(error)
+    return no_space(error) or plain
 
 
 if __name__ == "__main__":

@@ -55,8 +55,11 @@ WIDE, NARROW = 700, 350
 KEPT = 500
 
 
-def chart_html(spec: dict) -> str:
-    """A chart as Sphinx writes it: its finding, what it shows in words, its specification, its caption if it has one."""
+def chart_html(spec: dict, cell: int = 0) -> str:
+    """A chart as Sphinx writes it: its finding, what it shows in words, its specification, its caption if it has one.
+
+    cell: the number of its cell, which an error names.
+    """
     about = spec.get("usermeta", {})
     alt, caption, finding = about.get("alt"), about.get("caption"), about.get("title")
     if not alt:
@@ -64,7 +67,7 @@ def chart_html(spec: dict) -> str:
     return (
         f'<div class="chart">{f"""<p class="chart-finding">{escape(finding)}</p>""" if finding else ""}'
         f'<div role="img" aria-label="{escape(alt)}"><div class="chart-view"></div></div>'
-        f'{embedded(spec, "vega-lite")}<noscript><p>{escape(alt)}</p></noscript>'
+        f'{embedded(spec, f"vega-lite {cell}")}<noscript><p>{escape(alt)}</p></noscript>'
         f'{f"""<p class="chart-caption">{caption}</p>""" if caption else ""}</div>'
     )
 
@@ -76,17 +79,24 @@ def embedded(spec, kind):
 
 
 CHART = re.compile(
-    r'<div class="chart-view"></div></div><script type="application/json" data-kind="vega-lite">(.*?)</script>', re.DOTALL
+    r'<div class="chart-view"></div></div><script type="application/json" data-kind="vega-lite (\d+)">(.*?)</script>', re.DOTALL
 )
 
 
 def compile_charts(page: str, cache: Path) -> str:
-    """The page with its charts compiled, and with their room kept until they are drawn."""
-    return CHART.sub(lambda chart: compiled_html(json.loads(chart[1]), cache), page)
+    """The page with its charts compiled, and with their room kept until they are drawn.
+
+    Raises ValueError naming the cell of a chart that cannot be.
+    """
+    return CHART.sub(lambda chart: compiled_html(json.loads(chart[2]), cache, chart[1]), page)
 
 
-def compiled_html(spec, cache):
-    chart = json.loads(compiled(spec, cache))
+def compiled_html(spec, cache, cell):
+    try:
+        chart = json.loads(compiled(spec, cache))
+    except Exception as error:
+        named, reason = spec["usermeta"].get("title") or spec["usermeta"]["alt"], " ".join(str(error).splitlines()[:2])
+        raise ValueError(f"cell {cell}, chart {named!r}: {reason}") from error
     wide, narrow = chart["heights"]
     room = {"": wide} if wide == narrow else {" chart-wide": wide, " chart-narrow": narrow}
     kept_free = "".join(f'<svg class="pst-js-only{kind}" width="100%" height="{height}"></svg>' for kind, height in room.items())
@@ -120,8 +130,10 @@ def compile_chart(spec):
     import vl_convert
 
     vega = vl_convert.vegalite_to_vega(spec, vl_version=VEGA_LITE, config=CONFIG)
-    heights = [round(vl_convert.vega_to_scenegraph(fitted(vega, width))["height"]) for width in (WIDE, NARROW)]
-    return json.dumps({"heights": heights, "vega": vega}, sort_keys=True)
+    heights = [vl_convert.vega_to_scenegraph(fitted(vega, width))["height"] for width in (WIDE, NARROW)]
+    if None in heights:
+        raise ValueError("it has no height; has its data no rows?")
+    return json.dumps({"heights": list(map(round, heights)), "vega": vega}, sort_keys=True)
 
 
 def fitted(vega, width):

@@ -4,6 +4,7 @@ One whose inputs are as they were, and whose content is what it was, stands for 
 """
 
 import json
+import math
 import os
 import re
 import subprocess
@@ -25,6 +26,7 @@ TAGGED = re.compile(r"^:tags:.*\bparameters\b", re.MULTILINE)
 ALWAYS = ("gpucalc/", "requirements.txt", "book/runner.py", "book/cells.py", "book/lacking.py")
 OPTIONAL = re.compile(r"page_case\(globals\(\), (?:optional=)?(\([^)]*\))")
 GPU_TABLE = "data/gpus.csv"
+NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]\d+)?")
 
 
 def inputs_hash(frozen, topic, parameters, inputs):
@@ -43,6 +45,18 @@ def outputs_hash(notebook):
 def shown(output):
     data = {kind: text(value) for kind, value in output.get("data", {}).items() if kind != PICTURE}
     return output | {"data": data, "text": text(output.get("text", ""))}
+
+
+def alike(now, then):
+    """Whether two values are the same but for the last digits of floats, which differ from one processor to another."""
+    one, other = (json.dumps(value, sort_keys=True, ensure_ascii=False) for value in (now, then))
+    return one == other or NUMBER.sub("0", one) == NUMBER.sub("0", other) and all(
+        map(close_to, NUMBER.findall(one), NUMBER.findall(other)))
+
+
+def close_to(one, other):
+    """Whether two numbers as text are; short ones only where they are the same, 1.0 and 1 are not."""
+    return one == other or max(len(one), len(other)) > 9 and math.isclose(float(one), float(other), rel_tol=1e-9)
 
 
 def text(lines):
@@ -123,7 +137,7 @@ class Editions:
         known = inputs_hash(self.frozen, topic, parameters, made_from(notebook)["inputs"])
         made_from(notebook).update(inputs_hash=known, outputs_hash=outputs_hash(notebook), pictures=pictures)
         path = target or self.store / f"{topic}-{known}{'-p' if pictures else ''}.ipynb"
-        write_whole(path, json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
+        write_whole(path, as_file(notebook))
         if not target:
             self.prune(topic, path)
         return path
@@ -133,6 +147,27 @@ class Editions:
         others = [path for path in self.store.glob(f"{topic}-*.ipynb") if path != newest]
         for old in sorted(others, key=lambda path: path.stat().st_mtime, reverse=True)[KEPT - 1:]:
             old.unlink(missing_ok=True)
+
+
+def to_record(path, recording):
+    """The text of a run as it is to be recorded: with the outputs that stand there where they are alike, so that no processor
+    changes a file."""
+    made = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        held = json.loads(recording.read_text(encoding="utf-8"))["cells"]
+        stands = {text(cell["source"]): cell.get("outputs", []) for cell in held}
+    except (ValueError, KeyError, TypeError, AttributeError, OSError):  # none, or one that is spoiled
+        stands = {}
+    for cell in made["cells"]:
+        outputs = stands.get(text(cell["source"]))
+        if outputs and alike(cell.get("outputs", []), outputs):
+            cell["outputs"] = outputs
+    made_from(made)["outputs_hash"] = outputs_hash(made)
+    return as_file(made)
+
+
+def as_file(notebook):
+    return json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
 def lacking(executed):

@@ -46,7 +46,7 @@ class ChartRenderer:
     def handle_mime(renderer, data, inline):
         if data.mime_type != MIME:
             return None
-        return [nodes.raw(text=chart_html(data.content), format="html", classes=["chart-output"])]
+        return [nodes.raw(text=chart_html(data.content, data.cell_index + 1), format="html", classes=["chart-output"])]
 
 
 def add_renderer():

@@ -17,7 +17,7 @@ import yaml
 
 from book import assets, charts
 from book.charts import prepare
-from book.inputs import ROOT, digest
+from book.inputs import ROOT, BuildError, digest
 
 CONFIG = ROOT / "_config.yml"
 # What readers type into the search, by the page that they mean.
@@ -81,6 +81,8 @@ POLICY = "default-src 'none'; img-src 'self' data:; font-src 'self'; connect-src
 def finish(html: Path, cache: Path) -> None:
     """Finishes the site in the folder `html`, in place; a second time changes nothing.
 
+    Raises BuildError naming a page that cannot be finished.
+
     Charts are compiled and drawn by a part of Vega, styles and fonts hold what pages use, each page has a strict content
     security policy, a description and, where the site's address is known, links that need it.
     """
@@ -125,7 +127,11 @@ def pages_of(html):
 
 
 def change(path, edit):
-    path.write_text(edit(path.read_text(encoding="utf-8")), encoding="utf-8")
+    try:
+        edited = edit(path.read_text(encoding="utf-8"))
+    except Exception as error:
+        raise BuildError(f"{path.name}, {error}") from error
+    path.write_text(edited, encoding="utf-8")
 
 
 def settings(config: Path = CONFIG) -> tuple[str, str]:

@@ -156,7 +156,9 @@ def check_case(given, declared):
                 faults += [f"{refusal} ({on_pages([topic for topic in refusals if refusals[topic].startswith(refusal)])})"
                            for refusal in told]
     if faults:
-        raise BuildError("CASE has what can't be used:\n" + "\n".join(f"  {fault}" for fault in faults))
+        from gpucalc.rows.files import few
+
+        raise BuildError("CASE has what can't be used:\n" + "\n".join(f"  {fault}" for fault in few(faults)))
 
 
 def on_pages(topics):

@@ -1,5 +1,7 @@
 """What a build is made from: a frozen copy of the project, so that an edit while it runs changes nothing in it."""
 
+import datetime
+import errno
 import hashlib
 import json
 import os
@@ -15,6 +17,12 @@ CONFIG = ("_config.yml", "requirements.txt")
 
 class BuildError(Exception):
     """Stops the build; its text is what the reader sees."""
+
+
+def no_space(said):
+    """One line for a full disk, with the first file that did not fit, however many an error or a log names; else nothing."""
+    found = re.search(rf"{os.strerror(errno.ENOSPC)}(?:: (['\"])(.+?)\1)?", str(said))
+    return found and "No space left on the disk" + (f", at {found[2]}" if found[2] else "")
 
 
 def files_in(folder, pattern="*"):
@@ -44,7 +52,16 @@ def digest(*parts):
 
 def state(root, given=None):
     """The hash of each source as it is now, by its path in the frozen copy; recordings apart, which are no source."""
-    return {name: digest(path.read_bytes()) for name, path in sources(root, given).items() if not is_recording(name)}
+    return {name: digest(path.read_bytes(), *dated(name, path)) for name, path in sources(root, given).items()
+            if not is_recording(name)}
+
+
+def dated(name, path):
+    """Of prices that were given the noon of the day of their last change, which rows without a date are of."""
+    if not name.startswith("given/prices/"):
+        return []
+    changed = datetime.datetime.fromtimestamp(path.stat().st_mtime)
+    return [changed.replace(hour=12, minute=0, second=0, microsecond=0).timestamp()]
 
 
 def is_recording(name):
@@ -60,8 +77,8 @@ class Frozen:
         for name, path in found.items():
             content = path.read_bytes()
             if not is_recording(name):
-                self.digests[name] = digest(content)
-            place(folder / name, content)
+                self.digests[name] = digest(content, *dated(name, path))
+            place(folder / name, content, *dated(name, path))
         for left in files_in(folder):
             if left.relative_to(folder).as_posix() not in found:
                 left.unlink()
@@ -81,12 +98,12 @@ class Frozen:
         return [Path(name).stem for name in self.digests if re.fullmatch(r"notebooks/[^/]+\.md", name)]
 
 
-def place(target, content):
-    """A copy whose time is made from its content: what Python compiled from it is good as long as that stays."""
+def place(target, content, time=None):
+    """A copy whose time, if it is not given, is made from its content: what Python compiled from it holds as long as that."""
     target.parent.mkdir(parents=True, exist_ok=True)
     if not target.is_file() or target.read_bytes() != content:
         target.write_bytes(content)
-    os.utime(target, (int(digest(content)[:7], 16),) * 2)
+    os.utime(target, (int(digest(content)[:7], 16) if time is None else time,) * 2)
 
 
 @contextmanager
@@ -118,10 +135,7 @@ def surroundings(**more):
 
 
 def write_whole(path, content):
-    """Puts a file in place in one step, so that it is there whole or not at all."""
-    part = path.with_name(f"{path.name}.part")
-    try:
-        part.write_text(content, encoding="utf-8", newline="\n")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    """Puts a file in place in one step, by the library's own way, which is loaded as late as all of it here."""
+    from gpucalc.rows import files
+
+    files.write_whole(path, content)

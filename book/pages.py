@@ -17,7 +17,7 @@ from queue import SimpleQueue
 from threading import Thread
 
 from .editions import PICTURE
-from .inputs import BuildError, digest, files_in, surroundings, write_whole
+from .inputs import BuildError, digest, files_in, no_space, surroundings, write_whole
 
 MADE_FROM = ".made-from"
 # What decides on all pages at once; the title of a page stands in the sidebar of every other.
@@ -124,9 +124,11 @@ def make_pages(frozen, pages, new, jupyter_book, scripts=None):
 
 def explain_failure(log, source):
     """The warnings and errors of a Sphinx log, with the names of the files as the reader knows them."""
+    if full := no_space(log):
+        return full
     log = re.sub(r"\x1b\[[0-9;]*m", "", log).replace(f"{source}/", "book/")
     lines = [line for line in log.splitlines() if re.search(r"WARNING|ERROR|CRITICAL", line)]
-    found = "\n".join(dict.fromkeys(lines)) or log[-3000:]
+    found = "\n".join(dict.fromkeys(lines)) or f"\n{log}"[-3000:].partition("\n")[2]
     return re.sub(
         r"book/(\w+)\.ipynb:(\d+)",
         lambda match: f"notebooks/{match[1]}.md, cell {max(int(match[2]) // 10000, 1)}, line {int(match[2]) % 10000}",
@@ -211,7 +213,11 @@ def main():
     shutil.copytree(kept / "_build/html", new, ignore=shutil.ignore_patterns(".buildinfo", "_sources"))
     for folder in scripts:
         shutil.copytree(folder, new / "_static", dirs_exist_ok=True)
-    importlib.import_module("book.finish").finish(new, cache)
+    try:
+        importlib.import_module("book.finish").finish(new, cache)
+    except BuildError as error:
+        print(f"ERROR: {error}", flush=True)
+        os._exit(1)
     sys.stdout.flush()
     os._exit(0)  # without the listener's leave
 

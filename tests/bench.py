@@ -26,6 +26,7 @@ from gpucalc.plan.market import market
 from gpucalc.core.evaluate import Case
 from gpucalc.plan.layout_grid import CLOSE, FITS, size
 from gpucalc.plan.layouts import all_layouts, best_layouts, usual_axes
+from tests import edges
 from tests.browser import launch, page_budget, page_bytes, visit
 
 JOB = dict(micro_batch=1, micro_batches=1, recompute=1, flash_attention=1)
@@ -155,6 +156,21 @@ def report_serving():
         report(f"{model} in {weight_format}: {count:,} ways to serve", took, 1, "s")
 
 
+def report_edges():
+    """The slowest answer, and the slowest refusal, at the ends of what a case may give."""
+    book, slowest = price_book.prices(), {True: (0, ""), False: (0, "")}
+    for name, held, fits in edges.cases():
+        if held["job"] != "rent_or_buy":
+            started = time.process_time()
+            try:
+                answer.answer(case_file.case_of(held), book)
+            except ValueError:
+                assert not fits, name
+            slowest[fits] = max(slowest[fits], (time.process_time() - started, f"{name} {held[name]}"))
+    for fits, (took, told) in slowest.items():
+        report(f"{'answer' if fits else 'refusal'} at an end: {told}", took, 2, "s")
+
+
 def change_price(root, offer, price):
     """Puts another price on the row of the newest book that begins with the offer."""
     newest = max((root / "data/prices").glob("*.csv"))
@@ -244,6 +260,12 @@ CHANGES = {
     "Pre-train a 7B": [{"training_tokens": 10**12 + 10**11 * step} for step in range(1, 8)],
     "Rent or buy": [{"utilization": 0.6 + 0.02 * step} for step in range(1, 8)],
 }
+# Seconds of the slowest answer at the ends of what a case may give.
+AT_ENDS = """(states) => Math.max(...states.map((state) => {
+  const started = performance.now();
+  gpucalc.answer(state);
+  return performance.now() - started;
+})) / 1000"""
 ANSWERED = """async (changes) => {
   const state = gpucalc.cases.fromAddress(location.hash.slice(1)).state, took = { cards: [], rest: [] };
   for (const change of changes) {
@@ -257,6 +279,31 @@ ANSWERED = """async (changes) => {
 }"""
 
 
+# What the page draws of an answer, without what the answer itself takes.
+DRAWN = """(texts) => new Promise((done) => {
+  const input = document.getElementById("case-requests_per_second"), real = gpucalc.answer, took = [];
+  let engine = 0;
+  gpucalc.answer = (state) => {
+    const begin = performance.now(), answer = real(state);
+    engine += performance.now() - begin;
+    return answer;
+  };
+  const next = () => {
+    if (!texts.length) return done(took);
+    const begin = performance.now();
+    engine = 0;
+    input.value = texts.pop();
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+    requestAnimationFrame(() => {
+      document.body.getBoundingClientRect();
+      took.push(performance.now() - begin - engine);
+      setTimeout(next, 30);
+    });
+  };
+  next();
+})"""
+
+
 def report_answers(site):
     """How long the front page takes to answer a changed case, and what its formulas and data weigh."""
     from book.extension import ENGINE, FRONT
@@ -267,6 +314,8 @@ def report_answers(site):
     with sync_playwright() as playwright:
         browser = launch(playwright)
         page = visit(browser, (site / "index.html").as_uri())
+        asked = [held for _, held, fits in edges.cases() if fits and held["job"] != "rent_or_buy"]
+        report("slowest answer of the page at an end", page.evaluate(AT_ENDS, asked), 2, "s")
         page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 4})
         for name, changes in CHANGES.items():
             page.get_by_role("button", name=name).click()
@@ -276,6 +325,9 @@ def report_answers(site):
             report(f"{name}: cards after a change", cards, 100, "ms")
             report(f"{name}: what binds, helps and flips", rest, 1000, "ms")
             print(f"  at the pace of the machine of the budgets: {cards / machine:.0f} and {rest / machine:.0f} ms")
+        page.get_by_role("button", name="70B chat").click()
+        drawn = page.evaluate(DRAWN, [str(number) for number in range(11, 32)])
+        report("the page after a change, its answer apart", statistics.median(drawn), 100, "ms")
         browser.close()
 
 
@@ -290,6 +342,7 @@ def main():
     report("fit of 100,000 models, GPUs and recipes", fit_seconds(100_000), 1, "s")
     report_search()
     report_serving()
+    report_edges()
     took, machine = decision_seconds(1_000_000), pace(time.process_time)
     report("1,000,000 draws of what owning is worth", took, 1, "s")
     print(f"  at the pace of the machine of the budgets: {took / machine:.2f} s")

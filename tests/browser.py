@@ -1,6 +1,7 @@
 """A Chromium for the tests: the machine's own, or Playwright's, or the system package's."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from book.extension import STATIC
+from book.inputs import ROOT
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 ADVICE = (
@@ -15,6 +17,8 @@ ADVICE = (
     "(Debian, Ubuntu: sudo apt-get install chromium) and run `make test` again."
 )
 
+# Where the front page asks for a case, as it stands before a script has filled it.
+FORM = re.search(r'(?s)<div id="case">.*?</div>', (ROOT / "book/index.md").read_text(encoding="utf-8"))[0]
 # Bytes, uncompressed, of a page and all that it loads.
 WITHOUT_CHARTS, WITH_CHARTS, WITH_CASE = 400_000, 1_200_000, 950_000
 DRAWN = """() => document.querySelectorAll(".chart").length === (window.gpuCharts || []).length

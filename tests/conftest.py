@@ -1,6 +1,7 @@
 """One site and one browser for all browser tests of a run, and how its work is shared among workers."""
 
 import re
+import sys
 import threading
 from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -24,7 +25,7 @@ settings.load_profile("any machine")
 
 
 # The tests of these files share nothing, so that any worker may take any of them.
-SHARES_NOTHING = ("test_build", "test_layouts", "test_memory_properties")
+SHARES_NOTHING = ("test_build", "test_layouts", "test_memory_properties", "test_random_books")
 # What takes long begins first, and what needs the site after the worker that makes it.
 FIRST = ("site-0", *SHARES_NOTHING, "site-1", "test_own_prices")
 
@@ -45,6 +46,7 @@ class Shares(LoadScopeScheduling):
         return nodeid if share(nodeid) in SHARES_NOTHING else share(nodeid)
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     return Shares(config, log)
 
@@ -52,6 +54,49 @@ def pytest_xdist_make_scheduler(config, log):
 def pytest_collection_modifyitems(items):
     order = {name: number for number, name in enumerate(FIRST)}
     items.sort(key=lambda item: order.get(share(item.nodeid), len(FIRST)))
+
+
+LONG = pytest.StashKey()
+
+
+def pytest_deselected(items):
+    """Long tests that are left out are counted here: where workers run the tests, pytest itself says nothing of them."""
+    config = items[0].config
+    config.stash[LONG] = config.stash.get(LONG, 0) + sum(bool(item.get_closest_marker("long")) for item in items)
+
+
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["long"] = session.config.stash.get(LONG, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    node.config.stash[LONG] = max(node.config.stash.get(LONG, 0), getattr(node, "workeroutput", {}).get("long", 0))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if config.stash.get(LONG, 0):
+        terminalreporter.write_line(f"{config.stash[LONG]} long tests were left out; `make test-all` runs them too.")
+
+
+@pytest.fixture(scope="session")
+def calls():
+    """Counts the calls that a piece of work makes, of Python's functions and of C's: its length on any machine, however busy."""
+    def counted(work):
+        found = 0
+
+        def note(frame, event, argument):
+            nonlocal found
+            found += event in ("call", "c_call")
+        before = sys.getprofile()
+        sys.setprofile(note)
+        try:
+            work()
+        finally:
+            sys.setprofile(before)
+        return found
+    return counted
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """The answers of the front page against Python's: random cases, what a reader types wrong, and the page by its own policy."""
 import math
 import random
+from unittest.mock import patch
 from urllib.parse import quote
 
 import numpy as np
@@ -9,13 +10,14 @@ import pytest
 from book.extension import ENGINE, FRONT
 from book.finish import secured
 from gpucalc.core.quantities import QUANTITIES
-from gpucalc.page import answer_words, owning_words
+from gpucalc.page import answer_words, deciding, owning_words
 from gpucalc.plan import answer as plan, owning_choice, rule
 from gpucalc.plan.turns import turns
 from gpucalc.rows import case_file, price_book
 from gpucalc.rows.project_books import MissingPrice
 from gpucalc.rows.tables import rows
-from tests.browser import lay_out, visit
+from tests import edges
+from tests.browser import FORM, lay_out, visit
 from tests.test_engine_flags import PLANS
 
 CASES = 120
@@ -23,13 +25,13 @@ CASES = 120
 FIRST = 40
 PAGE = """<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8" />
 <meta name="viewport" content="width=device-width"><title>Front</title><link rel="stylesheet" href="front.css">{scripts}</head>
-<body><main class="bd-article"><h1>What will it take?</h1><div id="case"></div></main></body></html>"""
+<body><main class="bd-article"><h1>What will it take?</h1>{form}</main></body></html>"""
 ANSWERS = """(states) => states.map((state) => {
   const given = gpucalc.jobOf(state);
   if (given.faults.length) return { faults: given.faults.map(({ key }) => key) };
   try {
-    const found = gpucalc.answerTo(given), known = gpucalc.words.facts(found), choices = gpucalc.words.choices(found);
-    const { kept, objective, best } = found, binds = gpucalc.bindsOf(found), helps = gpucalc.helpsOf(found);
+    const found = gpucalc.answerTo(given), choices = gpucalc.words.choices(found), { kept, objective, best } = found;
+    const binds = gpucalc.bindsOf(found), helps = gpucalc.helpsOf(found), known = gpucalc.words.facts(found, null, helps);
     const of = (name) => Array.from(kept[name] ?? []).slice(0, FIRST);
     return {
       kept: kept.gpu?.length ?? 0, objective,
@@ -64,7 +66,7 @@ def folder(tmp_path_factory, scripts):
     folder = tmp_path_factory.mktemp("front")
     lay_out(folder, [*ENGINE, *FRONT, "front.css"], scripts)
     tags = "".join(f'<script defer src="{name}"></script>' for name in [*ENGINE, *FRONT])
-    (folder / "index.html").write_text(secured(PAGE.format(scripts=tags)), encoding="utf-8")
+    (folder / "index.html").write_text(secured(PAGE.format(scripts=tags, form=FORM)), encoding="utf-8")
     return folder
 
 
@@ -79,7 +81,7 @@ def page(browser, folder):
 # Random cases
 
 AROUND = {"requests_per_second": (0.1, 100), "daily_users": (100, 1e6), "messages_per_day": (1, 50),
-          "busiest_hour_share": (0.05, 0.5),
+          "busiest_hour_share": (0.05, 0.5), "max_context": (2048, 1e6),
           "prompt": (50, 30000), "output": (10, 2000), "cached_share": (0, 0.9), "first_token_limit": (0.1, 10),
           "token_limit": (0.01, 0.3), "answer_limit": (2, 120), "late_share": (0.001, 0.2), "most_load": (0.3, 0.95),
           "spare_replicas": (0, 4), "usd_per_month": (1000, 1e6), "window_requests": (1e3, 1e8), "images_per_day": (1e3, 1e8),
@@ -113,7 +115,8 @@ def random_case(draw, book):
     if {"drafted", "acceptance"} & {*held}:
         held |= {each: random_value(each, draw, rents) for each in ("drafted", "acceptance")}
     if draw.random() < 0.97:
-        held["cards"] = ", ".join(draw.sample(sorted(set(rents["gpu"])), draw.randint(1, 2)))
+        pool = rents if draw.random() < 0.2 else rents[rents["term"] == "on-demand"]  # what decides where no term is named
+        held["cards"] = ", ".join(draw.sample(sorted(set(pool["gpu"])), draw.randint(1, 2)))
     return held
 
 
@@ -192,7 +195,7 @@ def test_figures_reasons_what_binds_and_what_helps_are_the_same(answers):
         lost = [[gpu, each.limit.reason, each.value, each.most] for gpu, each in answer.lost.items()]
         assert unlike(sorted(lost), sorted(found["lost"])) == [], held
         assert unlike(answer.binds, found["binds"]) == [], held
-        assert unlike([[change.words, after] for change, after in answer.helps], found["helps"]) == [], held
+        assert unlike([[each.change.words, each.after] for each in answer.helps], found["helps"]) == [], held
 
 
 def test_the_loads_that_turn_the_choice_are_the_same(answers, book):
@@ -213,6 +216,34 @@ def test_what_is_said_is_the_same(answers, book):
         assert sorted(reasons) == sorted(found["reasons"]), held
         assert [told.binds, told.helps, told.flips, told.loosen, told.cautions] == [[text[:1].upper() + text[1:] for text in each]
                                                                                     for each in found["said"]], held
+
+
+@pytest.mark.parametrize("held", [CHAT, {"job": "lora", "model": "Llama-3-8B", "training_tokens": 1e8},
+                                  {"job": "embed", "model": "Llama-3-8B", "window_requests": 1e6}], ids=lambda held: held["job"])
+def test_cards_that_nobody_rents_out_are_rows_as_in_python(page, book, held):
+    for cards in ("H800 SXM 80GB", "M4 Max 128GB, Gaudi2 96GB", "A100 PCIe 40GB", "H800 SXM 80GB, H100 SXM 80GB"):
+        answer = plan.answer(case_file.case_of(held | {"cards": cards}), book)
+        told = answer_words.told(answer, book)
+        found = page.evaluate("(state) => gpucalc.answer(state)", held | {"cards": cards})
+        assert {row["gpu"] for row in told.rows} == set(cards.split(", "))
+        assert [row["reason"] for row in told.rows if not row["holds"]] == [
+            option["reason"] for option in found["options"] if option["usd"] is None]
+        if "H100" not in cards:
+            assert told.headline == found["cards"][0]["note"]
+            assert ("None of the GPUs that may be used is on offer" in told.headline) == all(
+                lost.limit.of == "unrented" for lost in answer.lost.values())
+
+
+@pytest.mark.parametrize("more", [{"prompt": 100_000}, {"prompt": 7893}, {"prompt": 7892}, {"prompt": 8000, "max_context": 32768},
+                                  {"prompt_p95": 3800, "prompt": 1000, "max_context": 4000}], ids=str)
+def test_what_a_model_cannot_read_is_said_as_in_python(page, book, more):
+    held = {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1, "cards": "H100 SXM 80GB, L40S 48GB"} | more
+    answer = plan.answer(case_file.case_of(held), book)
+    told, found = answer_words.told(answer, book), page.evaluate("(state) => gpucalc.answer(state)", held)
+    assert [row["reason"] for row in told.rows if not row["holds"]] == [option["reason"] for option in found["options"] if option["usd"] is None]
+    read = max(held["prompt"], held.get("prompt_p95", 0)) + 300 <= held.get("max_context", 8192)
+    assert (answer.best is not None) == read
+    assert read or told.headline == found["cards"][0]["note"] and "Take a model with a longer context" in told.headline
 
 
 def test_a_command_is_the_same_for_any_plan_and_any_name(page):
@@ -241,6 +272,43 @@ def test_rent_or_buy_is_said_as_in_python(page, book, held):
     assert bool(found["faults"]) == (not told.cards)
 
 
+RENTS = ["gpu,usd_per_hour\nH100,0.95\nA100,1.40\n", "gpu,gpus,price\nH100,8,7.60\n", "gpu,usd_per_hour,term\nH100,0.95,spot\nB200,2,1 year\n",
+         "gpu,gpus,usd_per_hour\nMI300X,,1.10\nMI300X,8,1.05\n"]
+
+
+@pytest.mark.parametrize("rents", RENTS)
+@pytest.mark.parametrize("held", [CHAT | {"prompt": 1000, "output": 300}, CHAT | {"prompt": 1000, "output": 300, "term": "spot"},
+                                  {"job": "lora", "model": "Llama-3-8B", "training_tokens": 1e9, "gpus": 16}])
+def test_rents_of_ones_own_are_laid_over_the_book_as_in_python(page, tmp_path, rents, held):
+    path = tmp_path / "mine.csv"
+    path.write_text(rents)
+    found, = page.evaluate(ANSWERS, [held | {"rents": rents}])
+    answer = plan.answer(case_file.case_of(held), price_book.prices(path))
+    assert found["kept"] == rule.count(answer.kept)
+    names = ["gpu", "provider", "term", answer.objective]
+    assert unlike([found["first"][name] for name in names], [[plain(each) for each in answer.kept[name]][:FIRST] for name in names]) == []
+
+
+RUN = {"job": "qlora", "model": "Llama-2-7B", "training_tokens": 20e6, "epochs": 3}
+BESIDE = [CHAT, CHAT | {"cards": "H100 SXM 80GB", "model": "Gemma-3-27B", "requests_per_second": 40}, CHAT | {"model": "Llama-2-70B"},
+          RUN, RUN | {"term": "spot"}, RUN | {"term": "any"}, RUN | {"budget_usd": 2.5, "sure": 0.5}, RUN | {"cards": "MI350X 288GB"}]
+
+
+def test_what_stands_beside_a_plan_is_said_as_in_python(page, book):
+    """The card of rent, buy or API, with spot beside a run, and what to be careful of, once all further solves are done."""
+    said = set()
+    for held in BESIDE:
+        answer = plan.answer(case_file.case_of(held), book)
+        told = answer_words.told(answer, book, *deciding.more(answer, book))
+        found = page.evaluate("(state) => gpucalc.more(state, gpucalc.answer(state))", held)
+        wanted = [[card.big, card.small, card.note] for card in told.cards if card.name == "ways"]
+        assert wanted == [[card[part] for part in ("big", "small", "note")] for card in found["cards"] if card["id"] == "ways"], held
+        assert told.cautions == found["cautions"], held
+        said |= {*wanted[0]} | {*told.cautions} if wanted else {*told.helps}
+    for words in ("on spot, where", "today and", "The cost is not firm", "With spot machines it can be done"):
+        assert any(words in text for text in said), words
+
+
 # What is wrong in a case
 
 WRONG = [
@@ -257,6 +325,8 @@ WRONG = [
     {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1, "prompt_p95": 100, "output_p95": 1e6, "drafted": 3},
     {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1, "prompt_p95": -5, "acceptance": 0.8},
     {"job": "grpo", "model": "Llama-3-8B", "rollout_steps": 9, "output": 3000, "output_p95": 9000, "output_limit": 2000},
+    {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1, "late_share": 1},
+    {"job": "grpo", "model": "Llama-3-8B", "rollout_steps": 9, "output": 300, "output_p95": 900, "group_size": 1},
     {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1, "__proto__x": 1, "<script>": "alert(1)"},
 ]
 
@@ -271,6 +341,36 @@ def test_every_fault_of_a_case_is_found_at_once(page, held):
     assert lines == texts
 
 
+def test_the_ends_of_what_may_be_given_are_the_same(page, book):
+    """Every quantity at its least and its most, just outside and far from any number: an answer as in Python, or a fault by name."""
+    states = [(name, {key: float(value) if key == name else value for key, value in held.items()}, fits) for name, held, fits in edges.cases()]
+    found = page.evaluate("""(states) => states.map((state) => gpucalc.jobOf(state).faults)""", [held for _, held, _ in states])
+    for (name, held, fits), faults in zip(states, found, strict=True):
+        assert {fault["key"] for fault in faults} <= {name} and bool(faults) != fits, held
+        if not fits:
+            with pytest.raises(ValueError) as refused:
+                case_file.case_of(held)
+            assert faults[0]["text"].partition("; ")[2].partition(", such as")[0] in str(refused.value), held
+    asked = [held for _, held, fits in states if fits and held["job"] != "rent_or_buy"]
+    best = page.evaluate("""(states) => states.map((state) => {
+      const { best, objective } = gpucalc.answerTo(gpucalc.jobOf(state));
+      return best && [best.gpu, best[objective]];
+    })""", asked)
+    with patch.object(plan, "helping", lambda *given: []):
+        for held, one in zip(asked, best, strict=True):
+            other = plan.answer(case_file.case_of(held), book)
+            assert unlike([other.best and [other.best["gpu"], other.best[other.objective]]] if other.best else [], [one] if one else []) == [], held
+
+
+def test_an_address_takes_what_a_case_may_give(page):
+    """The form reads a value by the same rule. What it leaves out it names."""
+    states = [(name, held, fits) for name, held, fits in edges.cases() if name not in ("sure", "cache_element_bytes", "prompts_apart")]
+    texts = ["&".join(f"{key}={quote(str(value))}" for key, value in held.items()) for _, held, _ in states]
+    found = page.evaluate("(texts) => texts.map((text) => gpucalc.cases.fromAddress(text))", texts)
+    for (name, held, fits), each in zip(states, found, strict=True):
+        assert (name in each["state"]) == fits and any(fault.startswith(f"{name}: ") for fault in each["faults"]) != fits, (held, each)
+
+
 # The page
 
 CASE = "job=serve&model=Llama-3-70B&weight_format=FP8&requests_per_second=10&first_token_limit=1&token_limit=0.05"
@@ -281,6 +381,18 @@ def shown(page):
     page.wait_for_function(FILLED)
     page.wait_for_timeout(100)
     return page.locator(".case-card").all_inner_texts(), page.locator(".case-options tr").count()
+
+
+@pytest.mark.parametrize("lost", [*ENGINE, *FRONT])
+def test_a_script_that_did_not_load_is_said(browser, folder, lost):
+    """In the same words, whichever it is, and without a part of a form."""
+    page = browser.new_page()
+    page.route(f"**/{lost}", lambda route: route.abort())
+    page.goto((folder / "index.html").as_uri())
+    said = page.locator("#case")
+    said.locator("p").wait_for(state="visible")
+    assert said.inner_text().startswith("The form that stands here did not load") and said.locator("*").count() == 1
+    page.context.close()
 
 
 def test_a_case_survives_a_reload_and_asks_nobody(browser, folder):

@@ -1,19 +1,23 @@
 """The pipeline on a project of two small notebooks: what runs again, what stops it, what stays in place."""
 
+import errno
 import json
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+from urllib.request import urlopen
 
 import pytest
 
-from book import build, editions, front, pages
-from book.editions import Editions
+from book import build, editions, front, pages, serve
+from book.charts import MIME
+from book.editions import Editions, as_file, made_from, outputs_hash
 from book.given import Given, read_parameters
 from book.inputs import BuildError, Frozen, alone
 
@@ -69,9 +73,10 @@ def small_project(tmp_path, cache):
     (tmp_path / "book/index.md").write_text("# A small book\n")
     (tmp_path / "gpucalc/rows").mkdir()
     (tmp_path / "gpucalc/rows/price_book.py").write_text("import sys; sys.exit('bad row' in open(sys.argv[1]).read() and 'row 2')")
-    # What makes links of the addresses in a text.
+    # What makes links of the addresses in a text, and puts a file in place.
     (tmp_path / "gpucalc/page").mkdir()
-    shutil.copy(build.ROOT / "gpucalc/page/links.py", tmp_path / "gpucalc/page")
+    for name in ("page/links.py", "rows/files.py", "rows/kept.py"):
+        shutil.copy(build.ROOT / "gpucalc" / name, tmp_path / "gpucalc" / name)
     (tmp_path / "data/prices/2026.csv").write_text("ten dollars")
     (tmp_path / "data/gpus.csv").write_text("a fast one")
     (tmp_path / "_build").mkdir()
@@ -189,6 +194,25 @@ def test_recordings_stand_for_runs(project, capsys):
     assert "43" not in recording.read_text()
 
 
+def test_a_recording_of_another_processor_is_left_as_it_is_but_for_its_hash(project, capsys):
+    write_notebook(project, "size", "layers = 2", "print(1 / 3)")
+    build.accept(project)
+    recording = project / "notebooks/size.ipynb"
+    stood = json.loads(recording.read_text().replace("0.3333333333333333", "0.33333333333333337"))
+    made_from(stood).update(outputs_hash=outputs_hash(stood), inputs_hash="of an older library")
+    recording.write_text(as_file(stood))
+    shutil.rmtree(project / "_build/executed")
+    build.accept(project)
+    differ = [line for line, before in zip(recording.read_text().splitlines(), as_file(stood).splitlines(), strict=True) if line != before]
+    assert len(differ) == 1 and '"inputs_hash"' in differ[0]
+    shutil.rmtree(project / "_build/executed")
+    capsys.readouterr()
+    assert executed(project, capsys)[0] == []
+    recording.write_text("spoiled")
+    build.accept(project)
+    assert "0.3333333333333333" in recording.read_text()
+
+
 def test_data_edited_during_a_run_and_put_back(project, capsys):
     """The build is made from the data as it was at the start, whole; the edit is for the next one."""
     waits = "import time\nfrom pathlib import Path\nPath('{0}/begun').write_text('')\nwhile not Path('{0}/edited').exists():\n"
@@ -291,11 +315,13 @@ def test_outputs_are_those_of_a_notebook(project, capsys):
     assert outputs[3]["data"]["text/plain"] in ("{'four': 4}", ["{'four': 4}"]) and outputs[3]["execution_count"] == 2
 
 
-def wait_for(condition, seconds=30):
-    started = time.monotonic()
-    while not condition():
-        assert time.monotonic() - started < seconds
+def wait_for(condition):
+    """Until it is so; what never is ends after so many looks that no machine is too slow."""
+    for _ in range(6000):
+        if condition():
+            return
         time.sleep(0.1)
+    raise AssertionError("it never was")
 
 
 def is_alive(process):
@@ -325,7 +351,7 @@ def test_nothing_outlives_a_build_that_is_stopped(site, number):
     stopped = start_build(site)
     wait_for(lambda: running.exists() and running.read_text())
     stopped.send_signal(number)
-    said = stopped.communicate(timeout=20)[1]
+    said = stopped.communicate(timeout=600)[1]
     assert number == signal.SIGKILL or re.fullmatch(r"Stopped from outside\.\nStopped after [\d.]+ s; nothing was replaced\.\n", said)
     wait_for(lambda: not is_alive(int(running.read_text())))
     assert page(site, "index") == "the last good site"
@@ -339,7 +365,7 @@ def test_a_build_killed_while_it_swaps_leaves_a_site(site, capsys, renames):
     killer += "import shutil; remove = shutil.rmtree; "
     killer += "shutil.rmtree = lambda path, *a, **k: os._exit(9) if str(path).endswith('.old') and path.exists() else remove(path, *a, **k); "
     killed = start_build(site, killer)
-    killed.communicate(timeout=60)
+    killed.communicate(timeout=600)
     assert killed.returncode == 9
     built(site, capsys)
     assert "A small book" in page(site, "index") and left_over(site) == []
@@ -356,7 +382,7 @@ def test_what_a_killed_build_left_is_put_right(site, capsys):
 
 def test_two_builds_at_once(project):
     builds = [start_build(project) for _ in range(2)]
-    said = [each.communicate(timeout=120) for each in builds]
+    said = [each.communicate(timeout=600) for each in builds]
     assert [each.returncode for each in builds] == [0, 0], said
     assert sum("Nothing changed" in out for out, _ in said) == 1 and "42" in page(project, "size")
 
@@ -365,15 +391,67 @@ def test_a_full_disk_is_one_message(site):
     """A limit on the size of files stands in for it."""
     limit = "import resource; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000)); "
     full = start_build(site, limit)
-    said = full.communicate(timeout=60)[1]
+    said = full.communicate(timeout=600)[1]
     assert full.returncode == 1 and "Traceback" not in said and said.endswith("nothing was replaced.\n"), said
     assert page(site, "index") == "the last good site"
+
+
+FULL = [(f"/book/page-{number}", "/site", f"[Errno 28] No space left on device: '/site/page-{number}'") for number in range(500)]
+
+
+@pytest.mark.parametrize("error", [
+    OSError(errno.ENOSPC, "No space left on device", "/site/page-0"), shutil.Error(FULL),
+    BuildError("The data of the front page could not be made:\nOSError: [Errno 28] No space left on device: '/site/page-0'"),
+    BuildError("Jupyter Book stopped:\n" + pages.explain_failure(f"WARNING: slow\nTraceback\nshutil.Error: {FULL}", "/book"))])
+def test_a_full_disk_is_named_in_one_line(monkeypatch, error):
+    def full(_):
+        raise error
+
+    monkeypatch.setattr(build, "done", full)
+    monkeypatch.setattr(sys, "argv", ["build"])
+    with pytest.raises(SystemExit, match=r"(?m)^No space left on the disk, at /site/page-0\nStopped after [\d.]+ s; nothing was replaced\.$") as said:
+        build.main()
+    assert len(str(said.value)) < 150
+
+
+def test_a_full_disk_whose_file_is_not_named():
+    assert build.told(OSError(errno.ENOSPC, "No space left on device")) == "No space left on the disk"
+    assert build.told(OSError(errno.EACCES, "Permission denied", "here")) == "here: Permission denied"
+
+
+def test_what_make_is_given_is_text():
+    """No character of a value is in the lines that the shell reads, and make itself runs none of it."""
+    hostile = "'$(shell echo ran >&2)`echo ran`\";echo ran;#"
+    names = "PRICES TOPIC PARAMS ONLY RATE GPUS CASE COMPARE ROWS OUT PORT".split()
+    for target in ("book", "check", "answer", "decide", "report", "notebook", "serve"):
+        done = subprocess.run(["make", "-n", target, *(f"{name}={hostile}" for name in names)], cwd=build.ROOT, capture_output=True, text=True)
+        assert done.returncode == 0 and "echo ran" not in done.stdout and "ran" not in done.stderr.split(), (target, done)
+
+
+def test_a_port_that_is_taken_is_named(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(BuildError, match=f"^PORT={port}: another program listens there; try another: make serve PORT={port + 1}$"):
+            serve.server(str(port))
+        done = subprocess.run([sys.executable, "-m", "book.serve", str(port)], cwd=build.ROOT, capture_output=True, text=True)
+        assert done.returncode == 1 and done.stderr.startswith(f"PORT={port}: ") and done.stderr.count("\n") == 1
+    (tmp_path / "index.html").write_text("the book")
+    with serve.server(str(port), tmp_path) as served:
+        threading.Thread(target=served.serve_forever).start()
+        assert urlopen(f"http://127.0.0.1:{port}/").read() == b"the book"
+        served.shutdown()
+
+
+@pytest.mark.parametrize("port", ["", "0", "65536", "8000;ls", "-1", "\u0668\u0660", "9" * 100])
+def test_what_is_no_port_is_refused(port):
+    with pytest.raises(BuildError, match="^PORT=.{0,60}: allowed: a number from 1 to 65535$"):
+        serve.server(port)
 
 
 def test_a_folder_that_is_a_file_is_one_message(project):
     shutil.rmtree(project / "_build")
     (project / "_build").write_text("")
-    said = start_build(project).communicate(timeout=60)[1]
+    said = start_build(project).communicate(timeout=600)[1]
     assert "_build: File exists" in said and "Traceback" not in said
 
 
@@ -398,6 +476,13 @@ def test_a_page_that_is_gone_is_made_again(project, capsys):
 def test_a_warning_of_sphinx_stops_the_build(site, text, named):
     (site / "book/index.md").write_text(text)
     assert named in refused(site)
+
+
+def test_a_chart_that_cannot_be_drawn_stops_the_build_without_a_traceback(site):
+    spec = {"data": {"values": []}, "mark": "nonsense", "usermeta": {"alt": "None moved."}}
+    write_notebook(site, "size", "layers = 2", f"display({{{MIME!r}: {spec}}}, raw=True)")
+    message = refused(site)
+    assert message.startswith("Jupyter Book stopped:\nERROR: size.html, cell 3, chart 'None moved.': ") and message.count("\n") == 1
 
 
 def test_a_price_file_is_checked_first(site, tmp_path):

@@ -1,6 +1,7 @@
 """A case of a job from a file: every fault on a line of its own, the same case back, and nothing that is guessed."""
 import math
 import shutil
+from unittest.mock import patch
 
 import pytest
 import yaml
@@ -8,10 +9,13 @@ from hypothesis import given, settings, strategies as st
 
 from book.inputs import ROOT
 from gpucalc import Case
-from gpucalc.core.quantities import DATA
-from gpucalc.rows import case_file, tables
+from gpucalc.core.quantities import DATA, DOMAINS, QUANTITIES
+from gpucalc.page import answer_words
+from gpucalc.plan import answer, points
+from gpucalc.rows import case_file, price_book, tables
 from gpucalc.rows.case_file import as_yaml, case_of, read_case
 from gpucalc.rows.files import hidden
+from tests import edges
 
 CASES = sorted((DATA / "cases").glob("*.yaml"))
 SERVE = "job: serve\nmodel: Llama-3-8B\nrequests_per_second: 1\n"
@@ -24,7 +28,7 @@ BYTES = "a number of at least 0 byte (bytes of the training data), such as 5e+11
 TERMS = "on-demand, spot, reserved-1y, reserved-3y, reserved, capacity-block, serverless, marketplace, managed"
 CARDS = "any, or full names of data/gpus.csv with commas between"
 NAME = "any, or a name of 1 to 100 characters without control and invisible ones"
-SIZE = "0, or from 1e-18 to 1e+18 in size"
+SIZE = "0, or from 1 to 1e+18 byte (bytes of the training data)"
 NO_TEXT = ", without quotes and without a unit"
 
 
@@ -61,6 +65,10 @@ def faults(path):
     (SERVE + "zzz: 1000", [f"zzz: unknown; allowed: {NAMES['serve']}"]),
     (SERVE + "'': 1", [f"'': unknown; allowed: {NAMES['serve']}"]),
     (SERVE + "training_tokens: 5", [f"training_tokens: not for the job serve; allowed: {NAMES['serve']}"]),
+    *((SERVE + f"late_share: {value}", [f"late_share: {value}; allowed: from 1e-06 to 0.5 (share of requests that may be later (0.05 for p95))"])
+      for value in (1, 0.51)),
+    ("job: grpo\nmodel: Llama-3-8B\nrollout_steps: 9\noutput: 300\noutput_p95: 900\ngroup_size: 1",
+     ["group_size: 1; allowed: from 2 to 1,000,000 (answers to each prompt)"]),
     (TRAIN + "late_share: 0.01", [f"late_share: not for the job pretrain; allowed: {NAMES['pretrain']}"]),
     (SERVE + "gpu: H100 SXM 80GB", [f"gpu: not for the job serve; allowed: {NAMES['serve']}"]),
     (SERVE + "daily_users: 50", ["requests_per_second and daily_users: both given; allowed: one of them"]),
@@ -107,13 +115,20 @@ def faults(path):
     (TRAIN + "corpus_bytes: 1e300", [f"corpus_bytes: 1e+300; allowed: {SIZE}"]),
     (TRAIN + "corpus_bytes: 1e-30", [f"corpus_bytes: 1e-30; allowed: {SIZE}"]),
     (TRAIN + f"corpus_bytes: 1{'0' * 300}", [f"corpus_bytes: a whole number of about 301 digits; allowed: {SIZE}"]),
-    ("job: rent_or_buy\ngpu: T4 16GB\nyears: 101", ["years: 101; allowed: 0, or from 1e-18 to 100 in size"]),
+    ("job: rent_or_buy\ngpu: T4 16GB\nyears: 101", ["years: 101; allowed: from 0.01 to 100 year (years of use)"]),
     (SERVE + f"prompt: {'a' * 4000}", [f"prompt: '{'a' * 56}...; allowed: {PROMPT}{NO_TEXT}"]),
     (SERVE + "sure: 0.7", ["sure: 0.7; allowed: 0.5, 0.8, 0.9, 0.95"]),
     (SERVE + "sure: high", ["sure: 'high'; allowed: 0.5, 0.8, 0.9, 0.95"]),
 ])
 def test_a_fault_is_named(written, text, expected):
     assert faults(written(text)) == expected
+
+
+@pytest.mark.parametrize("text, name, value", [
+    (TRAIN + "corpus_bytes: 1e18", "corpus_bytes", 1e18), (TRAIN + "corpus_bytes: 1", "corpus_bytes", 1), (TRAIN + "corpus_bytes: 0", "corpus_bytes", 0),
+    ("job: rent_or_buy\ngpu: T4 16GB\nyears: 100", "years", 100), (SERVE + "sure: 0.95", "sure", 0.95), (SERVE + "drafted: 0", "drafted", 0)])
+def test_the_ends_of_what_is_allowed_are_read(written, text, name, value):
+    assert read_case(written(text)).inputs[name] == value
 
 
 def test_all_faults_are_named_at_once(written):
@@ -145,7 +160,7 @@ def test_what_is_no_plain_yaml_is_refused(written, text, problem):
     ([], "[]; allowed: names and values"),
     ({"job": "serve", "model": "Llama-3-8B", "requests_per_second": math.nan}, f"requests_per_second: nan; allowed: {RATE}"),
     ({"job": "serve", "model": "Llama-3-8B", "daily_users": 10**5000},
-     f"daily_users: a whole number of about 5001 digits; allowed: {SIZE}"),
+     "daily_users: a whole number of about 5001 digits; allowed: from 1 to 10,000,000,000 (people who use it on a day)"),
     ({"job": "serve", "model": "Llama-3-8B", "daily_users": 1, "region": "a\u202eb"}, f"region: 'a<U+202E>b'; allowed: {NAME}"),
     ({"job": "serve", "model": "Llama-3-8B", "daily_users": 1, "x\u202ey": 1}, f"x<U+202E>y: unknown; allowed: {NAMES['serve']}"),
     ({"job": "serve", "model": "Llama-3-8B", "daily_users": 1, 7: 1}, f"7: unknown; allowed: {NAMES['serve']}"),
@@ -158,6 +173,47 @@ def test_plain_values_are_held_to_the_same(held, expected):
     with pytest.raises(ValueError) as error:
         case_of(held, "index.html")
     assert str(error.value) == f"index.html: {expected}"
+
+
+def test_every_quantity_that_a_case_may_give_has_a_least_and_a_most():
+    assert set(tables.rows("ranges")) == set(edges.given())
+    for name, row in tables.rows("ranges").items():
+        least, most = row["least"], row["most"]
+        low, _, high, _ = DOMAINS[QUANTITIES[name].allowed]
+        assert low <= least <= most <= high and 1e-6 <= least and most <= 1e18 and math.isfinite(most), name
+        assert least <= QUANTITIES[name].example <= most or not QUANTITIES[name].example, name
+
+
+def test_what_lies_outside_is_refused_by_name():
+    for name, held, fits in edges.cases():
+        if fits:
+            assert case_of(held)
+        else:
+            with pytest.raises(ValueError, match=rf"^{name}: .*; allowed: ") as refused:
+                case_of(held)
+            assert max(map(len, str(refused.value).split("\n"))) < 200, name
+
+
+def test_no_load_is_so_large_or_small_that_its_answer_is_not_found():
+    """An answer or a reason at both ends of every quantity, and no number of replicas takes more than 64 rounds."""
+    book, rounds = price_book.prices(), []
+
+    def counted(*given):
+        rounds.append(0)
+        return least(*given)
+
+    def halved(value):
+        rounds[-1] += 1
+        return floor(value)
+    least, floor = points._least, points.floor
+    with (patch.object(points, "_least", counted), patch.object(points, "floor", halved),
+          patch.object(answer, "helping", lambda *given: [])):    # the same chains again
+        for name, held, fits in edges.cases():
+            if fits and held["job"] != "rent_or_buy":
+                found = answer.answer(case_of(held), book)
+                assert answer_words.told(found, book).headline, name
+                assert found.best is None or 0 < found.best[found.objective] < math.inf, (name, held)
+    assert 1 < max(rounds) <= points.ROUNDS
 
 
 VALUES = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | st.just("any"),
@@ -238,7 +294,7 @@ def test_the_book_has_its_cases():
 
 @pytest.mark.parametrize("name", ["null", "True", "1e5", "010", "a: b", "# x", "- x", "\"", "'", "x\\n", "Zürich", "é é", "a #b", "[x]", "~", "x"])
 def test_any_text_comes_back(written, name):
-    case = case_of({"job": "serve", "model": "Llama-3-8B", "daily_users": 0.1 + 0.2, "provider": name, "usd_per_month": 1e17})
+    case = case_of({"job": "serve", "model": "Llama-3-8B", "daily_users": 10 * (0.1 + 0.2), "provider": name, "usd_per_month": 1e11})
     again = read_case(written(as_yaml(case)))
     assert again.rows["provider"].name == name and again.inputs == case.inputs
 

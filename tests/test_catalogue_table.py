@@ -54,6 +54,6 @@ def test_a_column_without_a_place_is_an_error(more, fault):
 
 
 def test_a_count_has_all_its_digits():
-    frame = pd.DataFrame({"model": ["a", "b"], "parameters": [1026408232448, 1 / 3]})
+    frame = pd.DataFrame({"model": list("abcd"), "parameters": [1026408232448, 1 / 3, 3e23, 1 + 2**-52]})
     made = catalogue_table(frame, "Models", {"Parameters": ["parameters"]})._repr_html_()
-    assert re.findall("data-value=([^ >]*)", made) == ["1026408232448", "0.3333333333"]
+    assert re.findall("data-value=([^ >]*)", made) == ["1026408232448", "0.333333333333", "3e+23", "1"]

@@ -356,6 +356,17 @@ def test_names_stand_at_the_ends_of_lines_where_there_is_room():
     assert "direct" not in charts.lines(frame, "context", "kv_bytes", "who", "says").to_dict()["usermeta"]
 
 
+@pytest.mark.parametrize("pictures", ["yes", "no"])
+@pytest.mark.parametrize("draw", [charts.lines, charts.scatter])
+def test_a_chart_of_a_frame_without_rows_is_its_words(monkeypatch, draw, pictures):
+    monkeypatch.setenv("STILL_PICTURES", pictures)
+    frame = pd.DataFrame({"context": [1.0], "kv_bytes": [1.0], "who": ["a"]})
+    for rows, kinds in ((frame, charts.MIME), (frame[:0], "text/markdown")):
+        shown = draw(rows, "context", "kv_bytes", "who", "No <b>offer</b> moved.")._repr_mimebundle_()
+        assert kinds in shown and shown["text/plain"] == "No <b>offer</b> moved."
+    assert shown == {"text/markdown": r"No \<b\>offer\</b\> moved.", "text/plain": "No <b>offer</b> moved."}
+
+
 def test_without_the_site_a_chart_has_its_words_in_it():
     """In Jupyter and in a still picture: the finding as title, a slider's unit beside its name, no legend for named lines."""
     spec = charts.slider_chart(CASE, {"cache": kv_cache.kv_bytes}, "context", [1, 2], {"bandwidth": (1e12, 8e12, 1e10, 3e12)},

@@ -31,6 +31,13 @@ def test_splits_of_a_model_by_hand():
     assert choosing.split_misfits(heads=64, kv_heads=12, intermediate=28672, tensor_parallel=8) == 1
 
 
+@pytest.mark.parametrize("replica, server, reach, misfits", [
+    (8, 8, 8, 0), (16, 8, 8, 0), (4, 4, 8, 0), (8, 4, 8, 1), (2, 1, 8, 1), (8, 4, 72, 0), (2, 1, 72, 1), (1, 1, 1, 0)])
+def test_a_replica_goes_beyond_whole_servers_and_parts_of_a_rack(replica, server, reach, misfits):
+    """Nodes of 8. A network joins whole ones; what is sold of less is joined by a rack's switch alone, and a single GPU by nothing."""
+    assert choosing.server_misfits(replica, server, reach, 8) == misfits
+
+
 @pytest.mark.parametrize("model", catalogue.models().index)
 def test_a_model_splits_where_a_fleet_may(model):
     architecture = Case(model=model).rows["model"]

@@ -1,9 +1,11 @@
 """The command: its figures by hand, every step and source beside them, and one line for whatever it does not understand."""
 import csv
+import io
 import json
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,8 +13,10 @@ from gpucalc import LAWS, QUANTITIES, Case
 from gpucalc.core.evaluate import FINDERS
 from gpucalc.core.figures import number
 from gpucalc.page.command import KINDS, TABLES, main
+from gpucalc.page.command_output import printed
 from gpucalc.rows import catalogue
 from gpucalc.rows.choices import CHOICES
+from tests import hostile
 
 # 2 x 80 layers x 8 heads x 128 x 2 bytes = 327,680 bytes a token; x 8,192 = 2,684,354,560; x 32 = 85,899,345,920.
 CACHE = ["kv_bytes", "--model", "Llama-3-70B", "--gpu", "H100 SXM 80GB", "--context", "8192", "--batch", "32"]
@@ -169,6 +173,8 @@ def test_no_switch_hides_a_name():
     ("kv_bytes --gpu H100", "no gpu 'H100'; close: H100 SXM 80GB"),
     ("kv_bytes 5", "'5': a word too many"),
     ("kv_bytes --case nowhere.yaml", "nowhere.yaml: No such file"),
+    ("kv_bytes --batch 2 --json --csv", "--json and --csv: both given; allowed: one of them"),
+    ("list kv --csv --json", "--json and --csv: both given"),
     ("list zzz", "no formula has zzz"),
     ("list gpus zzz", "no row of gpus has zzz"),
     ("list --batch 2", "list takes no inputs"),
@@ -184,6 +190,13 @@ def test_what_it_does_not_understand_is_one_line(capsys, given, expected):
 
 def run(*words, **options):
     return subprocess.run([sys.executable, "-m", "gpucalc", *words], text=True, **options)
+
+
+def test_any_text_comes_back_from_csv_and_json():
+    records = [{"name": text, "value": 2.5} for text in hostile.TEXTS]
+    for switch, read in (("csv", lambda text: list(csv.DictReader(io.StringIO(text, newline="")))), ("json", json.loads)):
+        told = printed(SimpleNamespace(json=switch == "json", csv=switch == "csv"), None, records)
+        assert [each["name"] for each in read(told)] == hostile.TEXTS
 
 
 def test_it_runs_as_a_module():

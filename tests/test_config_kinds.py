@@ -235,7 +235,7 @@ def test_each_format_is_in_the_book():
     ("Command-R7B", {"use_qk_norm": True}, "use_qk_norm: true; allowed: none for cohere2"),
     ("Llama-3-8B", {"torch_dtype": "float8_e4m3fn"}, 'torch_dtype: "float8_e4m3fn"; allowed: bfloat16, float16, float32'),
     ("Llama-3-8B", {"quantization_config": "fp8"},
-     'quantization_config: "fp8"; allowed: none, or one that data/architectures.json'),
+     'quantization_config: "fp8"; allowed: an object of fields, or null'),
     ("Llama-3-8B", quantized(quant_method="hqq"),
      'quantization_config.quant_method: "hqq"; allowed: mxfp4, compressed-tensors, mxfp8'),
     ("Llama-3-8B", quantized(quant_method="fp8", weight_block_size=[64, 64]), 'quantization_config: {"quant_method": "fp8", '),

@@ -73,6 +73,30 @@ def test_decode_waits_for_memory_and_prefill_computes():
     assert alone.tensor.plan < 0.01 < many.tensor.plan < 0.15 and trains.tensor == close(0.4)
     assert alone.gain_flops == pytest.approx(1, abs=0.01) and alone.gain_bandwidth > 1.5
     assert reads.gain_flops > 1.5 and reads.gain_bandwidth < 1.1
+    # The gains are those of a card with one figure twice as good; training at 40 % MFU computes for 0.4 of what is reached.
+    assert (alone.gain_flops, alone.gain_bandwidth) == tuple(counter_loads.faster(case.but(batch=1), ai.decode_seconds, *times) for times in ((2, 1), (1, 2)))
+    share = 0.4 / case("product_share")
+    assert trains.gain_flops == close(1 / (1 - share + share / 2)) and math.isnan(trains.gain_bandwidth) and trains.dram is None
+
+
+def test_a_limit_binds_from_half_of_what_it_reaches():
+    """Of an H100's peaks benchmarks reach 0.92 of the bandwidth and 0.78 of FLOP/s or so: half of that, by the larger share, binds."""
+    card, most = catalogue.gpu(H100), counter_loads.thresholds(H100)
+    assert most["dram"] == close(most["most_dram"] / 2) and most["tensor"] == close(most["most_tensor"] / 2)
+    dram, tensor = most["dram"], most["tensor"]
+    assert counter_loads.bound(card, tensor * 1.001, 0) == "compute" and counter_loads.bound(card, tensor * 0.999, dram * 0.999) == "neither"
+    assert counter_loads.bound(card, 0, dram * 1.001) == "memory" == counter_loads.bound(card, tensor * 1.2, dram * 1.2)
+    assert counter_loads.bound(card, tensor * 1.21, dram * 1.2) == "compute" and counter_loads.bound(card, tensor * 1.2, dram * 1.21) == "memory"
+
+
+def test_a_card_twice_as_good_at_what_binds_halves_the_time():
+    """At its peaks a decode step reads for its whole time; a prefill computes for most of it, and other kernels read beside its products."""
+    case = Case(model="Llama-3-8B", gpu=H100, context=2048, prompt=4096, batch=1, efficiency="bound", kernel_seconds=0)
+    assert counter_loads.faster(case, ai.decode_seconds, 1, 2) == pytest.approx(2, rel=0.02) and counter_loads.faster(case, ai.decode_seconds, 2, 1) == pytest.approx(1, abs=0.02)
+    computes, reads = counter_loads.faster(case, ai.prefill_seconds, 2, 1), counter_loads.faster(case, ai.prefill_seconds, 1, 2)
+    assert 1 < reads < 1.2 < 1.7 < computes < 2 and counter_loads.faster(case, ai.prefill_seconds, 2, 2) == pytest.approx(2, rel=1e-9)
+    # Twice as fast in one part and as fast in the other: the two shares of the time add up to all of it.
+    assert 2 * (1 - 1 / computes) + 2 * (1 - 1 / reads) == pytest.approx(1, rel=1e-9)
 
 
 # Reports find what was put in

@@ -1,8 +1,10 @@
 """Files of counters: every tool's format, columns in any order, and broken files, each with a message that names the place."""
 import math
+import os
 
 import pytest
 
+from gpucalc.rows import counter_cells, counters
 from gpucalc.rows.counters import read_counters
 
 HEAD = "timestamp, index, utilization.gpu [%]"
@@ -201,3 +203,120 @@ def test_a_unit_that_is_none_is_answered_as_people_write_it(tmp_path):
 def test_a_decimal_comma_is_refused_with_what_is_missing(tmp_path):
     with pytest.raises(ValueError, match=r"row 2, column power.draw \[W\]: '70,50 W'; allowed: a number with a decimal point"):
         read(tmp_path, SMI.replace(", ", ";").replace("70.50", "70,50"))
+
+
+# Columns and cells by themselves
+
+@pytest.mark.parametrize("counter, written, value", [
+    ("gpu_util", "50", 0.5), ("gpu_util", "50 %", 0.5), ("memory_util", "7", 0.07), ("sm_activity", "0.5", 0.5), ("sm_occupancy", "50%", 0.5), ("tensor_activity", "50 GPM:%", 0.5),
+    ("dram_activity", "1", 1), ("board_watts", "700", 700), ("board_watts", "700 W", 700), ("board_watts", "2500 mW", 2.5), ("board_watts", "0.7 kW", 700), ("limit_watts", "700", 700),
+    ("limit_watts", "7 W", 7), ("limit_watts", "0.7 kW", 700), ("used_bytes", "3", 3 * 1_048_576), ("used_bytes", "3 MiB", 3_145_728), ("used_bytes", "1 GiB", 1_073_741_824),
+    ("used_bytes", "3 MB", 3_145_728), ("used_bytes", "5 B", 5), ("used_bytes", "2 KiB", 2048), ("sm_clock", "1800", 1.8e9), ("sm_clock", "1800 MHz", 1.8e9), ("sm_clock", "1.8 GHz", 1.8e9)])
+def test_a_counter_in_each_of_its_units(counter, written, value):
+    cells = counter_cells.Cells("mine.csv")
+    assert cells.number(2, "x", counter, "", written) == pytest.approx(value, rel=1e-12)
+    number, _, unit = written.partition(" ")
+    assert not unit or cells.number(2, "y", counter, unit.lower(), number) == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize("counter, most, above, allowed", [
+    ("gpu_util", "100", "101", "from 0 to 100 %"), ("sm_activity", "1", "1.01", "from 0 to 1, or to 100 with the unit %"), ("sm_activity", "100 %", "101 %", "from 0 to 1, or to 100 with the unit %"),
+    ("board_watts", "1e4", "10001", "from 0 to 10000 W"), ("used_bytes", "1e13 B", "1.01e13 B", "from 0 to 10 TB"), ("sm_clock", "10 GHz", "10.1 GHz", "from 0 to 10 GHz")])
+def test_a_counter_has_a_least_and_a_most(counter, most, above, allowed):
+    cells = counter_cells.Cells("mine.csv")
+    assert cells.number(2, most, counter, "", most) > cells.number(2, most, counter, "", f"0 {most.partition(' ')[2]}".strip()) == 0
+    for wrong in (above, f"-1 {most.partition(' ')[2]}".strip()):
+        with pytest.raises(ValueError) as error:
+            cells.number(7, "my column", counter, "", wrong)
+        assert str(error.value) == f"mine.csv, row 7, column my column: {wrong!r}; allowed: {allowed}"
+        cells.units.clear()
+
+
+@pytest.mark.parametrize("text", ["", "-", "N/A", "[N/A]", "nan", "[Not Supported]", "[Unknown Error]", "[Insufficient Permissions]", "[GPU requires reset]", "null", "ERR!",
+                                  "2147483632", "2147483648", "140737488355328", "140737488355344", "9223372036854775792", "9223372036854775808"])
+def test_what_says_that_there_is_no_value(text):
+    """DCGM's blanks are 16 numbers below 2^31 and 2^63, and from 2^47 on."""
+    assert math.isnan(counter_cells.Cells("mine.csv").number(2, "x", "used_bytes", "b", text))
+
+
+@pytest.mark.parametrize("text", ["2147483631", "2147483649"])
+def test_numbers_beside_dcgms_blanks_are_numbers(text):
+    assert counter_cells.Cells("mine.csv").number(2, "x", "used_bytes", "b", text) == int(text)
+
+
+def test_a_unit_of_the_head_and_of_the_cell_are_one():
+    cells = counter_cells.Cells("mine.csv")
+    assert cells.number(2, "memory", "used_bytes", "mib", "3 MiB") == 3_145_728 and cells.number(3, "memory", "used_bytes", "mib", "4 MiB") == 4_194_304
+    with pytest.raises(ValueError, match=r"^mine.csv, row 4, column memory: '5 GiB'; allowed: one unit in a column: row 2 has mib$"):
+        cells.number(4, "memory", "used_bytes", "mib", "5 GiB")
+    with pytest.raises(ValueError, match=r"^mine.csv, row 2, column m: '5 GiB'; allowed: the unit MiB$"):
+        cells.number(2, "m", "used_bytes", "mib", "5 GiB")
+    with pytest.raises(ValueError, match=r"^mine.csv, row 2, column w: '5 \[j\]'; allowed: the unit W, mW, kW$"):
+        cells.number(2, "w", "board_watts", "j", "5")
+
+
+@pytest.mark.parametrize("text, slowed", [
+    *((hex(bit), 1) for bit in (0x4, 0x8, 0x20, 0x40, 0x80, 0x84)), *((hex(bit), 0) for bit in (0, 1, 2, 0x10, 0x100)), ("0x7fffffef", 1), ("4", 1), ("8.0", 1), ("3", 0), ("Not Active", 0),
+    ("none", None), ("-4", None), ("0x7ffffff4", None), ("2147483632", None), ("N/A", None)])
+def test_bits_that_slow_a_clock(text, slowed):
+    """Power cap 0x4, slowdown 0x8, heat 0x20 and 0x40, power brake 0x80; not idle 0x1, a user's clock 0x2, sync boost 0x10, a display's 0x100."""
+    found = counter_cells.Cells("mine.csv").mask(2, "reasons", text)
+    assert math.isnan(found) if slowed is None else found == slowed
+
+
+def test_a_mask_that_is_none_is_refused():
+    with pytest.raises(ValueError, match="^mine.csv, row 2, column reasons: 'hot'; allowed: a mask such as 0x0000000000000004, or N/A$"):
+        counter_cells.Cells("mine.csv").mask(2, "reasons", "hot")
+
+
+@pytest.mark.parametrize("text, seconds", [
+    ("100000000", 1e8), ("1795420800.5", 1795420800.5), ("99999999999", 99999999999), ("100000000000", 1e8), ("1795420800123", 1795420800.123), ("0:00:01", 1), ("23:59:59", 86399), ("01:02:03", 3723),
+    ("1990-01-01T00:00:00Z", 631152000), ("1990/01/02 00:00:00", 631238400), ("19900101 00:01:00", 631152060), ("01/02/1990 00:00:00", 633830400), ("2200-12-31", 7289568000), ('"1990-01-01" ', 631152000)])
+def test_times_as_seconds(text, seconds):
+    assert counter_cells.Cells("mine.csv").time(2, "time", text) == pytest.approx(seconds, abs=1e-6)
+
+
+@pytest.mark.parametrize("text", ["", "24:00:00", "23:60:00", "23:59:60", "1989-12-31", "2201-01-01", "12345678", "12345678901234", "noon"])
+def test_what_is_no_time(text):
+    with pytest.raises(ValueError, match="^mine.csv, row 2, column time: .*; allowed: a time such as 2026/11/23 06:17:26.305"):
+        counter_cells.Cells("mine.csv").time(2, "time", text)
+
+
+@pytest.mark.parametrize("head, name, held", [
+    ("utilization.gpu [%]", ("utilization_gpu", "%"), "gpu_util"), ("DCGM_FI_DEV_GPU_UTIL", ("gpu_util", ""), "gpu_util"), ("DCGM_FI_PROF_SM_ACTIVE", ("sm_active", ""), "sm_activity"),
+    (" power.draw (W) ", ("power_draw", "w"), "board_watts"), ("SMOCC", ("smocc", ""), "sm_occupancy"), ("TENSO", ("tenso", ""), "tensor_activity"), ("DRAMA", ("drama", ""), "dram_activity"),
+    ("enforced.power.limit [W]", ("enforced_power_limit", "w"), "limit_watts"), ("FBUSD [MB]", ("fbusd", "mb"), "used_bytes"), ("clocks.current.graphics [MHz]", ("clocks_current_graphics", "mhz"), "sm_clock"),
+    ("nvidia_smi_utilization_memory", ("nvidia_smi_utilization_memory", ""), "memory_util"), ("UUID", ("uuid", ""), "uuid"), ("__name__", ("__name__", ""), "metric"), ("Hostname", ("hostname", ""), "host"),
+    ("modelName", ("modelname", ""), "name"), ("GPU-ID", ("gpu_id", ""), "gpu"), ("Value", ("value", ""), "value"), ("timestamp", ("timestamp", ""), "time"), ("Date/Time", ("date_time", ""), "time"),
+    ("clocks_event_reasons.active", ("clocks_event_reasons_active", ""), "reasons"), ("temperature.gpu", ("temperature_gpu", ""), None)])
+def test_what_a_column_is(head, name, held):
+    assert counter_cells.plain(head) == name and counter_cells.kind(name[0]) == held
+
+
+def test_files_have_a_most_of_bytes_rows_and_gpus(tmp_path, monkeypatch):
+    large = tmp_path / "large.csv"
+    large.touch()
+    os.truncate(large, 100_000_001)
+    with pytest.raises(ValueError, match="more than 100,000,000 bytes"):
+        read_counters(large)
+    with pytest.raises(ValueError, match="^mine.csv: 1,000,001 rows; allowed: at most 1,000,000$"):
+        read(tmp_path, " \n" * 1_000_000 + "x")
+    assert counters._MOST_GPUS == 256 and len(read(tmp_path, f"{HEAD}\n" + "".join(f"1795420800, {gpu}, 3 %\n" for gpu in range(256))).samples) == 256
+    with pytest.raises(ValueError, match="^mine.csv: 257 GPUs; allowed: at most 256$"):
+        read(tmp_path, f"{HEAD}\n" + "".join(f"1795420800, {gpu}, 3 %\n" for gpu in range(257)))
+
+
+def test_what_tells_gpus_apart(tmp_path):
+    """Host and number, else the UUID, else the only one; samples stand in the order of time, then of GPUs."""
+    def names(head, *rows):
+        return read(tmp_path, "\n".join([f"timestamp,{head},utilization.gpu", *rows]) + "\n").samples["gpu"].tolist()
+    assert names("host,gpu,uuid", "1795420801,b,GPU 1,U1,5", "1795420800,b,1,U1,5", "1795420800,a,0,U2,5") == ["a/0", "b/1", "b/1"]
+    assert names("gpu,uuid", "1795420800,N/A,U1,5", "1795420800,,U0,5") == ["U0", "U1"] and names("name", "1795420800,L4,5") == ["0"]
+    assert names("uuid", "1795420800,U7,5") == ["U7"]
+
+
+def test_midnight_is_a_clock_that_runs_back_by_half_a_day(tmp_path):
+    def seconds(*times):
+        return read(tmp_path, "#Time gpu sm\n#HH:MM:SS Idx %\n" + "".join(f"{time} 0 9\n" for time in times)).samples["seconds"].tolist()
+    assert seconds("12:00:01", "00:00:00") == [43201, 86400] and seconds("12:00:00", "00:00:00") == [0, 43200]
+    assert seconds("23:59:59", "00:00:01", "23:59:58", "00:00:02") == [86399, 86401, 172798, 172802]

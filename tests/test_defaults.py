@@ -55,6 +55,28 @@ def test_neutral_is_nothing_added_or_a_factor_of_one(allowed, value):
     check(name, value)
 
 
+# One window head is on every GPU, a 95th percentile below the mean is none, and what expert there is has a column at least.
+NOT_FROM_ONE = {*((law, "window_kv_heads") for law in ("split_misfits", "layout_misfits", "trainer_misfits", "rollout_misfits")), ("prompt_variation", "prompt_p95"),
+                *((law, "output_p95") for law in ("output_variation", "output_spread", "asked_context")), ("asked_context", "prompt_p95"),
+                *(("expert_product_seconds", name) for name in ("experts", "expert_intermediate"))}
+
+
+def test_a_feature_counts_from_one_on():
+    """What a law leaves out at 0 it counts from 1 on, wherever it makes a difference among the examples at all."""
+    found, compared = set(), 0
+    for law in LAWS.values():
+        examples = {name: QUANTITIES[name].example for name in law.arguments}
+        for name in (name for name, value in law.defaults.items() if value == 0 and QUANTITIES[name].allowed.endswith("number of at least 0")):
+            try:
+                none, one, several = (float(law(**examples | {name: value})) for value in (0, 1, max(QUANTITIES[name].example, 7)))
+            except ZeroDivisionError:    # layers of experts without experts
+                continue
+            compared += 1
+            if one == none != several:
+                found.add((law.__name__, name))
+    assert found == NOT_FROM_ONE and compared > 400
+
+
 @pytest.mark.parametrize("law, name, value", [
     (training_memory.fragmentation_bytes, "fragmentation", 0.14), (training_memory.training_bytes, "framework_bytes", 4e8),
     (owning.watts_per_gpu, "server_power_factor", 1.82), (total_cost.text_bytes, "token_text_bytes", 3.94),

@@ -49,7 +49,9 @@ def test_an_order_of_magnitude_is_within_a_factor_of_two():
 
 @pytest.mark.parametrize("law, unit, size", [
     ("kv_bytes", "GB", 1e9), ("kv_bytes", "GiB", 2**30), ("kv_bytes", "B", 1), ("request_seconds", "ms", 1e-3), ("max_batch", "", 1),
-    ("layout_mfu", "%", 0.01), ("params", "billion", 1e9)])
+    ("layout_mfu", "%", 0.01), ("params", "billion", 1e9), ("kv_bytes", "KiB", 1024), ("kv_bytes", "MiB", 1_048_576), ("kv_bytes", "kB", 1e3), ("kv_bytes", "MB", 1e6),
+    ("kv_bytes", "TB", 1e12), ("kv_bytes", "PB", 1e15), ("kv_bytes", "EB", 1e18), ("step_flops", "ZFLOP", 1e21), ("request_seconds", "µs", 1e-6), ("request_seconds", "s", 1),
+    ("params", "million", 1e6), ("params", "trillion", 1e12), ("params", "", 1), ("requests_per_second", "1/s", 1)])
 def test_units_are_scaled(law, unit, size):
     assert scale(law, unit) == size
 
@@ -140,6 +142,8 @@ def test_an_exercise_keeps_what_it_is_given_and_falls_back_on_its_own():
     nowhere = Case(model="Falcon-7B", gpu="H100 SXM 80GB", replica_gpus=4, context=10**12)
     shown = plain(exercise("kv-fp8", nowhere).source)
     assert "Llama-3.3-70B" in shown, "no sequence of so many tokens fits"
+    never = dict(fixed_usd_per_hour=2, work_usd_per_hour=0.2, level_usd_per_hour=0.1)
+    assert "Result. 45.5 %" in plain(exercise("own-break-even", Case(), **never).source), "1 / (2.5 - 0.3): a rent below the power has none"
 
 
 def test_hostile_text_is_escaped(tmp_path, monkeypatch):

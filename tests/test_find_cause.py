@@ -105,6 +105,22 @@ def test_a_fleet_that_the_book_does_not_price():
     assert harm.fleet_if_priced(book, H100).gpu == H100 and harm.fleet_if_priced(book[book["item"] != "rent"], H100) is None
 
 
+def test_what_a_share_of_the_speed_costs_a_fleet():
+    """Half the speed of 8 GPUs at 3 USD for 730 hours wastes half of 17,520 USD; more than all of it wastes nothing."""
+    rent = Row({"usd_per_hour": 3.0}, "rent", "price")
+    assert harm.wasted(0.5, rent) == close(8760) and harm.wasted(0.5, rent, 16) == close(17520) and harm.wasted(0, rent) == close(17520)
+    assert harm.wasted(1, rent) == harm.wasted(1.01, rent) == 0
+
+
+def test_the_fleet_is_of_whole_servers_of_eight(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("gpu,gpus,usd_per_hour,provider,term\nH100,1,2,A,on demand\nH100,4,2.2,B,on demand\nH100,8,2.5,C,on demand\nH100,8,1,D,spot\nL4,1,0.5,E,on demand\n")
+    book = price_book.prices(path, True)
+    assert harm.fleet(book).provider == harm.fleet_if_priced(book, H100).provider == "C" and harm.fleet(book, gpus=4).provider == "B"
+    assert harm.fleet(book, term="spot").provider == harm.fleet_if_priced(book, H100, term="spot").provider == "D"
+    assert harm.fleet_if_priced(book, "L4 24GB").provider == "E" and harm.fleet_if_priced(book, "L4 24GB", term="spot") is None
+
+
 # Logs of NCCL
 
 def test_a_log_over_tcp():

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from book import assets, charts, finish
-from book.inputs import ROOT
+from book.inputs import ROOT, BuildError
 
 ALT = "Two bars, of which the second is twice as high as the first."
 SPEC = {
@@ -94,7 +94,7 @@ def test_a_chart_is_compiled_in_the_theme_s_stand_ins(html, cache):
     assert "encoding" not in vega and vega["marks"]
     assert vega["usermeta"] == SPEC["usermeta"]
     assert {charts.TEXT, charts.FONT, charts.CATEGORIES[0]} <= set(re.findall(r'"(@\w+)"', page))
-    assert 'data-kind="vega-lite"' not in page
+    assert 'data-kind="vega-lite' not in page
     assert "size &lt;of it&gt;" in page, "a slider has no room, or its name is markup"
     assert 340 < int(re.search(r'<svg class="pst-js-only" width="100%" height="(\d+)"', page)[1]) < 500
     library = (html / "_static/vega.js").read_text()
@@ -104,6 +104,22 @@ def test_a_chart_is_compiled_in_the_theme_s_stand_ins(html, cache):
 def test_a_chart_without_words_is_refused():
     with pytest.raises(ValueError, match=r"usermeta\.alt"):
         charts.chart_html({key: value for key, value in SPEC.items() if key != "usermeta"})
+
+
+def bars(*rows):
+    """Bars with a legend, to which Vega gives no height where there is no row."""
+    return SPEC | {"data": {"values": rows}, "encoding": SPEC["encoding"] | {"color": {"field": "name", "type": "nominal"}}}
+
+
+@pytest.mark.parametrize("broken, reason", [
+    (bars(), "it has no height; has its data no rows?"),
+    (SPEC | {"mark": "nonsense"}, "Vega-Lite to Vega conversion failed: TypeError: "),
+])
+def test_a_chart_that_cannot_be_drawn_names_its_page_its_cell_and_the_reason(html, cache, broken, reason):
+    (html / "lesson.html").write_text(PAGE.format(title="A lesson", filler="", chart=charts.chart_html(broken, 12)))
+    with pytest.raises(BuildError, match=re.escape(f"lesson.html, cell 12, chart {ALT!r}: {reason}")):
+        finish.finish(html, cache)
+    assert charts.compile_chart(bars({"name": "a", "size": 1}))
 
 
 def test_markup_in_a_chart_ends_no_script():

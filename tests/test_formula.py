@@ -51,7 +51,7 @@ def phrase(text):
     if any(sign in text for sign in RELATIONS) or re.search(r"\d (?:and|or) \d", text):
         return float(holds(text))
     text = re.sub(r"((?<!e)-[\d.]+(?:e[+-]?\d+)?) \^", r"(\1) ^", text)
-    return float(eval(text.replace("×", "*").replace("^", "**").replace("−", "-"), {"inf": math.inf}))
+    return float(eval(text.replace("×", "*").replace("^", "**").replace("−", "-"), {"inf": math.inf, "infinity": math.inf}))
 
 
 def holds(test):

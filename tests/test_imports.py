@@ -64,6 +64,15 @@ def test_import_is_light():
     assert done.stdout.strip() == "[]"
 
 
+def test_what_names_pandas_for_its_types_alone_does_not_load_it():
+    """A row of a table, a case file or a report on prices needs none."""
+    code = ("import importlib, sys; names = sys.argv[1:]; found = []\n"
+            "for name in names:\n    importlib.import_module(name); found += [name] if 'pandas' in sys.modules else []\nprint(len(names), found)")
+    names = [f"gpucalc.{name[:-3].replace('/', '.')}" for name, path in MODULES.items() if name.startswith("rows/") and "TYPE_CHECKING" in path.read_text(encoding="utf-8")]
+    done = subprocess.run([sys.executable, "-c", code, *names], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(len(names)), "[]"] and len(names) > 12
+
+
 def test_a_case_asked_for_first_knows_the_catalogue_and_how_a_page_shows_it():
     """An H100: 989 TFLOP/s over 3.35 TB/s are 295 FLOP a byte."""
     code = ("import gpucalc; known = gpucalc.Case(gpu='H100 SXM 80GB').explain(gpucalc.arithmetic_intensity.ridge_point);"

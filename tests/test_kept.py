@@ -6,6 +6,7 @@ import sys
 import pandas
 import pytest
 
+from gpucalc.plan import beforehand
 from gpucalc.rows import kept, price_book, tables
 from book.inputs import ROOT
 
@@ -65,7 +66,7 @@ def test_an_error_is_not_kept():
 
 
 def own(path, price):
-    path.write_text(f"gpu,usd_per_hour,provider\nH100 SXM 80GB,{price},mine\n")
+    path.write_text(f"gpu,gpus,usd_per_hour,provider\nH100 SXM 80GB,8,{price},mine\n")
     return price_book.prices(path)
 
 
@@ -134,6 +135,31 @@ def test_a_notebook_is_said_to_read_what_was_worked_out_before_it():
 def test_tables_are_kept(said):
     tables.rows("gpus")
     kept.forget_told()
+    said.clear()
+    tables.rows("gpus")
+    assert "gpus.csv" in said
+
+
+@pytest.mark.parametrize("parameters, asked", [
+    ([], [(None, False, None)]), ([{"model": "Llama-3-8B"}, {}], [(None, False, None)]),
+    ([{"prices": "a.csv", "model": "x"}, {"prices": "a.csv"}, {"prices": "wrong.csv", "only": True, "rates": {"EUR": 1.1}}],
+     [("a.csv", False, None), ("wrong.csv", True, {"EUR": 1.1})])])
+def test_each_book_is_worked_out_once_beforehand_and_said_again(monkeypatch, said, parameters, asked):
+    """Without a book of the reader's own it is the newest; one that is wrong is for the page that asks."""
+    calls = []
+
+    def prices(*given):
+        calls.append(given)
+        if given[0] == "wrong.csv":
+            raise ValueError("wrong.csv, row 2")
+        return price_book.project_book(price_book.price_books()[-1])
+    monkeypatch.setattr(beforehand.price_book, "prices", prices)
+    for module, name in ((beforehand.published, "published"), (beforehand.published, "families"), (beforehand.layout_choice, "comparison_error"),
+                         (beforehand.run_speeds, "planned_mfu")):
+        monkeypatch.setattr(module, name, lambda name=name: calls.append(name))
+    tables.rows("gpus")
+    beforehand.work_out_for(parameters)
+    assert calls == [*asked, "published", "families", "comparison_error", "planned_mfu"]
     said.clear()
     tables.rows("gpus")
     assert "gpus.csv" in said

@@ -43,6 +43,12 @@ def test_experts_of_a_part_of_the_gpus():
     assert kernels.mixed_fill(4, **given, drafted=1, prompt_chunk=8) == kernels.pass_fill(16, **given)
 
 
+def test_a_gpu_has_one_expert_at_least():
+    # 2 experts among 4 groups: one on each, with 1 x 2 rows. Up 20 columns, 3 tiles of 2 x 8; down 10, two; fewer than 8 units are split.
+    given = dict(hidden=10, intermediate=999, gated_mlp=1, tensor_parallel=2, attention_parallel=4, **MOE | dict(experts=2), **TILES)
+    assert kernels.pass_fill(1, **given) == close(3 / (2 / (20 / 24) + 1 / (10 / 16)))
+
+
 def test_kernels_of_a_pass():
     assert kernels.kernels_per_layer(1, 2, 2, 1) == 9 and kernels.kernels_per_layer(1, 2) == 8
     assert [kernels.attention_products(rank) for rank in (0, 1, 512)] == [2, 5, 5]

@@ -18,9 +18,9 @@ from gpucalc.page.charts import slider_chart
 from gpucalc.plan import answer as plan
 from gpucalc.plan.owning_choice import rent_or_buy
 from gpucalc.rows import case_file, catalogue, price_book
+from tests import hostile
 from tests.browser import ended, lay_out, visit
 from tests.test_answer_in_browser import random_case
-from tests.test_front import HOSTILE
 
 CASES = 12
 PAGE = """<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8" />
@@ -272,7 +272,7 @@ def test_a_case_that_nothing_serves_has_no_numbers(opened):
 
 def test_hostile_addresses_are_text(opened):
     page = opened("kv_cache", CHAT)
-    for text in map(quote, HOSTILE):
+    for text in map(quote, hostile.IN_FIELDS):
         for case in (f"{CHAT}&{text}={text}", f"job=serve&model={text}&prompt={text}&requests_per_second=1", f"job={text}",
                      f"job=serve&model={text}&model_row=layers:80&rents={text}&requests_per_second=1"):
             go(page, case)

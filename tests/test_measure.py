@@ -124,6 +124,75 @@ def test_nf4_and_eight_bit_states_are_those_of_the_recipes():
     assert own.OPTIMIZERS["adamw"](2) == recipes["optimizer_element_bytes"]["bf16-adamw"]
 
 
+FIRST_AND_LAST = {
+    "product": ("product-BF16-4096x4096x4096", "product-FP8-16384x4096x14336", 10 * 4), "memory": ("memory-copy-1073741824", "memory-read-268435456", 6),
+    "attention": ("attention-8x2048", "attention-1x16384", 6), "launch": ("launch-eager", "launch-graph", 2),
+    "training": ("training-Llama-3.2-1B-adamw-1x2048-recompute0", "training-Llama-3-8B-adamw-1x2048-recompute2", 13),
+    "decode": ("decode-Llama-3.2-1B-1x1024", "decode-Llama-3.2-1B-16x8192", 8), "prefill": ("prefill-Llama-3.2-1B-1024", "prefill-Llama-3.2-1B-8192", 5)}
+OF_A_PROCESSOR = {
+    "product": ("product-FP32-256x256x256", "product-FP32-1024x1024x1024", 4), "memory": ("memory-copy-268435456", "memory-read-134217728", 4),
+    "attention": ("attention-4x128", "attention-1x512", 2), "launch": ("launch-eager", "launch-eager", 1),
+    "training": ("training-tiny-adamw-2x64-recompute0", "training-tiny-adamw-qlora-2x64-recompute0", 6),
+    "decode": ("decode-tiny-1x64", "decode-tiny-8x128", 2), "prefill": ("prefill-tiny-64", "prefill-tiny-256", 2)}
+
+
+@pytest.mark.parametrize("card, expected", [(H100, FIRST_AND_LAST), (CPU, OF_A_PROCESSOR)], ids=["GPU", "processor"])
+def test_the_first_the_last_and_the_number_of_each_kind(card, expected):
+    found = own.experiments(card)
+    for kind, ends in expected.items():
+        names = [each.id for each in found if each.kind == kind]
+        assert (names[0], names[-1], len(names)) == ends
+    assert len(found) == sum(many for *_, many in expected.values())
+
+
+def test_a_quick_run_takes_two_sizes_of_each_kind_in_turn():
+    assert [each.id for each in own.experiments(CPU, quick=True)] == [
+        *(first for first, _, _ in OF_A_PROCESSOR.values()), "product-FP32-1x512x512", "memory-read-268435456", "attention-1x512", "training-tiny-adamw-lora-2x64-recompute2",
+        "decode-tiny-8x128", "prefill-tiny-256", "memory-copy-134217728", "memory-read-134217728"]
+
+
+def test_what_a_training_step_is_given():
+    """BF16 throughout, moments of 2 x 2 bytes, on one GPU; adapters of rank 16 train on weights in 4.127 bits."""
+    given = by_id(H100, "training-Llama-3-8B-adamw-qlora-4x2048-recompute2")
+    assert given.inputs == dict(
+        gpu="H100 SXM 80GB", efficiency="achieved", model="Llama-3-8B", link_bandwidth=1e9, network_bandwidth=1e9, port_bandwidth=1e9, beyond_bandwidth=1e9, group_ports=1, peer_ports=1,
+        reach=1, weight_element_bytes=2, gradient_element_bytes=2, master_element_bytes=0, optimizer_element_bytes=4, embedding_optimizer_element_bytes=4, kept_element_bytes=2,
+        frozen_element_bytes=pytest.approx(4.127 / 8, rel=1e-3), lora_rank=16, adapt_query=1, adapt_key=1, adapt_value=1, adapt_output=1, adapt_mlp=1, activation_element_bytes=2,
+        logit_element_bytes=2, loss_element_bytes=12, micro_batch=4, sequence=2048, micro_batches=1, recompute=2, flash_attention=1, fusion=1, persistent_gradients=0)
+    assert given.how == dict(optimizer="adamw", packed=True)
+    assert given.laws == {"step_seconds": {}, "peak_bytes": {}, "training_bytes": {"framework_bytes": 0}}
+    plain = by_id(CPU, "training-tiny-sgd-2x64-recompute0")
+    assert {name: plain.inputs[name] for name in ("weight_element_bytes", "optimizer_element_bytes", "frozen_element_bytes", "lora_rank", "adapt_mlp", "loss_element_bytes")} == dict(
+        weight_element_bytes=4, optimizer_element_bytes=0, frozen_element_bytes=0, lora_rank=0, adapt_mlp=0, loss_element_bytes=8)
+    assert plain.how == dict(optimizer="sgd", packed=False)
+    assert by_id(CPU, "training-tiny-adamw-lora-2x64-recompute2").inputs["frozen_element_bytes"] == 4
+
+
+def test_what_the_other_kinds_are_given():
+    served = dict(gpu="H100 SXM 80GB", efficiency="achieved", model="Llama-3-8B", weight_element_bytes=2, cache_element_bytes=2, activation_element_bytes=2, kernels_per_layer=15, host_seconds=0)
+    assert by_id(H100, "decode-Llama-3-8B-1x32768").inputs == served | dict(batch=1, context=32768)
+    assert by_id(H100, "prefill-Llama-3-8B-16384").inputs == served | dict(batch=1, prompt=16384)
+    card = dict(gpu="H100 SXM 80GB", efficiency="achieved")
+    assert by_id(H100, "memory-copy-4294967296").inputs == card | dict(operator_flops=0, operator_bytes=2 * 4294967296, kernels=1)
+    assert by_id(H100, "memory-read-4294967296").inputs == card | dict(operator_flops=0, operator_bytes=4294967296, kernels=1)
+    assert by_id(H100, "launch-eager").inputs == card | dict(operator_flops=0, operator_bytes=8000, kernels=1000) and not by_id(H100, "launch-eager").how["graph"]
+    assert by_id(H100, "launch-graph").how["graph"]
+    assert by_id(H100, "product-TF32-16x4096x14336").inputs == card | dict(rows=16, inner=4096, columns=14336, element_bytes=4, peak_flops=pytest.approx(989e12 / 2, rel=2e-3))
+    attention = by_id(H100, "attention-2x8192").inputs
+    assert {name: attention[name] for name in ("heads", "kv_heads", "head_dim", "layers", "batch", "prompt", "context", "tokens", "causal", "kernels", "moved_values")} == dict(
+        heads=32, kv_heads=8, head_dim=128, layers=1, batch=2, prompt=8192, context=8192, tokens=16384, causal=1, kernels=1, moved_values=2 * 32 * 128)
+    assert attention["compute_efficiency"] == catalogue.gpu("H100 SXM 80GB").attention_share and attention["cache_element_bytes"] == 2
+    assert own.given_card(1e11, 2e10) == own.Card(dict(peak_flops=1e11, narrow_flops=1e11, bandwidth=2e10, kernel_seconds=0, units=1), "FP32", {"FP32": 1e11}, False)
+
+
+def test_errors_by_family_by_hand():
+    """Predicted over measured, less 1: 0.5, -0.1 and 0.2 of one family, 3 of another, in the order in which they come."""
+    import pandas
+    found = own.by_family(pandas.DataFrame({"family": ["b", "b", "b", "a"], "error": [0.5, -0.1, 0.2, 3]}))
+    assert list(found.index) == ["b", "a"] and found.loc["a"].tolist() == [1, 3, 3, 3, 3]
+    assert found.loc["b"].tolist() == pytest.approx([3, 0.2, 0.2, -0.1, 0.5])
+
+
 # How a run goes on
 
 class Clock:

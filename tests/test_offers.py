@@ -15,6 +15,7 @@ from gpucalc.plan.answer import answer, judged
 from gpucalc.plan.decisions import RUN
 from gpucalc.plan.offers import (BANDS, assurance, behind, by_deadline, by_interruption, cheapest_flops, decided, doubtful, drawn, front, nearest,
                                  offer, outcome, ranked, recommended, searched, tied)
+from gpucalc.plan.run_risks import TAKEN_BACK
 from gpucalc.rows import bands, catalogue, price_book
 from gpucalc.rows.rents import with_rent
 from tests.test_training_cost import EXAMPLES
@@ -133,6 +134,12 @@ def test_a_run_in_words():
     assert outcome(row) == "12 h and 1,000 USD (80 % of such runs: at most 2 days and 1,230 USD)"
 
 
+@pytest.mark.parametrize("provider, seller", [("Nobody", "Nobody"), ("not stated", "your provider")])
+def test_an_offer_names_its_seller(provider, seller):
+    row = type("run", (), dict(gpus=1024, gpu="H100 SXM 80GB", provider=provider, term="spot", usd_per_hour=2.0))
+    assert offer(row) == f"1,024 × H100 SXM 80GB at {seller} (spot, 2.00 USD/h a GPU)"
+
+
 def judgement(**columns):
     """Judged runs that hold, for tests of what is said of them."""
     frame = pandas.DataFrame(columns)
@@ -158,6 +165,9 @@ def test_a_cheaper_offer_in_doubt_is_named_and_never_wins():
     assert assurance(frame, best).endswith(" Nobody lists spot H100 SXM 80GB from 0.99 USD/h (a floor price): check it first.")
     other = frame.assign(doubt=["", "serverless"], term=["spot", "serverless"])
     assert assurance(other, best).endswith(" Nobody lists serverless H100 SXM 80GB at 0.99 USD/h (serverless): check it first.")
+    spot = pandas.concat([frame, frame[1:].assign(row="2", compute_usd=60.0, doubt=TAKEN_BACK)])
+    assert assurance(spot, best).endswith(" On spot, where machines may be taken back, plan for 60 USD, if you get 8 × H100 SXM 80GB at once "
+                                          "from Nobody.")
     dearer = frame.assign(compute_usd=[100.0, 150.0])
     assert doubtful(dearer, best) is None
     late = dearer.assign(verdict=[LATE, "a floor price"], missed=[LATE, ""])
@@ -212,7 +222,9 @@ def test_consumer_cards_and_prices_and_terms_in_doubt_are_never_recommended():
     frame = decided(searched(CASE, price_book.prices()))
     priced = price_book.prices().loc[frame["row"]]
     firm = (frame["doubt"] == "").to_numpy()
-    assert (priced["confidence"][firm] == "seen").all() and set(frame["term"][firm]) <= {"on-demand", "spot", "reserved-1y", "reserved-3y"}
+    assert (priced["confidence"][firm] == "seen").all() and set(frame["term"][firm]) == {"on-demand"}
+    any_term = decided(searched(CASE.but(term="any"), price_book.prices()))
+    assert set(any_term["term"][any_term["doubt"] == ""]) == {"on-demand", "spot", "reserved-1y", "reserved-3y"}
     floor = frame[(priced["confidence"] == "floor").to_numpy() & ~frame["gpu"].map(catalogue.gpus()["kind"]).eq("consumer")]
     assert len(floor) and (floor["doubt"] == "a floor price").all()
     assert set(frame["gpu"][firm].map(catalogue.gpus()["kind"])) == {"datacenter", "workstation", "tpu"} & set(

@@ -1,14 +1,19 @@
-"""The book made from a price file of the reader's own, with text in it that would like to be markup."""
+"""Pages made from a price file of the reader's own, with text in it that would like to be markup."""
 
 import csv
+import json
+from html import escape
 from urllib.parse import quote
 
 import pytest
 
 from book.build import build_book
-from book.inputs import ROOT
+from book.editions import Editions, text
+from book.given import read_given
+from book.inputs import ROOT, Frozen, alone
 from gpucalc import Case, break_even, owning, renting, serving, serving_cost, total_cost
 from gpucalc.core.figures import percent, quantity, three_figures
+from gpucalc.page.sentences import markdown
 from gpucalc.plan import decide, stores
 from gpucalc.rows import catalogue
 from gpucalc.rows.price_book import price_books, prices
@@ -18,6 +23,8 @@ from tests.contents import PRICED
 HOSTILE = "<script>alert(1)</script>"
 CASE = "job=serve&model=Llama-3-70B&requests_per_second=1&cards=H100+SXM+80GB"
 OLDER = price_books()[0]
+# Pages whose figures are compared; the others of this edition are those of the tests' site.
+COMPARED = ("break_even", "serving_cost", "total_cost", "training_cost")
 
 
 @pytest.fixture(scope="module")
@@ -29,12 +36,22 @@ def own(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def edition(browser, own, site):
-    """The text of every page with prices, of the book made from that file; no page may open a dialog."""
-    folder = build_book(prices=own, output=ROOT / "_build/test-edition")
+def ran(own):
+    """The file of each notebook with prices, as it ran with that file."""
+    with alone(ROOT / "_build"):
+        editions = Editions(Frozen(ROOT, ROOT / "_build/frozen", read_given(prices=str(own))), recorded=False)
+        return editions.run({topic: editions.parameters(topic) for topic in PRICED}, pictures=False)
+
+
+@pytest.fixture(scope="module")
+def edition(browser, own, site, executed, ran):
+    """The text of the front page and of those that are compared, of the book made from that file; no page may open a dialog."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Editions, "current", lambda _: executed | {topic: ran[topic] for topic in COMPARED})
+        folder = build_book(prices=own, output=ROOT / "_build/test-edition")
     page, dialogs, texts = browser.new_page(), [], {}
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
-    for name in ("index", "sources", *PRICED):
+    for name in ("index", *COMPARED):
         page.goto(f"{folder.as_uri()}/{name}.html")
         texts[name] = page.locator("article").text_content()
     page.goto(f"{folder.as_uri()}/index.html#{CASE}&provider={quote(HOSTILE)}")
@@ -57,9 +74,20 @@ def add_offer(book, path, provider):
         writer.writerows([*rows, {**offer, "provider": provider, "price": "999"}])
 
 
-def test_a_price_file_of_the_readers_own_is_named_and_its_markup_is_text(edition):
-    assert all("own prices.csv" in edition[name] for name in ("index", *PRICED))
-    assert any(HOSTILE in text for text in edition.values()), "the provider's name is on no page"
+def test_a_price_file_of_the_readers_own_is_named_and_its_markup_is_text(edition, ran):
+    """On the pages that are made; and of all with prices in what their notebooks show, from which pages are made."""
+    assert all("own prices.csv" in edition[name] for name in ("index", *COMPARED))
+    shown = {topic: "\n".join(texts(path)) for topic, path in ran.items()}
+    assert [topic for topic, each in shown.items() if "own prices" not in each or HOSTILE in each] == []
+    assert any(escape(HOSTILE) in each for each in shown.values()) and any(markdown(HOSTILE) in each for each in shown.values())
+
+
+def texts(path):
+    """What an executed notebook shows as HTML, as Markdown, and as what stands under a chart."""
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        for data in (output.get("data", {}) for output in cell.get("outputs", [])):
+            yield from (text(data[kind]) for kind in ("text/html", "text/markdown") if kind in data)
+            yield from (spec.get("usermeta", {}).get("caption", "") for spec in data.values() if isinstance(spec, dict))
 
 
 def test_the_front_page_answers_at_the_readers_prices(edition):
@@ -98,9 +126,10 @@ def test_pages_follow_the_prices(edition, on_disk, own):
 
 def test_an_older_book_of_ones_own_lies_over_the_newest(own):
     """What the older book prices is the reader's, what both have word for word is the newest's, and what only the newest has
-    stays; hosting by the server stands in for hosting by the kilowatt."""
+    stays, rents on other terms too; hosting by the server stands in for hosting by the kilowatt."""
     book, newest, older = prices(own), prices(), prices(OLDER)
     assert set(book.loc[book["yours"], "item"]) <= set(older["item"]) and set(newest["item"]) - set(book["item"]) == {"hosting-power"}
     rents = book[(book["item"] == "rent") & (book["gpu"] == "H100 SXM 80GB")]
-    assert len(rents) == (older[(older["item"] == "rent")]["gpu"] == "H100 SXM 80GB").sum() + 1
+    before, now = (each[(each["item"] == "rent") & (each["gpu"] == "H100 SXM 80GB")]["term"] for each in (older, newest))
+    assert len(rents) == len(before) + 1 + (~now.isin(before)).sum() and 0 < (~now.isin(before)).sum() < len(now)
     assert HOSTILE in set(rents["provider"]) and any(f"{999 / 8:,.0f} USD/h for one H100" in each for each in book.attrs["warnings"])

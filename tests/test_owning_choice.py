@@ -1,11 +1,13 @@
 """Rent or buy as a decision, and the ways to serve a load: the few even draws, what is missing as a value, and where bills meet."""
 import math
+import random
 
 import numpy as np
 import pytest
 
 from gpucalc import Case, break_even, demand, owning
 from gpucalc.core.arithmetic import HOURS_PER_MONTH, HOURS_PER_YEAR
+from gpucalc.page import answer_facts, answer_words, owning_words
 from gpucalc.plan import decide, draws
 from gpucalc.plan.owning_choice import DRAWS, rent_or_buy, shares
 from gpucalc.plan.token_offers import SERVERS
@@ -149,8 +151,8 @@ def test_a_value_that_is_not_allowed_is_refused(book):
 def test_ways_come_cheapest_first_and_doubt_last(book):
     found = ways(served(requests_per_second=10), book, plan_of())
     assert {each.way for each in found.rows} == {API, RENTED, OWNED} and found.lacks == ()
-    sure = [each.usd for each in found.rows if not each.doubt]
-    assert sure == sorted(sure) and [each.doubt == "" for each in found.rows] == sorted((each.doubt == "" for each in found.rows), reverse=True)
+    sure = [each.usd for each in found.rows if not each.doubt and each.way != OWNED]
+    assert sure == sorted(sure) and found.rows[-1].way == OWNED and [each.doubt == "" for each in found.rows] == sorted((each.doubt == "" for each in found.rows), reverse=True)
     assert all(each.low <= each.usd <= each.high for each in found.rows)
 
 
@@ -165,6 +167,55 @@ def test_bills_by_hand(book):
     assert found.busy == pytest.approx(found.requests * (0.05 + 300 * 0.02 / 32) * 2 / (16 * HOURS_PER_MONTH * 3600))
     owned, hour = next(each for each in found.rows if each.way == OWNED), found.owning
     assert owned.usd == pytest.approx(16 * HOURS_PER_MONTH * 0.97 * (hour.fixed.plan + hour.work * found.busy))
+
+
+VERBS = {"own": "Buying is cheaper", "rent": "Renting is cheapest", "close": "Too close to call: rent or buy"}
+
+
+def shaken(book, draw):
+    """The book with all rents, servers and power at other prices."""
+    times = {"rent": math.exp(draw.gauss(0, 0.45)), "server": math.exp(draw.gauss(0, 0.35)), "power": draw.choice([0.5, 1, 2.5])}
+    factors = book["item"].map(times).fillna(1.0)
+    names = [name for name in ("price", "usd_per_hour", "server_usd", "usd_per_kwh") if name in book]
+    made = book.assign(**{name: book[name] * factors for name in names})
+    made.attrs = book.attrs
+    return made
+
+
+def test_the_way_that_is_told_is_the_verdict_of_rent_or_buy_on_any_book(book):
+    """Of the same GPUs: 16 that take the place of 16, and 16 of two servers in place of 12 that are rented one by one."""
+    draw, seen = random.Random(7), set()
+    for _ in range(12):
+        prices, rate = shaken(book, draw), draw.uniform(2, 8)
+        for rented in (16, 12):
+            plan = plan_of(usd_per_hour=rate, tensor_parallel=1, planned_replicas=rented)
+            plan |= {"rented_gpus": rented, "serving_usd_per_month": (usd := rate * rented * HOURS_PER_MONTH)}
+            found = ways(served(model="Llama-2-70B", requests_per_second=1), prices, plan)
+            case = Case(gpu=H100, job="rent_or_buy", usd_per_hour=rate, utilization=rented / 16)
+            page = rent_or_buy(case, prices)
+            verdict = owning_words.facts(page, case, prices)["verdict"]
+            known = answer_facts._of_ways(found, usd) | {"cost_low": usd / 2, "cost_plan": usd}
+            assert answer_words.fill("big_ways", known) == VERBS[verdict]
+            assert known["rent_level"] == found.level == pytest.approx(usd * page.rented.plan / rate)
+            seen.add(verdict)
+    assert seen == set(VERBS)
+
+
+def test_rent_beside_own_is_that_of_years_in_which_rents_fall(book):
+    """24 H100 at 3.14 USD/h: cheaper to own than today's rent, and still the dearer way over the years."""
+    usd = 24 * 3.14 * HOURS_PER_MONTH
+    plan = plan_of(usd_per_hour=3.14, planned_replicas=12) | {"serving_usd_per_month": usd}
+    found = ways(served(model="Llama-2-70B", requests_per_second=40), book, plan)
+    known = answer_facts._of_ways(found, usd) | {"cost_plan": usd, "cost_low": usd}
+    assert found.level < known["own_usd"] < usd and known["way"] == known["verdict"] == "rent"
+    said = answer_words.fill("small_ways", known)
+    assert said.startswith("rent 55,000 USD today and 43,200 USD on average over about 5 years, as rents fall by about 10 % a year, own ")
+
+
+def test_a_commitment_is_paid_for_the_hours_that_are_not_used_too(book):
+    found = rent_or_buy(Case(gpu=H100, term="reserved-3y", usd_per_hour=2.0, years=3), book)
+    assert found.paid.value == pytest.approx(2.0) and found.rented.value == pytest.approx(2.0 / 0.65)
+    assert rent_or_buy(Case(gpu=H100), book).paid == rent_or_buy(Case(gpu=H100), book).rented
 
 
 def test_below_the_load_where_bills_are_equal_the_api_is_cheaper(book):

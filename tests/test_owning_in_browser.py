@@ -21,11 +21,6 @@ BUDGET = 60_000
 CASES, LOADS = 50, 30
 ANSWERS = "(states) => states.map((state) => gpucalc.rentOrBuy(state, data))"
 BARE = "([state, bare]) => gpucalc.rentOrBuy(state, bare)"
-TIMED = """(state) => {
-  const start = performance.now();
-  for (let k = 0; k < 10; k++) gpucalc.rentOrBuy({ ...state, years: 3 + k / 10 }, data);
-  return performance.now() - start;
-}"""
 SERVED = """(sets) => sets.map(([model, inputs, plan]) => {
   const numbers = Object.fromEntries(Object.entries(plan).map(([name, each]) => [name, each === "inf" ? Infinity : each]));
   return gpucalc.waysToServe(new gpucalc.Case({ model }, inputs), numbers, data);
@@ -95,7 +90,7 @@ def test_rent_or_buy_is_what_python_says(page, book):
         if answer.lacks:
             continue
         assert same_verdict(found["verdict"], answer.verdict), state
-        for name in ("needed", "owned", "rented", "fixed"):
+        for name in ("needed", "owned", "rented", "paid", "fixed"):
             assert same_band(found[name], getattr(answer, name)), (state, name)
         assert near(found["work"], answer.work) and near(found["evenRent"], answer.even_rent, answer.deal.ranges.loc["usd_per_hour", "high"])
         assert list(found["turns"]) == list(answer.turns) and all(near(found["turns"][name], answer.turns[name]) for name in answer.turns), state
@@ -117,11 +112,6 @@ def test_a_book_without_rack_space_by_power_and_without_switches_will_do(page, b
     assert same_verdict(found["verdict"], wanted.verdict)
 
 
-def test_an_answer_is_quick(page):
-    """On the machine that tests: ten of them in a second at most."""
-    assert page.evaluate(TIMED, {"gpu": "H100 SXM 80GB", "term": "spot"}) < 1000
-
-
 @pytest.mark.parametrize("state, said", [
     ({"gpu": "H100 SXM 80GB", "utilization": 1.4}, "utilization"), ({"gpu": "H100 SXM 80GB", "years": "many"}, "years"),
     ({"gpu": "H100 SXM 80GB", "term": "for ever"}, "term 'for ever'; allowed: on-demand, ")])
@@ -138,7 +128,10 @@ def test_ways_are_what_python_says(page, book):
         window = draw.random() < 0.3
         load = LOAD | {"cached_share": draw.choice([0, 0.5])} | (
             {"window_requests": draw.randint(1, 10**7)} if window else {"requests_per_second": 10 ** draw.uniform(-2, 4)})
-        sets.append((draw.choice(models), load, plan_of(draw, window)))
+        plan = plan_of(draw, window)
+        if draw.random() < 0.3:    # rented one by one
+            plan["rented_gpus"] = plan["planned_replicas"] * plan["tensor_parallel"]
+        sets.append((draw.choice(models), load, plan))
     sent = [[{"name": model}, load, {name: "inf" if value == math.inf else value for name, value in plan.items()}]
             for model, load, plan in sets]
     turns = set()
@@ -148,7 +141,10 @@ def test_ways_are_what_python_says(page, book):
         for row, each in zip(found["rows"], wanted.rows):
             assert [row[name] for name in ("way", "who", "doubt", "row")] == [each.way, each.who, each.doubt, each.row]
             assert all(near(row[name], getattr(each, name)) for name in ("usd", "low", "high"))
-        assert all(near(found[name], getattr(wanted, name)) for name in ("requests", "busy", "below", "turn")), (model, load, plan)
+        assert all(near(found[name], getattr(wanted, name)) for name in ("requests", "busy", "below", "turn", "level")), (model, load, plan)
+        if wanted.owning is not None:
+            assert found["owning"]["lacks"] == wanted.owning.lacks
+            assert wanted.owning.lacks or same_verdict(found["owning"]["verdict"], wanted.owning.verdict)
         turns.add(wanted.turn if wanted.turn in (None, math.inf) else "some")
     assert turns == {None, math.inf, "some"}
 

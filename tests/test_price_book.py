@@ -12,7 +12,7 @@ import pytest
 
 from gpucalc import renting
 from gpucalc.core.evaluate import Case, Row
-from gpucalc.rows import ages, price_book, project_books
+from gpucalc.rows import ages, price_book, price_report, project_books
 from gpucalc.rows.tables import DATA
 
 NEWEST = price_book.price_books()[-1]
@@ -220,10 +220,10 @@ def test_price_that_is_not_there(book):
     ("2026-01-12,price page", "2026-01-12,", "row 2, column source: blank; allowed: text"),
     (",seen,\nrent", ",sure,\nrent", "row 2, column confidence: 'sure'; allowed: seen, floor, secondary, recalled"),
     ("2026-01-12", "12.01.2026",
-     "row 2, column date: '12.01.2026'; allowed: YYYY, YYYY-MM or YYYY-MM-DD, from 1990 on and not in the future"),
+     "row 2, column date: '12.01.2026'; allowed: YYYY, YYYY-MM or YYYY-MM-DD, from 1990 on"),
     ("2026-01-12", "1989-12-31", "row 2, column date: '1989-12-31'; allowed: YYYY, YYYY-MM or YYYY-MM-DD, from 1990 on"),
     ("2026-01-12", "0001-01-01", "row 2, column date: '0001-01-01'; allowed: YYYY, YYYY-MM or YYYY-MM-DD, from 1990 on"),
-    (",2.10,", ",1e308,", "row 2, column price: 1e+308; allowed: from 0.01 to 1,000 USD/h for rent of 1 GPUs"),
+    (",2.10,", ",1e308,", "row 2, column price: 1e+308; allowed: from 0.01 to 1,000 USD/h for rent of one GPU"),
     (",16,", ",8000.1,", "row 3, column price: 8000.1; allowed: from 0.08 to 8,000 USD/h for rent of 8 GPUs"),
     (",16,", ",0.079,", "row 3, column price: 0.079; allowed: from 0.08 to 8,000 USD/h for rent of 8 GPUs"),
     (",250000,", ",99,", "row 4, column price: 99.0; allowed: from 100 to 100,000,000 USD for server"),
@@ -240,8 +240,6 @@ def test_price_that_is_not_there(book):
     ("2026-01-12", "2026-02-30", "row 2, column date: '2026-02-30'; allowed: YYYY"),
     ("2026-01-12", "2026-1-2", "row 2, column date: '2026-1-2'; allowed: YYYY"),
     ("2026-01-12", "20260112", "row 2, column date: '20260112'; allowed: YYYY"),
-    ("2026-01-12", str(datetime.date.today() + datetime.timedelta(2)),
-     "allowed: YYYY, YYYY-MM or YYYY-MM-DD, from 1990 on and not in the"),
     ("eight H100,H100 SXM 80GB,8", "one H100,H100 SXM 80GB,8",
      "row 3: same item, provider, sku, instance, region, term, from_bytes as row 2"),
     (",100e9,10e12", ",200e9,10e12", "row 6, column from_bytes: 200000000000.0; allowed: 1e+11, where the tier below ends"),
@@ -469,3 +467,43 @@ def test_command_line(tmp_path):
     bad = validate(path)
     assert (bad.returncode, bad.stdout) == (1, "")
     assert bad.stderr == "my-prices.csv, row 2, column price: '-3'; allowed: a number above 0; without the minus, if that is a slip\n"
+
+
+# What is said of a file that was checked
+
+def checked(said=0, lacking=0, warnings=0, dates=("2026",)):
+    """A book of so many own prices, with as many sentences, GPUs that the newest book gives and questions as are wanted."""
+    frame = pandas.DataFrame({"yours": [True] * len(dates), "date": list(dates)})
+    frame.attrs = dict(file="mine.csv", own=True, prices=len(dates), book="new.csv", said=[f"s{each}" for each in range(said)], warnings=[f"w{each}" for each in range(warnings)],
+                       from_book={"rent": [f"g{each}" for each in range(lacking)]} if lacking else {})
+    return price_report.report(frame)
+
+
+def test_a_report_lists_thirty_of_a_kind_and_six_names():
+    assert checked()[0] == "mine.csv: 1 price of yours" and checked(dates=("2026", "2026"))[0] == "mine.csv: 2 prices of yours" and len(checked()) == 2
+    thirty, more = checked(said=30)[1:-1], checked(said=31)[1:-1]
+    assert thirty == ["Taken for granted:", *(f"  s{each}" for each in range(30))] and more == [*thirty, "  and 1 more"]
+    title = "From new.csv, which is not yours, because mine.csv has none:"
+    assert checked(lacking=6)[1:-1] == [title, "  rent: g0, g1, g2, g3, g4, g5"] and checked(lacking=7)[2] == "  rent: g0, g1, g2, g3, g4, g5 and 1 more"
+    asked = [f"check: w{each}" for each in range(30)]
+    assert checked(warnings=30)[2:] == asked and checked(warnings=32)[2:] == [*asked, "check: and 2 more"]
+
+
+def test_the_age_of_a_month_and_a_year_counts_from_their_first_day(monkeypatch):
+    """From 2026-01-01 to April 1 are 31 + 28 + 31 = 90 days, from February 31 + 28."""
+    monkeypatch.setattr(price_report, "today", lambda: datetime.date(2026, 4, 1))
+    held = ("2026-01-01", "2025-12-31", "2025", "2026-02", "2026-05")
+    assert [ages.age(date, datetime.date(2026, 4, 1)) for date in held] == [90, 91, 455, 59, 0]
+    assert checked(dates=held[:4])[1] == "Age: yours of 2025 to 2026-02, 50% over 90 days old"
+
+
+def test_the_ages_of_both_parts_of_a_book():
+    frame = pandas.DataFrame({"yours": [False, True, False], "date": ["2020-01-01", "2020-01-03", "2020-01-02"]})
+    assert price_report._ages(frame, frame[frame["yours"]]) == [
+        "Age: yours of 2020-01-03 to 2020-01-03, 100% over 90 days old; the book's of 2020-01-01 to 2020-01-02, 100% over 90 days old"]
+
+
+def test_a_book_of_the_project_is_one_line():
+    frame = pandas.DataFrame({"price": [1, 2]})
+    frame.attrs = {"file": "2026-01-12.csv", "date": "2026-01-11", "own": False}
+    assert price_report.report(frame) == ["2026-01-12.csv: 2 rows, newest 2026-01-11"]

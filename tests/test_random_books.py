@@ -1,16 +1,24 @@
-"""Small random books through the plans of every page on money: what no order of rows and no missing item may do."""
+"""Price books through the pages on money: small random ones through the plans, odd ones of a reader's own through the notebooks."""
+import csv
 import functools
+import io
 import random
+import re
 
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from book.charts import compile_chart, specs_in
+from book.editions import follow
+from book.inputs import ROOT, surroundings
 from gpucalc import Case
 from gpucalc.plan import (bill_choice, bills, budget, capacity, commitments, decide, fine_print, offers, queue, renting_options,
                           sharing, stores, token_offers, what_changed)
 from gpucalc.rows import catalogue, price_book, project_books
+from tests.contents import PRICED
+from tests.test_own_prices import HOSTILE, texts
 
 H100, A100, L4 = GPUS = "H100 SXM 80GB", "A100 SXM 80GB", "L4 24GB"
 COLUMNS = list(price_book.PRICES.columns)
@@ -228,3 +236,83 @@ def test_nor_do_those_that_take_longer(page, rents, items, chance):
 @given(some_rents, some_items, orders)
 def test_nor_does_a_budget(rents, items, chance):
     check(bought, rents, items, chance)
+
+
+# Books of a reader's own, over the newest book and alone, through the notebooks that read prices
+
+def sheet(head, *rows):
+    return "\n".join([head, *rows])
+
+
+def some_of(path, share, factor=1.0):
+    """A random share of what a project's book has of a provider and a GPU, at prices raised by up to the factor, each together."""
+    rows, held = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")))), io.StringIO()
+    writer = csv.DictWriter(held, list(rows[0]))
+    writer.writeheader()
+    for row in rows:
+        chance = random.Random(f"{share} {row['provider']} {row['gpu']}")
+        if chance.random() < share:
+            writer.writerow(row | {"price": f"{float(row['price']) * chance.uniform(1, factor):.6g}"})
+    return held.getvalue()
+
+
+PLAIN, BY_TERM, BY_ITEM, BY_SELLER = "gpu,usd_per_hour", "gpu,usd_per_hour,term", "item,gpu,gpus,price", "provider,gpu,gpus,price"
+OLDEST, NEWEST = price_book.price_books()[0], price_book.price_books()[-1]
+OWN = {
+    "two rents": sheet(PLAIN, "H100,2.95", "A100,1.40"),
+    "one small card": sheet(PLAIN, "L4,0.45"),
+    "servers": sheet(BY_ITEM, "server,H100,8,265000", "server,H200,8,310000"),
+    "a known seller": sheet(BY_SELLER, "AWS,H100,8,24.80"),
+    "unknown sellers": sheet(BY_SELLER, "Acme,H100,8,19.2", "Acme,H200,8,24", "Other,A100,4,6", "Other,L40S,1,0.9"),
+    "markup": sheet(BY_SELLER, f'"{HOSTILE}",H100,8,23.6', '"{{ 7 * 7 }} $x$ `a` [b](javascript:alert(1))",A100,8,11.2'),
+    "euros": sheet("gpu,usd_per_hour,currency", "H100,2.60,EUR", "H200,3.10,EUR", "A100,1.20,EUR"),
+    "spot": sheet(BY_TERM, "H100,1.10,spot", "A100,0.60,spot"),
+    "reserved": sheet(BY_TERM, "H100,1.90,1 year", "H100,1.50,3 years", "A100,0.9,reserved"),
+    "other terms": sheet(BY_TERM, "H100,2.50,capacity-block", "H200,3.00,serverless", "L4,0.30,marketplace"),
+    "equal": sheet(PLAIN, *(f"{gpu},2.00" for gpu in ("H100", "H200", "A100", "B200", "L40S", "MI300X", "A100 SXM 40GB"))),
+    "nobody's": sheet(PLAIN, "TPU v5e,1.20"),
+    "old": sheet(PLAIN, "Quadro RTX 6000,0.50"),
+    "a rack": sheet("gpu,gpus,price", "GB200 NVL72,72,700"),
+    "cheap": sheet(PLAIN, "H100,0.02", "A100,0.02", "L4,0.02"),
+    "expensive": sheet(PLAIN, "H100,900", "A100,900", "L4,900"),
+    "cards": sheet("item,gpu,price", "card,RTX 4090,1900", "card,L4,2400"),
+    "free": sheet("item,price", "power,0", "hosting-power,0", "switch,0", "cable,0"),
+    "tokens": sheet("item,provider,sku,price", "api-input,Acme,Llama-3-8B,0.05", "api-output,Acme,Llama-3-8B,0.09"),
+    "a store": sheet("item,provider,sku,price", "storage,Acme,store,0.02", "egress,Acme,out,0.05"),
+    "all of one": sheet(BY_ITEM, "rent,H100,8,20", "server,H100,8,250000", "power,,,0.1", "hosting-power,,,150"),
+    "the newest": NEWEST.read_text(encoding="utf-8"), "the oldest": OLDEST.read_text(encoding="utf-8"),
+    "a tenth": some_of(NEWEST, 0.1), "a third": some_of(NEWEST, 0.33), "a half, raised": some_of(NEWEST, 0.5, 2)}
+SAMPLE = ("two rents", "one small card", "servers")
+HOLE = re.compile(r"\b(nan|None|NaN|inf)\b")
+
+
+def breaks(folder, name, alone):
+    """What goes wrong in the notebooks that read prices, with a reader's book over the newest one, or alone."""
+    path = folder / "mine.csv"
+    path.write_text(OWN[name], encoding="utf-8")
+    given = {"prices": str(path)} | ({"only": True} if alone else {}) | ({"rates": {"EUR": 1.1}} if name == "euros" else {})
+    jobs = [dict(topic=topic, path=str(ROOT / f"notebooks/{topic}.md"), parameters=given, pictures=False, answer=False,
+                 target=str(folder / f"{topic}.ipynb"), own="your file mine.csv") for topic in PRICED]
+    wrong = follow(jobs, ROOT, surroundings(), quiet=True)
+    for made in sorted(folder.glob("*.ipynb")):
+        shown = re.sub(r' data-[\w-]+="[^"]*"', "", "\n".join(texts(made)))
+        wrong += [f"{made.stem}: {shown[max(0, hole.start() - 60):hole.end() + 20]}" for hole in HOLE.finditer(shown)]
+        wrong += [f"{made.stem}: {HOSTILE} is markup"] if HOSTILE in shown else []
+        for spec in specs_in(made):
+            try:
+                compile_chart(spec)
+            except Exception as error:
+                wrong.append(f"{made.stem}, {spec['usermeta']['alt']}: {error}")
+    return wrong
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_a_book_of_few_prices_breaks_no_page(tmp_path, name):
+    assert breaks(tmp_path, name, alone=True) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("alone", [False, True], ids=["over the newest", "alone"])
+@pytest.mark.parametrize("name", OWN)
+def test_no_book_breaks_a_page(tmp_path, name, alone):
+    assert breaks(tmp_path, name, alone) == []

@@ -123,6 +123,14 @@ def test_every_sku_has_the_name_and_the_memory_that_the_catalog_says():
         assert name in sku.replace(" ", "") and (sku.endswith(f" {memory}GB") or (name, memory) in (("B300", 268), ("B300", 270)))
 
 
+def test_every_accelerator_of_skypilot_is_one_that_the_tables_know():
+    """Its name says the family and, of two sizes, the GB: a V100 has 16, an A100 40, an H100 80."""
+    assert set(catalogs.ACCELERATORS.values()) <= set(catalogs.SKUS) | set(catalogs.FORMS)
+    for theirs, (name, memory) in catalogs.ACCELERATORS.items():
+        assert theirs.replace("-", "").startswith(name) and (not theirs.endswith("GB") or theirs.endswith(f"-{memory}GB"))
+    assert [catalogs.ACCELERATORS[name][1] for name in ("V100", "A100", "H100")] == [16, 40, 80]
+
+
 def test_no_instance_answers_to_two_forms():
     for forms in catalogs.FORMS.values():
         starts = [(form, start) for form, each in forms.items() for start in each]
@@ -184,7 +192,7 @@ def test_an_interrupted_write_leaves_nothing(folder, monkeypatch, break_at):
 
 def test_rows_that_no_book_may_hold_stop_it(folder):
     bad = catalog("aws", "20991231", ("p5.48xlarge", "us-east-1", 55.04, 8, "H100", 80.0, False))
-    with pytest.raises(ValueError, match="column date: '2099-12-31'; allowed: YYYY"):
+    with pytest.raises(ValueError, match="column date: '2099-12-31'; allowed: at most .*, the date of the book"):
         remade(folder, TODAY, bad)
     assert [path.name for path in folder.iterdir()] == ["2026-01-12.csv"]
 

@@ -2,6 +2,7 @@
 import re
 from html.parser import HTMLParser
 
+import pandas
 import pytest
 
 from gpucalc.core.quantities import DATA
@@ -10,7 +11,7 @@ from gpucalc.page.report import owning_report, report
 from gpucalc.page.report_pictures import band_bar, choice_bars, stacked_bar
 from gpucalc.plan.owning_choice import rent_or_buy
 from gpucalc.rows import price_book
-
+from tests import hostile
 
 CASES = DATA / "cases"
 EVIL = '<script>alert("1")</script>&{gpu}'
@@ -21,13 +22,21 @@ class Reader(HTMLParser):
 
     def __init__(self):
         super().__init__()
-        self.open, self.tags, self.addresses = [], set(), []
+        self.open, self.tags, self.addresses, self.rows = [], set(), [], []
 
     def handle_starttag(self, tag, attrs):
         self.tags.add(tag)
         self.addresses += [value for name, value in attrs if name in ("src", "href", "action", "style") or name.startswith("on")]
         if tag != "meta":
             self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("th", "td"):
+            self.rows[-1].append("")
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] in ("th", "td"):
+            self.rows[-1][-1] += data
 
     def handle_startendtag(self, tag, attrs):
         self.tags.add(tag)
@@ -68,6 +77,16 @@ def test_a_page_is_whole_and_asks_for_nothing(pages):
 
 def test_text_of_a_price_file_is_text(pages):
     assert "<script" not in pages["theirs"] and "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;{gpu}" in pages["theirs"]
+
+
+def test_every_text_is_read_back_as_it_was():
+    book, case = price_book.prices(), deciding.read(CASES / "three_on_one.yaml")
+    beside = pandas.DataFrame([(text, f"{text} ", text, "") for text in hostile.TEXTS], columns=deciding.SIDES)
+    page, reader = report(deciding.answered(case, book), book, [beside]), Reader()
+    reader.feed(page)
+    found = [cells for cells in reader.rows if len(cells) == 4]
+    assert found[1:len(hostile.TEXTS) + 1] == [[text, f"{text} ", text, ""] for text in hostile.TEXTS]
+    assert not reader.tags & {"script", "img", "iframe"} and reader.addresses == []
 
 
 def test_a_page_has_all_parts(pages):

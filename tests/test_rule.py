@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 from gpucalc import Case
 from gpucalc.core.law import LAWS
 from gpucalc.laws.sharding import DEGREES, layout_rules
-from gpucalc.plan import answer, capacity, queue, rule, token_offers
+from gpucalc.plan import answer, capacity, columns, points, queue, rule, token_offers
 from gpucalc.plan.decisions import CHAINS, OBJECTIVES
 from gpucalc.plan.fine_print import forbidden
 from gpucalc.plan.market import NETWORKS, cards, market, replica_degrees
@@ -50,6 +50,21 @@ def kept_of(solved, kind, end="plan"):
     return {tuple(map(int, key)): float(usd) for *key, usd in zip(*(table[name] for name in keys), table[OBJECTIVES[kind]])}
 
 
+@pytest.mark.parametrize("load", [1e15, 1e17])
+def test_a_halving_ends_where_a_float_holds_no_whole_numbers(load):
+    """Beyond 2^53 one more than the middle is the middle. The first count of rounds that is too large ends the test."""
+    case, _, tables, steps = asked(**SERVE | dict(requests_per_second=load, cards="H100 SXM 80GB"))
+    rounds, least, floor = [], points._least, points.floor
+
+    def halved(value):
+        rounds[-1] += 1
+        assert rounds[-1] <= points.ROUNDS
+        return floor(value)
+    with (patch.object(points, "floor", halved), patch.object(points, "_least", lambda *given: (rounds.append(0), least(*given))[1])):
+        kept = rule.solve(steps, case, tables)["plan"].kept
+    assert max(rounds) == points.ROUNDS and (kept["replicas"] * kept["batch"] > load * kept["request_seconds"] * (1 - 1e-9)).all()
+
+
 # Brute force: every combination as plain numbers, chosen by plain code
 
 def moved(ends, far):
@@ -73,9 +88,12 @@ def first_broken(checks):
     return next((reason for reason, holds in checks if not holds), "")
 
 
-def unable(case, gpu, tables):
-    """Why a card is not looked at: nobody rents it out, or it cannot compute in the format of the weights."""
+def unable(case, gpu, tables, reading):
+    """Why a card is not looked at: the model reads less than is asked, nobody rents it out, or it lacks the format of the weights."""
     card, least = catalogue.gpu(gpu), case.rows["weight_format"].get("least_capability", 0)
+    asked, read = limit(case, "prompt") + (0 if reading else limit(case, "output")), case.inputs.get("max_context")
+    if asked > (read or case.rows["model"]["max_context"]):
+        return "too long"
     return "no rent" if gpu not in tables["offers"]["gpu"] else "no path" if card["compute_capability"] < least else ""
 
 
@@ -144,11 +162,11 @@ def fleets(case, kind, tables, axes, far):
     """What each choice costs by degree and offer, and the furthest reason by GPU, by plain loops."""
     work = {"serve": served, "offline": windowed, "embed": lambda *given: windowed(*given, reading=True)}[kind]
     hours = 730 if kind == "serve" else limit(case, "window_hours")
-    order = ["no rent", "no link", "no path", "the model does not split that way",
+    order = ["too long", "no rent", "no link", "no path", "the model does not split that way",
              "it does not spread that way", "memory", "the time per token", "the whole answer", "the first token"]
     costs, reasons = {}, {}
     for gpu, degree in itertools.product(tables["cards"]["gpu"], axes["tensor_parallel"]):
-        out = unable(case, gpu, tables)
+        out = unable(case, gpu, tables, kind == "embed")
         tried = [(batch, *((out, None) if out else work(case, gpu, degree, batch, far))) for batch in axes["batch"]]
         able = [(replicas * degree, batch, replicas) for batch, against, replicas in tried if not against]
         if not able:
@@ -180,7 +198,8 @@ FLEETS = {"serve": SERVE, "tight": SERVE | dict(first_token_limit=0.3, token_lim
           "short answers": SERVE | dict(answer_limit=9, token_limit=1), "dear": SERVE | dict(usd_per_month=11000),
           "batch": BATCH, "images": IMAGES, "a month of images": IMAGES | dict(usd_per_month=2000, window_hours=6),
           "two days": BATCH | dict(window_hours=48, budget_usd=100), "embed": EMBED,
-          "long documents": EMBED | dict(prompt=8192, window_requests=10**5)}
+          "long documents": EMBED | dict(prompt=8192, window_requests=10**5),
+          "read to the end": BATCH | dict(max_context=1300), "too long": BATCH | dict(max_context=1299)}
 AXES = {"tensor_parallel": (1, 2, 4), "attention_parallel": (1,), "pipeline_parallel": (1,), "batch": (1, 4, 12, 48)}
 
 
@@ -400,10 +419,48 @@ def test_every_card_that_is_named_has_a_choice_or_a_reason(given):
         assert found.lost["TPU v5p 95GB"][2:4] == (384, limit(found.case, "gpus"))
 
 
-@pytest.mark.parametrize("given", [SERVE, BATCH, EMBED, TRAIN], ids=lambda given: given["job"])
-def test_cards_that_nobody_rents_are_no_case(given):
-    with pytest.raises(MissingPrice, match="GH200 96GB"):
-        answer.answer(Case(**given, cards="GH200 96GB, Gaudi2 96GB"), BOOK)
+GRPO = dict(job="grpo", model="Llama-3-8B", rollout_steps=100, output=500, output_p95=0)
+
+
+@pytest.mark.parametrize("given, every", [(SERVE, 1), (TRAIN, 1), (BATCH, 9), (EMBED, 9), (IMAGES, 9), (LORA, 9), (GRPO, 9)], ids=str)
+def test_every_card_alone_has_a_choice_or_a_reason(given, every):
+    """Also one that nobody rents out on these terms: it is a row, as it is beside others."""
+    for card in [*rows("gpus")][::every]:
+        case, _, tables, steps = asked(**given, cards=card)
+        found = rule.solve(steps, case, tables, answer.judged(case), ("plan",))["plan"]
+        lost = answer.nearest(found, steps, case)
+        assert {*found.kept.get("gpu", ()), *lost} == {card}
+        assert (card in tables["offers"]["gpu"]) != (card in lost and lost[card].limit.of == "unrented"), card
+
+
+READ = [(SERVE, dict(prompt=7892), 8192), (SERVE, dict(prompt=7893), 8193), (SERVE, dict(prompt=7893, max_context=8193), 8193),
+        (SERVE, dict(prompt=4000, prompt_p95=8000), 8300), (SERVE, dict(output_p95=1000), 2000), (BATCH, dict(prompt=8000, output=193), 8193),
+        (BATCH, dict(prompt=8000, output=192), 8192), (EMBED, dict(prompt=8192), 8192), (EMBED, dict(prompt=8193), 8193),
+        (IMAGES, dict(prompt=9000), 9010)]
+
+
+@pytest.mark.parametrize("given, more, asked_for", READ, ids=str)
+def test_a_model_reads_what_its_context_holds(given, more, asked_for):
+    """8,192 tokens of Llama-3: prompt and answer together, the long ones where a case knows them; of a document it reads all."""
+    case, _, tables, steps = asked(**given | dict(model="Llama-3-8B", cards="H100 SXM 80GB, GH200 96GB") | more)
+    most, found = more.get("max_context", 8192), rule.solve(steps, case, tables, 0.0, ("plan",))["plan"]
+    lost = {gpu: each[1:] for gpu, each in answer.nearest(found, steps, case).items() if each.limit.most == "most_context"}
+    assert {gpu: (value, limit) for gpu, (_, value, limit, _) in lost.items()} == (
+        dict.fromkeys(("H100 SXM 80GB", "GH200 96GB"), (asked_for, most)) if asked_for > most else {})
+    assert rule.count(found.kept) == 0 or asked_for <= most
+
+
+def test_a_model_whose_context_is_not_known_has_no_limit():
+    for blank in ({"max_context": math.nan}, {}):
+        row = {name: value for name, value in catalogue.model("Llama-3-8B").items() if name != "max_context"} | blank
+        case, _, tables, steps = asked(**EMBED | dict(model=type(catalogue.model("Llama-3-8B"))(row, "mine", "model"), prompt=10**6))
+        assert set(tables["cards"]["most_context"]) == {math.inf}
+        assert not any(lost.limit.of == "prompt" for lost in answer.nearest(rule.solve(steps, case, tables)["plan"], steps, case).values())
+
+
+def test_a_case_on_whose_terms_nobody_rents_out_any_card_says_so():
+    with pytest.raises(MissingPrice, match="provider 'Nobody'"):
+        answer.answer(Case(**SERVE, cards="H100 SXM 80GB", provider="Nobody"), BOOK)
 
 
 @pytest.mark.parametrize("given", [SERVE | dict(weight_format="FP16"), TRAIN], ids=lambda given: given["job"])
@@ -428,9 +485,9 @@ FULL = {"serve": dict(daily_users=2e5, messages_per_day=5, busiest_hour_share=0.
                       drafted=2, acceptance=0.6),
         "offline": dict(weight_format="BF16", window_hours=24), "train": dict(training_tokens=10**10, gpus=16, deadline_days=12)}
 OTHER = dict(model="Llama-3-70B", cards="L40S 48GB", provider="AWS", term="spot", sure=0.95, weight_format="FP8",
-             cache_element_bytes=1, requests_per_second=1, daily_users=1e6, messages_per_day=20, busiest_hour_share=0.5,
+             cache_element_bytes=1, max_context=500, requests_per_second=1, daily_users=1e6, messages_per_day=20, busiest_hour_share=0.5,
              prompt=333, output=33, cached_share=0.5, first_token_limit=1e-6, token_limit=1e-6, answer_limit=1e-6,
-             late_share=1e-6, most_load=0.1, spare_replicas=9, usd_per_month=1, budget_usd=1e-6, deadline_days=1e-3, window_hours=1, window_requests=10**9,
+             late_share=1e-6, most_load=0.1, spare_replicas=9, usd_per_month=1, budget_usd=0.01, deadline_days=1e-3, window_hours=1, window_requests=10**9,
              images_per_day=10**9, training_tokens=10**12, epochs=3, sequence=1024, global_batch=256, gpus=8, lora_rank=128,
              recipe="fp32-adamw", runs=3, prompt_p95=2500, output_p95=800, prompt_chunk=256, tensor_parallel=2, attention_parallel=2,
              pipeline_parallel=2, prompts_apart=1, drafted=4, acceptance=0.9, preference_pairs=10**6, references=0, rollout_steps=500,
@@ -633,3 +690,47 @@ def test_an_extreme_case_has_an_answer(given):
     assert all(each.value > each.most >= 0 for each in lost.values())
     shown = answer.figures(case, table, solved, kind) if rule.count(table) else {}
     assert not any(math.isnan(value) for each in shown.values() for value in each[:3])
+
+
+def test_documents_are_read_one_by_one():
+    """A replica reads one document at a time, on all of its GPUs."""
+    case, _, tables, chain = asked(**EMBED, cards="H100 SXM 80GB, L40S 48GB")
+    kept = rule.solve(chain, case, tables, answer.judged(case), ("plan",))["plan"].kept
+    assert len(kept["gpu"]) and set(kept["batch"]) == {1} and set(kept["attention_parallel"]) == {1}
+
+
+# Tables as columns
+
+def lists(table):
+    return {name: column.tolist() for name, column in table.items()}
+
+
+def test_rows_that_agree_are_joined_in_the_order_of_the_left():
+    left = dict(gpu=np.array(["b", "a", "c", "b"], object), size=np.array([1, 2, 3, 4]))
+    right = dict(gpu=np.array(["a", "b", "a"], object), usd=np.array([10.0, 20.0, 30.0]))
+    assert lists(columns.joined(left, right, "gpu")) == dict(gpu=["b", "a", "a", "b"], size=[1, 2, 2, 4], usd=[20, 10, 30, 20])
+    assert lists(columns.joined({}, right)) == lists(right)
+    none = columns.joined(left, columns.taken(right, []), "gpu")
+    assert columns.count(none) == 0 and list(none) == ["gpu", "size", "usd"]
+
+
+def test_rows_are_of_one_kind_where_all_columns_agree():
+    one, other = np.array(["x", "y", "x", "x", "y"], object), np.array([1, 1, 2, 1, 1])
+    assert list(columns.kinds([one, other])) == [0, 1, 2, 0, 1] and list(columns.kinds([other])) == [0, 0, 1, 0, 0]
+    # As many values as there are: 3 x 2 combinations that a sum of codes would mix up.
+    assert list(columns.kinds([np.array([0, 1, 2, 0, 1, 2]), np.array([0, 0, 0, 1, 1, 1])])) == [0, 1, 2, 3, 4, 5]
+
+
+def test_tables_are_stacked_with_blanks_and_counted():
+    table = dict(a=np.array([1.0, 2.0]), b=np.array([3.0, 4.0]))
+    found = columns.stacked([table, {}, dict(a=np.array([5.0]))])
+    assert found["a"].tolist() == [1, 2, 5] and found["b"].tolist()[:2] == [3, 4] and math.isnan(found["b"][2])
+    assert (columns.count(found), columns.count({}), columns.row(table, 1)) == (3, 0, dict(a=2, b=4))
+    assert lists(columns.taken(table, [1, 0, 1])) == dict(a=[2, 1, 2], b=[4, 3, 4])
+
+
+def test_laws_take_the_numbers_that_they_know():
+    table = dict(batch=np.array([1]), flag=np.array([True]), gpus=np.array([2.0]), colour=np.array([3.0]), name=np.array(["x"], object))
+    assert list(columns.numbers(table)) == ["batch", "gpus", "colour"] and list(columns.known(table)) == ["batch", "gpus"]
+    frame = pd.DataFrame(dict(gpus=[1, 2], reach=[8.0, math.nan], able=[True, False], name=["x", "y"]), pd.Index(["A", "B"], name="gpu"))
+    assert lists(columns.of_frame(frame)) == dict(gpus=[1, 2], able=[1, 0], gpu=["A", "B"])

@@ -172,6 +172,17 @@ def test_the_browser_decides_as_python_does(page, book):
     assert all(seen[kind, end, lost] > 100 for kind in decisions.CHAINS for end in rule.ENDS for lost in (True, False)), seen
 
 
+@pytest.mark.parametrize("load", [1e9, 1e17])
+def test_a_halving_ends_in_as_many_rounds(page, book, load):
+    """A load that no case may give: a float holds none of the whole numbers between its replicas."""
+    case = answer.completed(Case(job="serve", model="Llama-3-8B", cards="H100 SXM 80GB", requests_per_second=load, first_token_limit=1))
+    found, wanted = json.loads(page.evaluate(SOLVE, [held(case), "serve", 0.0])), solved(case, book, "serve", 0.0)
+    for end, tables in wanted.items():
+        for one, other in zip(found[end], tables, strict=True):
+            assert_same(one, other, end)
+    assert rule.count(wanted["plan"][0])
+
+
 @pytest.mark.parametrize("kind, inputs", [
     ("serve", {"job": "serve", "weight_format": "FP8", "requests_per_second": 1}),
     ("offline", {"job": "batch", "window_requests": 10}),

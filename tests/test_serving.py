@@ -10,10 +10,11 @@ from pandas import DataFrame, Series, concat
 
 from gpucalc.plan import capacity
 from gpucalc.plan.queue import ENGINE, erlang_c, published
+from gpucalc.laws import queueing as qu
 from gpucalc.laws.lengths import late_deviations
 from gpucalc.rows import catalogue
 from gpucalc import kv_cache as kv
-from gpucalc import queueing as qu, serving as sv
+from gpucalc import serving as sv
 from gpucalc.core.evaluate import Case
 from gpucalc.page.measured import compare
 
@@ -302,9 +303,21 @@ def test_the_spread_of_the_time_per_token_by_hand():
     # 4.8889 x (2/3 x 0.64 + 0.8 x 0.4 x 1.3333) + 3.6667 x 0.16 x 1.7778 = 4.1719 + 1.043 over 17.2 squared.
     found = qu.token_spread(3.6667, 10, 0.02, 0.04, 0.6, 100, 0.5, 0.5, 0.0172, 0, 0)
     assert found == pytest.approx((4.1719 + 1.0430) / 17.2**2, rel=1e-3)
-    # All but one in twenty: 17.2 ms x (1 - 0.01763 / 9 + 1.645 x 0.13277 / 3)^3.
-    assert qu.late_token_seconds(0.0172, 0.01763, 1.645, 9, 100) == pytest.approx(0.0172 * 1.070843**3, rel=1e-4)
-    assert qu.late_token_seconds(0.0172, 0.01763, 1.645, 9, 100, 1) == pytest.approx(0.0172 * 1.070843**3 + 0.09, rel=1e-4)
+    # Alone 12 + 8 / 10 = 12.8 ms. Others add 4.4 ms, of a spread of 0.01763 x 17.2^2 / 4.4^2 = 0.2694; all but one in twenty:
+    # 12.8 ms + 4.4 ms x (1 - 0.2694 / 9 + 1.645 x 0.51904 / 3)^3.
+    assert sv.lone_token_seconds(0.02, 0.6, 10) == pytest.approx(0.0128)
+    late = 0.0128 + 0.0044 * 1.254674**3
+    assert qu.late_token_seconds(0.0172, 0.01763, 0.0128, 1.645, 9, 100) == pytest.approx(late, rel=1e-4)
+    assert qu.late_token_seconds(0.0172, 0.01763, 0.0128, 1.645, 9, 100, 1) == pytest.approx(late + 0.09, rel=1e-4)
+
+
+@given(st.floats(0, 1), st.floats(1e-9, 1e6), st.floats(0.001, 0.2))
+def test_no_token_is_late_before_the_pass_that_it_takes_alone(busy, spread, late):
+    """However far the others' prompts spread it, and the later the further they do; alone nobody adds anything."""
+    mean, deviations = 0.01 + busy, late_deviations(late)
+    found = [qu.late_token_seconds(mean, wide, 0.01, deviations, 0, 100, 0, late) for wide in (spread, 2 * spread)]
+    assert 0.01 <= found[0] <= found[1] * (1 + 1e-6)
+    assert qu.late_token_seconds(0.01, spread, 0.01, deviations, 0, 100, 0, late) == 0.01
 
 
 def test_groups_that_wait_for_each_others_prompts_by_hand():
@@ -602,3 +615,11 @@ def test_all_degrees_at_once_are_each_by_itself():
     assert capacity.search(case, cards, [1, 8]).equals(concat(alone, ignore_index=True))
     assert alone[1]["gpu"].unique().tolist() == ["A100 SXM 80GB", "L4 24GB"] and set(alone[1]["tensor_parallel"]) == {8}
     assert alone[1]["batch"].tolist() == 2 * list(capacity.BATCHES)
+
+
+def test_chunks_of_a_token_take_nothing_from_the_passes_in_which_they_ride():
+    """A token more fills tiles of the matrices a little better, which is no reason for a pass to be quicker."""
+    case = Case(model="Llama-3-8B", gpu="H100 SXM 80GB", link="NVLink 4", efficiency="achieved", batch=160, prompt=1000, output=300,
+                context=1150)
+    for chunk in (1, 2, 8, 64, 512):
+        assert case.but(prompt_chunk=chunk)("prompt_turn_seconds") > 0, chunk

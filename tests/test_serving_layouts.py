@@ -1,6 +1,5 @@
 """Layouts of a replica: what each GPU holds, reads and sends, by hand; where models are placed; and published deployments."""
 import functools
-import time
 
 import numpy as np
 import pytest
@@ -232,9 +231,8 @@ def test_hidden_communication_is_what_the_law_may_miss():
     assert 1.5 < answers(H800.but(expert_overlap=1), 88, 144, 4989) / 14_800 < 2.5
 
 
-def test_all_cards_and_layouts_take_less_than_a_second():
-    started = time.process_time()
-    kept = solved(["any"], requests_per_second=100)
-    spent = time.process_time() - started
-    assert len(set(kept["gpu"])) > 8 and spent < 1, spent
-    assert np.isfinite(kept["planned_gpus"]).all()
+def test_all_cards_and_layouts_are_worked_out_as_columns(calls):
+    """0.4 million calls, however many rows there are."""
+    found = {}
+    assert calls(lambda: found.update(solved(["any"], requests_per_second=100))) < 800_000
+    assert len(set(found["gpu"])) > 8 and np.isfinite(found["planned_gpus"]).all()

@@ -16,6 +16,10 @@ def each_of(names):
     return pytest.mark.parametrize("name", names)
 
 
+# What one script does on all lessons is tried on every fifth; the others are long tests.
+some_of_them = each_of([pytest.param(name, marks=[] if place % 5 == 0 else pytest.mark.long) for place, name in enumerate(TOPICS)])
+
+
 CHARTS = """() => [...document.querySelectorAll(".chart")].map((chart) => ({
   pictures: chart.querySelectorAll(".chart-view > svg > g").length,
   marks: chart.querySelectorAll("svg [class*=mark-] > path, svg [class*=mark-] > g").length,
@@ -202,7 +206,7 @@ def test_a_slider_says_in_words_what_it_is_and_where_it_stands(on_disk, name):
 WIDTHS = "gpuCharts.map(({ view, element }) => [view.signal('width'), Boolean(element.closest('details:not([open])'))])"
 
 
-@each_of(TOPICS)
+@some_of_them
 def test_no_chart_is_drawn_without_a_width(on_disk, name):
     """All were drawn while folds were closed; then the window changes."""
     page = on_disk(name)
@@ -226,7 +230,7 @@ def test_charts_follow_the_window(on_disk):
     page.set_viewport_size(before)
 
 
-@each_of(TOPICS)
+@some_of_them
 def test_a_theme_change_redraws_and_keeps_the_sliders(on_disk, name):
     page = on_disk(name)
     label, slider = page.locator(".chart svg text").first, page.locator(".chart input[type=range]").first

@@ -1,7 +1,10 @@
 """data/datapackage.json: the one schema of every table, as the Data Package standard has it, and the files that follow it."""
 import csv
+import datetime
 import json
 import re
+import subprocess
+import sys
 
 import jsonschema
 import pytest
@@ -9,6 +12,7 @@ import pytest
 from gpucalc import QUANTITIES
 from gpucalc.core.quantities import DOMAINS
 from gpucalc.rows import price_book, tables
+from gpucalc.rows.ages import day
 from gpucalc.rows.tables import DATA
 
 PACKAGE = json.loads((DATA / "datapackage.json").read_text(encoding="utf-8"))
@@ -114,6 +118,30 @@ def test_keys_hold(name):
         assert {row[key["fields"][0]] for _, row in rows} - {""} <= there, key
 
 
+@pytest.mark.parametrize("name", [name for name in SCHEMAS if "date" in fields(name)])
+def test_every_date_has_begun(name):
+    """Where the data are read nobody asks a clock."""
+    tomorrow = datetime.date.today() + datetime.timedelta(1)
+    assert [where for where, row in records(name) if row["date"] and day(row["date"]) > tomorrow] == []
+
+
+# Python whose clock stands somewhere else, at the year that is its first word, and then a command.
+ANOTHER_DAY = """import datetime, sys
+today = datetime.date(int(sys.argv.pop(1)), 6, 1)
+datetime.date = type("date", (datetime.date,), {"__slots__": (), "today": classmethod(lambda cls: today)})
+from gpucalc.__main__ import main
+sys.exit(main())"""
+
+
+@pytest.mark.parametrize("year", [1985, 2020, 2099])
+@pytest.mark.parametrize("words", [
+    ["list", "gpus"], ["kv_bytes", "--model", "Llama-3-8B", "--context", "8192", "--batch", "2"],
+    ["decide", str(DATA / "cases/lab_rtx6000.yaml")], ["decide", str(DATA / "cases/own_8_h100.yaml")]], ids=lambda words: words[-1][-18:])
+def test_no_clock_stops_a_command(year, words):
+    done = subprocess.run([sys.executable, "-c", ANOTHER_DAY, str(year), *words], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout
+
+
 def test_it_agrees_with_the_vocabulary():
     """A column that is a quantity has that quantity's unit and bounds."""
     for name in SCHEMAS:
@@ -154,7 +182,7 @@ def refused(tmp_path, monkeypatch, name, column, value):
         writer = csv.DictWriter(file, held[0])
         writer.writeheader()
         writer.writerows(held)
-    for other in ("links", "shares"):
+    for other in ("links", "shares", "recipes", "gpus"):
         tables.rows(other)
     monkeypatch.setattr(tables, "DATA", tmp_path)
     with pytest.raises(ValueError) as error:
@@ -170,7 +198,7 @@ def refused(tmp_path, monkeypatch, name, column, value):
     ("measurements", "family", "prefil", "'prefil'; allowed: decode on one GPU, prefill, matrix product, "),
     ("measurements", "kind", "guessed", "'guessed'; allowed: "),
     ("fine_print", "verdict", "maybe", "'maybe'; allowed: moves freely, at a price, rewrite, forbidden, "),
-    ("measurements", "date", "1989", "'1989'; allowed: YYYY, YYYY-MM or YYYY-MM-DD, from 1990 on and not in the future"),
+    ("measurements", "date", "1989", "'1989'; allowed: YYYY, YYYY-MM or YYYY-MM-DD, from 1990 on"),
     ("gpus", "vendor", "NVIDIA\u200b", "'NVIDIA\\u200b'; allowed: text without control and invisible characters"),
     ("gpus", "link", "NVLink 9", "'NVLink 9'; allowed: a link of data/links.csv; close: "),
     ("measurements", "inputs", "{batch: 1}", "'{batch: 1}'; allowed: a JSON object, such as {\"batch\": 32}"),
@@ -184,10 +212,25 @@ def refused(tmp_path, monkeypatch, name, column, value):
     ("gpus", "vendor", "", "blank; allowed: text"),
     ("gpus", "tdp_watts", "700 W", "'700 W'; allowed: a number such as 2.10 or 80e9"),
     ("gpus", "bandwidth", "0", "0.0; allowed: a number above 0"),
+    ("correlations", "correlation", "1.01", "1.01; allowed: from -1 to 1"), ("correlations", "correlation", "-1.01", "-1.01; allowed: from -1 to 1"),
+    ("correlations", "other", "nothing", "'nothing'; allowed: a name of the vocabulary, and two different ones"),
+    ("correlations", "quantity", "nothing", "'nothing'; allowed: a name of the vocabulary, and two different ones"),
+    ("jobs", "recipe", "adam", "'adam'; allowed: "), ("jobs", "needs", "modell", "'modell'; allowed: names that a case knows; close: model"),
+    ("jobs", "takes", "model promt", "'promt'; allowed: names that a case knows; close: prompt"), ("jobs", "one_of", "model|modell", "'modell'; allowed: names that a case knows"),
+    ("jobs", "derived", "context", "'context'; allowed: a name and a formula with = between"), ("jobs", "derived", "context=mean", "'context=mean'; allowed: a name and a formula"),
+    ("jobs", "derived", "context=prompt=output", "'context=prompt=output'; allowed: a name and a formula"),
+    ("nodes", "gpu", "H100", "'H100'; allowed: a gpu of data/gpus.csv"), ("instances", "gpu", "H100", "'H100'; allowed: a gpu of data/gpus.csv"),
+    ("partitions", "gpu", "H100", "'H100'; allowed: a gpu of data/gpus.csv"), ("gpus", "benchmark", "XX", "'XX'; allowed: "), ("claims", "than", "{1}", "'{1}'; allowed: a JSON object"),
+    ("claims", "assumed", "3", "'3'; allowed: a JSON object"), ("claims", "harm", "null", "'null'; allowed: a JSON object"),
     ("assumptions", "quantity", "util", "'util'; allowed: a name of the vocabulary; close: memory_utilization"),
 ])
 def test_what_a_closed_list_does_not_have_is_refused_where_it_is_read(tmp_path, monkeypatch, name, column, value, expected):
     assert refused(tmp_path, monkeypatch, name, column, value).startswith(f"{name}.csv, row 3, column {column}: {expected}")
+
+
+@pytest.mark.parametrize("correlation", [1.0, -1.0])
+def test_what_follows_wholly_is_read(correlation):
+    tables.check_row("correlations", "correlations.csv", 2, {"quantity": "server_usd", "other": "usd_per_hour", "correlation": correlation})
 
 
 def test_measurements_and_claims_give_their_inputs_as_json():

@@ -1,7 +1,6 @@
 """Cost of a run by hand, against published runs, and what must hold for any table of offers and any prices."""
 import functools
 import math
-import time
 
 import numpy as np
 import pandas as pd
@@ -259,10 +258,9 @@ def test_a_wish_that_no_rent_meets_is_refused(wanted, text):
     assert text in str(caught.value).replace("['", "'").replace("']", "'")
 
 
-def test_the_whole_table_is_quick():
-    start = time.process_time()
-    decided(searched(Case(**JOB | {"gpus": 512}), book_of(NEW)))
-    assert time.process_time() - start < 1.5
+def test_the_whole_table_is_quick(calls):
+    """1.2 million calls; a loop over the rows would be many times that."""
+    assert calls(lambda: decided(searched(Case(**JOB | {"gpus": 512}), book_of(NEW)))) < 2_500_000
 
 
 # What is recommended

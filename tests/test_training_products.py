@@ -76,3 +76,75 @@ def test_the_gradient_of_a_weight_has_a_row_for_each_column():
     whole, weight = 2 * 128 * 130 * 10 / 1000, 2 * 256 * 100 * 10 / 1000
     assert products.head_seconds(**given, adapters=0) == close(2 * whole + weight)
     assert products.head_seconds(**given, adapters=1) == close(2 * whole)
+
+
+def test_a_product_is_compute_or_traffic():
+    # 2 x 8 x 5 x 6 FLOP at 1,000 a second, or 8 x 5 + 5 x 6 + 8 x 6 values of 2 bytes.
+    given = dict(rows=8, inner=5, columns=6, **RATES)
+    assert products.product_seconds(**given) == close(0.48)
+    assert products.product_seconds(**given, compute_efficiency=0.5, kernel_seconds=1) == close(1.96)
+    assert products.product_seconds(**given | dict(bandwidth=10), bandwidth_efficiency=0.5) == close((40 + 30 + 48) * 2 / 5)
+    # In 8 bits both inputs are half as wide, the output is not.
+    assert products.product_seconds(**given | dict(bandwidth=10), narrow_products=1) == close((70 + 2 * 48) / 10)
+    assert products.product_seconds(**given, grouped_products=3) == close(3 * 0.48)
+
+
+def test_tiles_and_waves():
+    # 300 x 200 in tiles of 128 are 3 x 2, of 384 x 256; on 4 units two waves, six of eight places filled.
+    given = dict(rows=300, inner=5, columns=200, product_peak=1000, units=4, bandwidth=1e9)
+    assert products.product_seconds(**given) == close(2 * 5 * 384 * 256 / 1000 * 8 / 6)
+    # Four of them in one kernel: 24 tiles in 6 full waves.
+    assert products.product_seconds(**given, grouped_products=4) == close(4 * 2 * 5 * 384 * 256 / 1000)
+    # Two tiles on four units: split along the inner dimension.
+    assert products.product_seconds(**given | dict(rows=100, columns=256)) == close(2 * 5 * 128 * 256 / 1000)
+
+
+def test_products_of_a_layer():
+    # 16 tokens; 4 query and 2 key-value heads of 3: into 12 + 2 x 6 columns, out of 12. Forward once, backward twice.
+    given = dict(gpu_tokens=16, hidden=10, adapters=0, **RATES)
+    attention = dict(mixed_width=12, gpu_mixing_params=10 * 24 + 12 * 10)
+    flops = 2 * 16 * (10 * 24 + 12 * 10)
+    assert products.projection_seconds(**given, **attention) == close(3 * flops / 1000)
+    assert products.projection_seconds(**given | dict(adapters=1), **attention, recompute=2) == close(3 * flops / 1000)
+    assert products.projection_seconds(**given, **attention, recompute=2, recomputed_share=0.5, kernel_seconds=1) == close(
+        3.5 * flops / 1000 + 2 * 3.5)
+    # Gate and up 10 x 20 each, down 20 x 10, halved by tensor parallel.
+    assert products.mlp_product_seconds(**given, intermediate=20, gated_mlp=1, tensor_parallel=2, recompute=3) == close(
+        3 * 2 * 16 * 3 * 10 * 20 / 2 / 1000)
+    # The head, in 16 bits whatever the layers do.
+    head = dict(gpu_tokens=16, hidden=10, adapters=0, vocab=50, peak_flops=500) | RATES
+    del head["product_peak"]
+    assert products.head_seconds(**head, tensor_parallel=2) == close(3 * 2 * 16 * 10 * 25 / 500)
+    assert products.head_seconds(**head | dict(adapters=1), clock_share=0.5) == close(2 * 2 * 16 * 10 * 50 / 250)
+
+
+def test_products_of_experts():
+    # 16 tokens on each of 4 GPUs that share 8 experts, 2 for a token: 2 experts a GPU, of 16 tokens each.
+    spread = dict(gpu_tokens=16, experts=8, experts_per_token=2, expert_parallel=4)
+    assert products.expert_tokens(**spread) == 16
+    # Two tensor-parallel GPUs send half of the tokens each; if tensor parallel splits the experts, both take in all of them.
+    assert products.expert_tokens(**spread, tensor_parallel=2) == 8
+    assert products.expert_tokens(**spread, tensor_parallel=2, expert_tensor_parallel=2) == 16
+    given = dict(gpu_tokens=16, expert_tokens=16, hidden=10, adapters=0, **RATES, experts=8, expert_intermediate=20,
+                 expert_parallel=4)
+    routed = 3 * 2 * (2 * 16) * 2 * 10 * 20 / 1000
+    assert products.expert_product_seconds(**given) == close(routed)
+    assert products.expert_product_seconds(**given, shared_experts=1) == close(routed + 3 * 2 * 16 * 2 * 10 * 20 / 1000)
+    # An expert with 16 tokens fills an eighth of a tile of 128.
+    assert products.expert_product_seconds(**given | dict(tile_rows=128)) > 5 * routed
+
+
+@pytest.mark.parametrize("recompute, flash, passes", [
+    (0, 0, 3), (1, 0, 4), (2, 0, 4), (3, 0, 3), (0, 1, 3.5), (1, 1, 3.5), (2, 1, 4.5), (3, 1, 3.5)])
+def test_attention_runs_in_16_bits(recompute, flash, passes):
+    share = 0.25 if flash else 0.5
+    given = dict(gpu_tokens=11, attention_token_flops=20, peak_flops=1000, tensor_parallel=2)
+    assert products.core_attention_seconds(**given, recompute=recompute, flash_attention=flash, attention_efficiency=0.25,
+                                           compute_efficiency=0.5) == close(11 * passes * 20 / (2 * 1000 * share))
+
+
+def test_matrix_products():
+    parts = dict(projection_seconds=5, core_attention_seconds=2, mlp_product_seconds=10, expert_product_seconds=20,
+                 head_seconds=3)
+    assert products.matrix_seconds(pace_layers=4, pace_heads=1, stage_moe_layers=0, **parts) == 4 * (5 + 2 + 10) + 3
+    assert products.matrix_seconds(pace_layers=4, pace_heads=0, stage_moe_layers=3, **parts) == 4 * 7 + 10 + 3 * 20

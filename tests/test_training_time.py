@@ -6,7 +6,7 @@ import pytest
 
 from gpucalc import LAWS
 from gpucalc.rows import catalogue
-from gpucalc import training_links as links, training_products as products, training_time as tt
+from gpucalc import training_products as products, training_time as tt
 from gpucalc.core.evaluate import Case
 from gpucalc.page.measured import compare
 
@@ -15,8 +15,6 @@ DEEPSEEK = catalogue.model("DeepSeek-V3")
 H100, ADAMW = catalogue.gpu("H100 SXM 80GB"), catalogue.recipe("mixed-adamw-fp32-grads")
 LLAMA_8B_LAYER = 2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336                # matrices: q o, k v, gate up down
 HOPS = dict(latency=0.25, network_latency=0.5)
-PORTS = dict(network_bandwidth=10.0, port_bandwidth=25.0, group_ports=4, peer_ports=4, reach=8, beyond_bandwidth=3.0,
-             link_efficiency=0.5, network_efficiency=0.8)
 RATES = dict(product_peak=1000, units=1, bandwidth=1e9, tile_rows=1, tile_columns=1)
 LAYER = dict(layer_token_flops=100, attention_token_flops=20)
 JOB = dict(sequence=4096, micro_batch=1, micro_batches=16, flash_attention=1, network_bandwidth=50e9, network_latency=5e-6)
@@ -98,78 +96,6 @@ def test_the_stage_that_sets_the_pace(stage_layers, layers, vocab, heads, layers
     assert tt.pace_layers(**given, pace_heads=heads) == layers_there
 
 
-def test_a_product_is_compute_or_traffic():
-    # 2 x 8 x 5 x 6 FLOP at 1,000 a second, or 8 x 5 + 5 x 6 + 8 x 6 values of 2 bytes.
-    given = dict(rows=8, inner=5, columns=6, **RATES)
-    assert products.product_seconds(**given) == close(0.48)
-    assert products.product_seconds(**given, compute_efficiency=0.5, kernel_seconds=1) == close(1.96)
-    assert products.product_seconds(**given | dict(bandwidth=10), bandwidth_efficiency=0.5) == close((40 + 30 + 48) * 2 / 5)
-    # In 8 bits both inputs are half as wide, the output is not.
-    assert products.product_seconds(**given | dict(bandwidth=10), narrow_products=1) == close((70 + 2 * 48) / 10)
-    assert products.product_seconds(**given, grouped_products=3) == close(3 * 0.48)
-
-
-def test_tiles_and_waves():
-    # 300 x 200 in tiles of 128 are 3 x 2, of 384 x 256; on 4 units two waves, six of eight places filled.
-    given = dict(rows=300, inner=5, columns=200, product_peak=1000, units=4, bandwidth=1e9)
-    assert products.product_seconds(**given) == close(2 * 5 * 384 * 256 / 1000 * 8 / 6)
-    # Four of them in one kernel: 24 tiles in 6 full waves.
-    assert products.product_seconds(**given, grouped_products=4) == close(4 * 2 * 5 * 384 * 256 / 1000)
-    # Two tiles on four units: split along the inner dimension.
-    assert products.product_seconds(**given | dict(rows=100, columns=256)) == close(2 * 5 * 128 * 256 / 1000)
-
-
-def test_products_of_a_layer():
-    # 16 tokens; 4 query and 2 key-value heads of 3: into 12 + 2 x 6 columns, out of 12. Forward once, backward twice.
-    given = dict(gpu_tokens=16, hidden=10, adapters=0, **RATES)
-    attention = dict(mixed_width=12, gpu_mixing_params=10 * 24 + 12 * 10)
-    flops = 2 * 16 * (10 * 24 + 12 * 10)
-    assert products.projection_seconds(**given, **attention) == close(3 * flops / 1000)
-    assert products.projection_seconds(**given | dict(adapters=1), **attention, recompute=2) == close(3 * flops / 1000)
-    assert products.projection_seconds(**given, **attention, recompute=2, recomputed_share=0.5, kernel_seconds=1) == close(
-        3.5 * flops / 1000 + 2 * 3.5)
-    # Gate and up 10 x 20 each, down 20 x 10, halved by tensor parallel.
-    assert products.mlp_product_seconds(**given, intermediate=20, gated_mlp=1, tensor_parallel=2, recompute=3) == close(
-        3 * 2 * 16 * 3 * 10 * 20 / 2 / 1000)
-    # The head, in 16 bits whatever the layers do.
-    head = dict(gpu_tokens=16, hidden=10, adapters=0, vocab=50, peak_flops=500) | RATES
-    del head["product_peak"]
-    assert products.head_seconds(**head, tensor_parallel=2) == close(3 * 2 * 16 * 10 * 25 / 500)
-    assert products.head_seconds(**head | dict(adapters=1), clock_share=0.5) == close(2 * 2 * 16 * 10 * 50 / 250)
-
-
-def test_products_of_experts():
-    # 16 tokens on each of 4 GPUs that share 8 experts, 2 for a token: 2 experts a GPU, of 16 tokens each.
-    spread = dict(gpu_tokens=16, experts=8, experts_per_token=2, expert_parallel=4)
-    assert products.expert_tokens(**spread) == 16
-    # Two tensor-parallel GPUs send half of the tokens each; if tensor parallel splits the experts, both take in all of them.
-    assert products.expert_tokens(**spread, tensor_parallel=2) == 8
-    assert products.expert_tokens(**spread, tensor_parallel=2, expert_tensor_parallel=2) == 16
-    given = dict(gpu_tokens=16, expert_tokens=16, hidden=10, adapters=0, **RATES, experts=8, expert_intermediate=20,
-                 expert_parallel=4)
-    routed = 3 * 2 * (2 * 16) * 2 * 10 * 20 / 1000
-    assert products.expert_product_seconds(**given) == close(routed)
-    assert products.expert_product_seconds(**given, shared_experts=1) == close(routed + 3 * 2 * 16 * 2 * 10 * 20 / 1000)
-    # An expert with 16 tokens fills an eighth of a tile of 128.
-    assert products.expert_product_seconds(**given | dict(tile_rows=128)) > 5 * routed
-
-
-@pytest.mark.parametrize("recompute, flash, passes", [
-    (0, 0, 3), (1, 0, 4), (2, 0, 4), (3, 0, 3), (0, 1, 3.5), (1, 1, 3.5), (2, 1, 4.5), (3, 1, 3.5)])
-def test_attention_runs_in_16_bits(recompute, flash, passes):
-    share = 0.25 if flash else 0.5
-    given = dict(gpu_tokens=11, attention_token_flops=20, peak_flops=1000, tensor_parallel=2)
-    assert products.core_attention_seconds(**given, recompute=recompute, flash_attention=flash, attention_efficiency=0.25,
-                                           compute_efficiency=0.5) == close(11 * passes * 20 / (2 * 1000 * share))
-
-
-def test_matrix_products():
-    parts = dict(projection_seconds=5, core_attention_seconds=2, mlp_product_seconds=10, expert_product_seconds=20,
-                 head_seconds=3)
-    assert products.matrix_seconds(pace_layers=4, pace_heads=1, stage_moe_layers=0, **parts) == 4 * (5 + 2 + 10) + 3
-    assert products.matrix_seconds(pace_layers=4, pace_heads=0, stage_moe_layers=3, **parts) == 4 * 7 + 10 + 3 * 20
-
-
 def test_products_in_8_bits_leave_attention_and_the_head():
     # Llama-3-8B: layers at twice the peak, scores and head as before, and casts besides.
     wide, narrow = (step(narrow_products=each) for each in (0, 1))
@@ -208,6 +134,19 @@ def test_values_moved_outside_products():
     assert tt.elementwise_values(**given, moe_layers=2, experts_per_token=3, expert_latent=8) == whole + split + 16 * 4 * 4 / 4
 
 
+def test_values_that_are_cast():
+    # Inputs: two blocks of 16, 12 mixed, 20 of the MLP. Gradients: 24 columns less the 12, two blocks, gate and up of 20.
+    given = dict(hidden=16, mixed_width=12, gpu_mixing_params=16 * 24, mlp_width=20, layers=4, blocks_per_layer=2, gated_mlp=1, narrow_products=1)
+    assert tt.layer_cast_values(**given) == tt.layer_cast_values(**given | dict(narrow_products=2)) == 64 + 84
+    assert tt.layer_cast_values(**given | dict(narrow_products=0)) == 0 and tt.layer_cast_values(**given, recompute=2) == 2 * 64 + 84
+    assert tt.layer_cast_values(**given, recompute=2, recomputed_share=0.5) == 1.5 * 64 + 84
+    # Half of the layers have a copy for each of 3 experts in place of the MLP's input, 1 more on the mean; with a shared one 1.5.
+    assert tt.layer_cast_values(**given, moe_layers=2, experts_per_token=3) == 64 + 84 + 2 * 16
+    assert tt.layer_cast_values(**given, moe_layers=2, experts_per_token=3, shared_experts=2) == 64 + 84 + 2 * 24
+    # Tensor parallel 2 halves all but the blocks, and sends each GPU half of the copies: a quarter more on the mean.
+    assert tt.layer_cast_values(**given | dict(gpu_mixing_params=16 * 12), moe_layers=2, experts_per_token=3, tensor_parallel=2) == (36 + 6 + 10) + (12 - 6 + 36 + 20)
+
+
 def test_scores_that_are_written():
     given = dict(heads=8, sequence=100, tensor_parallel=2, attending_share=1)
     assert tt.score_values(**given) == 8 * 100 * (4 + 7) / 2
@@ -229,149 +168,7 @@ def test_memory_traffic():
         11 * 4 * (35 * 2 + 3 * 3) / 1000)
 
 
-# Collectives: links at half of 100 bytes/s and 0.25 s a hop, network at 8 of 10 bytes/s and 0.5 s
-
-def ring(message_bytes, ranks, bandwidth, hops):
-    return message_bytes * (ranks - 1) / ranks / bandwidth + hops
-
-
-def test_bandwidth_of_a_group():
-    assert links.tensor_bandwidth(**PORTS, gpus_per_node=4, tensor_parallel=4) == 50
-    # Two nodes of 4: a ring leaves a node through four ports of 8 bytes/s, if the link carries as much.
-    assert links.tensor_bandwidth(**PORTS, gpus_per_node=4, tensor_parallel=8) == 32
-    assert links.tensor_bandwidth(**PORTS, gpus_per_node=8, tensor_parallel=16) == 50
-    # Beside tensor parallel 2 a node holds two of the four: two ports; beside 4 it holds one.
-    for tensor_parallel, ports in ((1, 50), (2, 16), (4, 8)):
-        assert links.context_bandwidth(**PORTS, gpus_per_node=4, context_parallel=4, tensor_parallel=tensor_parallel) == ports
-    assert links.shard_bandwidth(8, **PORTS, gpus_per_node=8, tensor_parallel=4) == 16
-    assert links.expert_shard_bandwidth(4, **PORTS, gpus_per_node=8, expert_parallel=4) == 16
-    # A mesh of one port to each peer; a bridge that joins two.
-    assert links.tensor_bandwidth(**PORTS | dict(peer_ports=1), tensor_parallel=2) == 12.5
-    assert links.tensor_bandwidth(**PORTS | dict(reach=2), tensor_parallel=4) == 1.5
-
-
-def test_tensor_parallel():
-    given = dict(pace_layers=3, stage_moe_layers=0, gpu_tokens=16, hidden=10, gpus_per_node=4, tensor_bandwidth=50.0, **HOPS)
-    once = 2 * ring(16 * 10 * 2, 4, 50, 3 * 0.25)                     # an all-reduce passes the ring twice
-    assert links.tensor_seconds(**given, tensor_parallel=1) == 0
-    assert links.tensor_seconds(**given, tensor_parallel=4) == close(3 * (2 + 2) * once)
-    assert links.tensor_seconds(**given, tensor_parallel=4, recompute=2) == close(3 * (2 + 2 + 2) * once)
-    assert links.tensor_seconds(**given, tensor_parallel=4, recompute=3) == close(3 * (2 + 2) * once)
-    assert links.tensor_seconds(**given, tensor_parallel=4, base_latency=1) == close(3 * 4 * (once + 2))
-    # Two nodes of 4: of seven hops one is between nodes.
-    assert links.tensor_seconds(**given, tensor_parallel=8) == close(3 * 4 * 2 * ring(320, 8, 50, 6 * 0.25 + 0.5))
-    # Two of three layers have experts, whole on each GPU: nothing is summed there, but for a shared one.
-    moe = given | dict(stage_moe_layers=2, experts_per_token=5, tensor_parallel=4)
-    assert links.tensor_seconds(**moe, expert_parallel=2) == close(2 * (3 + 1) * once)
-    assert links.tensor_seconds(**moe, expert_parallel=2, shared_experts=1) == close(2 * (3 + 1 + 2) * once)
-    # Split by tensor parallel, and elsewhere: each token moves 5 times.
-    assert links.tensor_seconds(**moe, expert_parallel=2, expert_tensor_parallel=4) == close(2 * (3 + 1 + 2 * 5) * once)
-    assert links.tensor_seconds(**moe, expert_tensor_parallel=4) == close(3 * 4 * once)
-
-
-def test_context_parallel():
-    given = dict(pace_layers=3, gpu_tokens=8, gpu_context_values=20, context_bandwidth=50.0, gpus_per_node=4, **HOPS)
-    whole = 4 * 8 * 20 * 2                                            # keys and values of four GPUs' tokens
-    assert links.context_seconds(**given) == 0
-    assert links.context_seconds(**given, context_parallel=4) == close(3 * 3 * ring(whole, 4, 50, 0.75))
-    assert links.context_seconds(**given, context_parallel=4, recompute=2) == close(3 * 4 * ring(whole, 4, 50, 0.75))
-    assert links.context_seconds(**given, context_parallel=4, tensor_parallel=2) == close(3 * 3 * ring(whole, 4, 50, 0.5 + 0.5))
-
-
-def test_nodes_that_a_token_reaches():
-    # Of 8 nodes 8 draws meet 8 (1 - (7/8)^8); DeepSeek-V3 lets a token go to 4.
-    assert links.token_nodes(experts_per_token=8, expert_parallel=64) == close(8 * (1 - (7 / 8) ** 8))
-    assert links.token_nodes(experts_per_token=8, reached_nodes=4, expert_parallel=64) == 4
-    assert links.token_nodes(experts_per_token=2, reached_nodes=4, expert_parallel=64) == close(8 * (1 - (7 / 8) ** 2))
-    assert links.token_nodes(experts_per_token=8, expert_parallel=8) == 1
-
-
-def test_expert_parallel():
-    given = dict(stage_moe_layers=3, gpu_tokens=16, hidden=10, experts_per_token=2, gpus_per_node=4, **PORTS)
-    value = 16 * 10 * (2 + 2)                                         # there and back
-    assert links.expert_seconds(**given, token_nodes=1) == 0
-    # Two draws of four GPUs meet 4 (1 - (3/4)^2) = 1.75, a quarter of them the token's own. Forward and backward.
-    inside = value * 1.75 * 3 / 4 / 50
-    assert links.expert_seconds(**given, token_nodes=1, expert_parallel=4) == close(3 * 2 * inside)
-    assert links.expert_seconds(**given, token_nodes=1, expert_parallel=4, recompute=2, latency=0.25) == close(
-        3 * 3 * (inside + 1.5))
-    # Of four nodes a token reaches 1.75, and three quarters of them are not its own.
-    outside = value * 1.75 * 3 / 4 / 8
-    assert links.expert_seconds(**given, token_nodes=1.75, expert_parallel=16) == close(3 * 2 * outside)
-    assert links.expert_seconds(**given, token_nodes=1.75, expert_parallel=16, dispatch_element_bytes=1) == close(
-        6 * outside * 3 / 4)
-    # Tensor parallel 2 leaves each GPU half of the tokens to send.
-    assert links.expert_seconds(**given, token_nodes=1.75, expert_parallel=16, tensor_parallel=2) == close(3 * 2 * outside / 2)
-
-
-def test_deepseek_v3_sends_a_token_to_four_nodes():
-    # Section 3.2.2: 4 nodes of which one is its own, 7,168 values of 1 byte out and 2 back, 50 GB/s a GPU.
-    inputs = dict(micro_batch=1, sequence=4096, expert_parallel=64, data_parallel=128, pipeline_parallel=16)
-    case = Case(DEEPSEEK, catalogue.gpu("H800 SXM 80GB"), ADAMW, network_bandwidth=50e9, reached_nodes=4,
-                dispatch_element_bytes=1, **inputs)
-    assert case(links.expert_seconds) == close(2 * 4 * 4096 * 7168 * 3 * 4 * 7 / 8 / 50e9)
-
-
-def test_sends_between_stages():
-    given = dict(gpu_tokens=16, hidden=10, gpus_per_node=4, **PORTS, **HOPS)
-    assert links.pipeline_seconds(**given, layout_gpus=8) == 0
-    assert links.pipeline_seconds(**given, layout_gpus=4, pipeline_parallel=4) == close(2 * (320 / 50 + 0.25))
-    assert links.pipeline_seconds(**given, layout_gpus=8, pipeline_parallel=4, virtual_stages=3, tensor_parallel=2) == close(
-        2 * 3 * (160 / 8 + 0.5))
-
-
-STATE = dict(gpu_trained_params=40, gpu_trained_expert_params=0, gradient_element_bytes=4, stage_layers=5, shard_ranks=4,
-             expert_shard_ranks=4, shard_bandwidth=50.0, expert_shard_bandwidth=20.0, gpus_per_node=4, **HOPS)
-
-
-@pytest.mark.parametrize("stage, width, pieces", [(0, 4, 1), (1, 2, 1), (2, 2, 1), (3, 2, 5)])
-def test_gradients_and_weights(stage, width, pieces):
-    # 40 trained parameters with gradients of 4 bytes on 4 GPUs of a node; weights of 2 bytes; stage 3 layer by layer.
-    held = dict(gpu_params=40, gpu_expert_params=0)
-    assert links.scatter_seconds(**STATE, zero_stage=stage) == close(ring(160, 4, 50, pieces * 0.75))
-    assert links.gather_seconds(**STATE, **held, zero_stage=stage) == close(ring(40 * width, 4, 50, pieces * 0.75))
-    alone = STATE | dict(shard_ranks=1, expert_shard_ranks=1)
-    assert links.scatter_seconds(**alone, zero_stage=stage) == links.gather_seconds(**alone, **held, zero_stage=stage) == 0
-
-
-def test_passes_of_data_parallel():
-    given = dict(scatter_seconds=5, gather_seconds=3, replica_sum_seconds=1, micro_batches=6)
-    assert [links.data_seconds(**given, zero_stage=stage) for stage in range(4)] == [9, 9, 6 * 5 + 3 + 1, 6 * 5 + 12 * 3 + 1]
-
-
-def test_experts_are_shared_by_fewer():
-    # 16 replicas in nodes of 8, 4 of them with other experts: dense weights over 16, experts over 4 that stand 4 apart.
-    given = STATE | dict(gpu_trained_params=40, gpu_trained_expert_params=80, shard_ranks=16, expert_parallel=4, gpus_per_node=8)
-    assert links.scatter_seconds(**given) == close(ring(160, 16, 50, 14 * 0.25 + 0.5) + ring(320, 4, 20, 2 * 0.25 + 0.5))
-    # Adapters: their gradients, and all weights if ZeRO-3 splits them.
-    lora = given | dict(gpu_trained_params=4, gpu_trained_expert_params=0)
-    held = dict(gpu_params=120, gpu_expert_params=80)
-    assert links.scatter_seconds(**lora) == close(ring(16, 16, 50, 4))
-    assert links.gather_seconds(**lora, **held, zero_stage=3) == close(ring(80, 16, 50, 5 * 4) + ring(160, 4, 20, 5 * 1))
-
-
-def test_hybrid_sharding_sums_over_the_other_groups():
-    # 32 replicas, states split over 8: each GPU's eighth of 160 bytes is summed over 4 groups by its own port.
-    given = dict(gpu_trained_params=40, gpu_trained_expert_params=0, gradient_element_bytes=4, expert_shard_ranks=8,
-                 network_bandwidth=10.0, data_parallel=32, network_efficiency=0.8)
-    assert links.replica_sum_seconds(**given, shard_ranks=8, network_latency=0.5) == close(2 * ring(20, 4, 8, 1.5))
-    assert links.replica_sum_seconds(**given | dict(expert_shard_ranks=32), shard_ranks=32) == 0
-
-
 # The step
-
-def test_what_data_parallel_shows():
-    # A micro-batch of 30: forward 10, backward 20. A third of each transfer, one layer of three, is always seen.
-    given = dict(data_seconds=0, scatter_seconds=12, gather_seconds=9, replica_sum_seconds=0, micro_batch_seconds=30,
-                 micro_batches=4, stage_layers=3, lent_share=0)
-    assert [links.exposed_data_seconds(**given, zero_stage=stage) for stage in range(4)] == [4, 3 + 4, 3 + 4 * 4, 4 * 3 + 4 * 4]
-    assert links.exposed_data_seconds(**given | dict(scatter_seconds=28), zero_stage=1) == 3 + 28 / 3
-    assert links.exposed_data_seconds(**given | dict(scatter_seconds=48), zero_stage=1) == 3 + 28
-    assert links.exposed_data_seconds(**given, zero_stage=1, data_overlap=0) == 9 + 12
-    assert links.exposed_data_seconds(**given, zero_stage=3, data_overlap=0) == 4 * (9 + 9 + 12)
-    # A tenth of the multiprocessors is lent as long as something is hidden: 21 seconds, 7 of them seen.
-    assert links.exposed_data_seconds(**given | dict(data_seconds=21, lent_share=0.1), zero_stage=1) == close(7 + 1.4)
-    assert links.lent_share(units=132) == 16 / 132 and links.lent_share(units=1) == 0
 
 
 def test_parts_of_a_step():

@@ -35,10 +35,26 @@ def wheel(tmp_path_factory):
     return unpacked
 
 
+# Python where nothing is installed but what the wheel needs, and what that needs.
+BARE = """
+import sys
+known = {*sys.stdlib_module_names, "gpucalc", "numpy", "pandas", "yaml", "dateutil", "six", "pytz", "tzdata"}
+class Bare:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] not in known and not name.startswith("_"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Bare())
+"""
+
+
 def run(wheel, folder, *words):
-    """What Python prints in another folder, with the wheel in place of the checkout."""
-    done = subprocess.run([sys.executable, *words], cwd=folder, env=os.environ | {"PYTHONPATH": str(wheel)}, text=True,
-                          capture_output=True, check=True)
+    """What Python prints in another folder, with the wheel in place of the checkout and without any extra of it."""
+    (folder / "bare").mkdir(exist_ok=True)
+    (folder / "bare/sitecustomize.py").write_text(BARE)
+    places = os.pathsep.join(map(str, [folder / "bare", wheel]))
+    done = subprocess.run([sys.executable, *words], cwd=folder, env=os.environ | {"PYTHONPATH": places}, text=True,
+                          capture_output=True)
+    assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
 
@@ -62,6 +78,34 @@ def test_it_answers_elsewhere(wheel, tmp_path):
     assert run(wheel, tmp_path, "-c", asked) == [str(wheel / "gpucalc/__init__.py"), f"85899345920.0 {len(price_books())}"]
     told = run(wheel, tmp_path, "-m", "gpucalc", "kv_bytes", "--model", "Llama-3-70B", "--context", "8192", "--batch", "32")
     assert told[0] == "kv_bytes = 85.9 GB (85,899,345,920 B)"
+
+
+FULL = ["decide", "chat_70b.yaml", "--prices", "mine.csv", "--only", "0", "--gpus", "cards.csv", "--compare", "three_on_one.yaml", "--rows", "1,2", "--report", "report.html"]
+COMMANDS = [
+    (["--help"], "gpucalc FORMULA"), (["list", "kv", "cache"], "kv_bytes"), (["list", "gpus", "--csv"], "H200 SXM 141GB"),
+    (["show", "kv_bytes"], "sequence_kv_bytes"), (["show", "gpu", "H200 SXM 141GB", "--json"], '"marketed_bytes"'),
+    (["kv_bytes", "--model", "Llama-3-8B", "--context", "8192", "--batch", "2", "--json"], '"value": 2147483648'),
+    (["kv_bytes", "--model", "Llama-3-8B", "--context", "8192", "--batch", "2", "--csv"], "result,kv_bytes,2147483648"),
+    (["decide", "--help"], "gpucalc decide CASE.yaml"), (["decide", "--case", "lab_rtx6000.yaml"], "RTX 6000 Ada 48GB"),
+    (["decide", "own_8_h100.yaml", "--report", "report.html"], "The report is "), (FULL, "The report is "),
+]
+
+
+@pytest.mark.parametrize("words, told", COMMANDS, ids=lambda each: " ".join(each)[:40] if isinstance(each, list) else "")
+def test_every_command_runs_with_what_the_wheel_needs_and_no_more(wheel, tmp_path, words, told):
+    for name in ("chat_70b", "three_on_one", "lab_rtx6000", "own_8_h100"):
+        shutil.copy(ROOT / f"data/cases/{name}.yaml", tmp_path)
+    (tmp_path / "mine.csv").write_text("gpu,usd_per_hour\nH100,2.95\n")
+    (tmp_path / "cards.csv").write_text("gpu,like,memory_bytes\nH300 SXM 200GB,H200 SXM 141GB,200e9\n")
+    assert told in "\n".join(run(wheel, tmp_path, "-m", "gpucalc", *words))
+    if "report.html" in words:
+        assert "<svg" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_python_decides_with_what_the_wheel_needs_and_no_more(wheel, tmp_path):
+    asked = ("from gpucalc import Case, decide, kv_cache; case = Case(model='Llama-3-8B', context=8192, batch=2); "
+             "print(case.explain(kv_cache.kv_bytes), decide({'job': 'serve', 'model': 'Llama-3-8B', 'requests_per_second': 5}).gpus[0] > 0)")
+    assert run(wheel, tmp_path, "-c", asked) == ["kv_bytes = 2.15 GB True"]
 
 
 def declared(extra=None):

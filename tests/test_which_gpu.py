@@ -14,7 +14,9 @@ from gpucalc.page.flowchart import Box, beside, flowchart, jobs_picture
 from gpucalc.plan import needs
 from gpucalc.plan.decisions import CHAINS
 from gpucalc.plan.rule import Limit
+from gpucalc.core.quantities import DATA
 from gpucalc.rows import catalogue, price_book
+from gpucalc.rows.case_file import read_case
 
 ROOT, H100 = Path(__file__).parents[1], "H100 SXM 80GB"
 BOOK = price_book.prices()
@@ -83,6 +85,32 @@ def test_a_choice_turns_where_its_question_says(key, name):
     assert least(each.free) == close(least(math.inf)) and least(each.free * (1 - 1e-6)) >= least(math.inf)
     assert least(each.nearest * 0.97) == math.inf > least(each.nearest * (1 + 1e-9))
     assert least(each.asked) == close(BEST[key].plan)
+
+
+CHOSEN = {name: needs.need(read_case(DATA / "cases" / f"{name}.yaml"), BOOK) for name in ("chat_70b", "four_cards")} | WANTED
+
+
+@pytest.mark.parametrize("key", CHOSEN)
+def test_no_plan_is_nearer_than_the_nearest(key):
+    """Of every question with a limit of the case, also of the second one that a limit asks."""
+    wanted = CHOSEN[key]
+    plan = needs.best(wanted).row
+    held = {place: each for place, each in enumerate(ASKED.get(key) or needs.questions(wanted)) if each.asked is not None}
+    assert held and all(each.nearest <= plan[each.limit.column] <= each.asked for each in held.values())
+    steps = [(place, number) for place, step in enumerate(wanted.steps) for number in range(len(step.limits))]
+    for at, each in held.items():
+        place, number = steps[at]
+        if wanted.steps[place].least and each.limit in wanted.steps[place].least.limits:
+            for times, able in ((0.97, False), (1.0001, True)):
+                assert (len(needs._moved(wanted, place, number, times * each.nearest)["plan"].kept["gpu"]) > 0) == able, each.limit.of
+
+
+def test_a_question_to_which_nothing_comes_says_no_least():
+    """A full batch is never quick enough, so none is asked how late its tokens are."""
+    none = needs.need(CHAT.but(token_limit=1e-6), BOOK)
+    early, late = (each for each in needs.questions(none) if each.limit.most == "token_limit")
+    assert 0.0001 < early.nearest < 0.05 and math.isnan(late.nearest)
+    assert shown._turns(none, late) == ("Your limit: at most 1 µs.",)
 
 
 def test_a_shorter_deadline_takes_the_next_choice():

@@ -2,7 +2,7 @@
 //
 //   const given = gpucalc.jobOf(state);                 // job.js
 //   const found = gpucalc.answerTo(given);              // { case, kind, kept, lost, figures }
-//   gpucalc.bindsOf(found), helpsOf(found), turnsOf(found)   // [[limit, share]], [{ change, after }], [{ change, gpu }]
+//   gpucalc.bindsOf(found), helpsOf(found), turnsOf(found)   // [[limit, share]], [{ change, after, choice }], [{ change, gpu }]
 //   gpucalc.binding(found), helping(found), turning(found)   // the same as steps, each of which solves the plan again
 //
 // Tables are lists by column. kept are the choices that keep all limits, the best first; lost the nearest of each other GPU.
@@ -150,31 +150,39 @@ window.gpucalc = window.gpucalc || {};
   const bindsOf = (found) => sortedBinds([...binding(found)]);
   const sortedBinds = (found) => found.filter(([, share]) => share > 1e-9).sort((a, b) => b[1] - a[1]);
 
-  // The changes that lower the objective, with what it is then, the lowest first; all that work if none did.
+  // The changes that lower the objective, with what it and the best choice are then, the lowest first; all that work if none did.
   function* helping({ given, case: whole, kind, best, objective, rents }) {
     const before = best ? best[objective] : Infinity;
     for (const change of data().changes[kind]) {
       if (change.value !== null && whole.rows[change.name]?.name === change.value) continue;
       const value = change.value ?? scaled(whole, change);
       if (value === null) continue;
-      const after = leastWith(given, { [change.name]: value }, kind, rents);
-      yield after < before * (1 - 1e-9) ? { change: { ...change, value }, after } : null;
+      const choice = bestWith(given, { [change.name]: value }, kind, rents), after = choice?.[objective] ?? Infinity;
+      yield after < before * (1 - 1e-9) ? { change: { ...change, value }, after, choice } : null;
     }
   }
 
   const helpsOf = (found) => sortedHelps([...helping(found)]);
   const sortedHelps = (found) => found.filter(Boolean).sort((a, b) => a.after - b.after);
 
-  function leastWith(given, changes, kind, rents) {
+  // The best choice with the changes; null where there is none, or the book has no such offer.
+  function bestWith(given, changes, kind, rents) {
     const meant = Object.entries(changes).map(([name, value]) =>
       [name, isQuantity(name) ? value : gpucalc.rowNamed(name, value)]);
     const whole = completed(given.but(Object.fromEntries(meant)), kind);
     try {
-      return least(whole, kind, gpucalc.market(whole, kind, rents));
+      return firstOf(solved(whole, kind, gpucalc.market(whole, kind, rents), ["plan"]).plan.kept, data().objectives[kind]);
     } catch (error) {
-      if (error instanceof gpucalc.MissingPrice) return Infinity;
+      if (error instanceof gpucalc.MissingPrice) return null;
       throw error;
     }
+  }
+
+  // The choice at the plan with the least objective, the first offer of equals; null where there is none.
+  function firstOf(kept, objective) {
+    const order = (a, b) => compared(kept[objective][a], kept[objective][b]) || compared(kept.offer[a], kept.offer[b]);
+    const first = places(kept).reduce((a, b) => (a !== null && order(a, b) <= 0 ? a : b), null);
+    return first === null ? null : rowOf(kept, first);
   }
 
   // Of each load and length, in each direction, the first change at which another GPU is the best, and that GPU.
@@ -186,8 +194,7 @@ window.gpucalc = window.gpucalc || {};
       if (ways.has(way) || typeof given !== "number") continue;
       const value = isWhole(name) ? Math.max(toEven(valueOf(whole, name) * times), 1) : valueOf(whole, name) * times;
       const { kept } = solved(whole.but({ [name]: value }), kind, tables, ["plan"]).plan;
-      const first = places(kept).reduce((a, b) => (a !== null && kept[objective][a] <= kept[objective][b] ? a : b), null);
-      const gpu = first === null ? best.gpu : kept.gpu[first];
+      const { gpu } = firstOf(kept, objective) ?? best;
       if (gpu !== best.gpu) ways.add(way);
       yield gpu !== best.gpu ? { change: { ...change, value }, gpu } : null;
     }

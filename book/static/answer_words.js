@@ -70,7 +70,7 @@ window.gpucalc = window.gpucalc || {};
 
   // Facts
 
-  function facts(found, ways = null) {
+  function facts(found, ways = null, helps = []) {
     const { case: whole, kind, best } = found, { prices } = gpucalc;
     const known = { kind, own_book: Number(prices.own), book: prices.file, book_date: prices.date, stale_days: prices.stale_days,
       ...names(whole.rows) };
@@ -79,7 +79,7 @@ window.gpucalc = window.gpucalc || {};
     if (gpucalc.trains(kind)) {
       Object.assign(known, { step_tokens: known.sequence * known.global_batch, most_gpus: given(whole, "gpus") });
     }
-    return best ? { ...plain(known), ...ofBest(found), ...ofWays(ways, best[found.objective]), kind } : plain(known);
+    return best ? { ...plain(known), ...ofBest(found), ...ofWays(ways, best[found.objective]), ...onSpot(helps), kind } : plain(known);
   }
 
   // A value that the case has; NaN for one that it has not, as told before it is used.
@@ -106,17 +106,35 @@ window.gpucalc = window.gpucalc || {};
     return plain(known);
   }
 
-  // What the cheapest of the other ways cost, where their prices are firm.
+  // Which of renting and owning the draws say.
+  const saidVerdict = ({ cheaper, sure }) => (sure ? { owning: "own", renting: "rent" }[cheaper] : "close");
+
+  // What the cheapest of the other ways cost, where their prices are firm, and which is the cheapest: of renting and owning the
+  // draws say it, and an API has to be below both at today's prices.
   function ofWays(ways, rent) {
     if (!ways) return {};
-    const known = {}, { owned, api } = gpucalc.owning.ways;
+    const known = {}, { owned, api } = gpucalc.owning.ways, { level, owning } = ways;
+    let house = "rent", least = rent;
     for (const [name, way] of [["own", owned], ["api", api]]) {
       const row = ways.rows.find((each) => each.way === way && !each.doubt);
-      for (const part of row ? ["usd", "low", "high", "who"] : []) known[`${name}_${part}`] = row[part];
+      for (const part of row ? ["usd", "who"] : []) known[`${name}_${part}`] = row[part];
     }
-    const costs = { rent, own: known.own_usd ?? Infinity, api: known.api_usd ?? Infinity };
-    const way = Object.keys(costs).reduce((a, b) => (costs[b] < costs[a] ? b : a));
-    return { ...known, ...(Object.keys(known).length ? { way } : {}), ...plain({ api_below: ways.below || Infinity }) };
+    if (has(known, "own_usd")) {
+      const { ranges } = owning.deal;
+      Object.assign(known, { rent_level: level, own_years: ranges.years[1], rent_fall: ranges.rent_decline?.[1] ?? Infinity,
+        verdict: saidVerdict(owning.verdict) });
+      if (owning.verdict.cheaper === "owning") [house, least] = ["own", Math.min(rent, known.own_usd * rent / level)];
+    }
+    if (Object.keys(known).length) known.way = known.api_usd < least ? "api" : house;
+    return plain({ ...known, api_below: ways.below || Infinity });
+  }
+
+  // What the same would cost on machines that can be taken back, where that is less.
+  function onSpot(helps) {
+    const found = helps.find(({ change }) => change.name === "term");
+    if (!found) return {};
+    const named = ["gpu", "gpus", "provider", "sole"].map((name) => [`spot_${name}`, found.choice[name]]);
+    return plain({ spot_usd: found.after, ...Object.fromEntries(named) });
   }
 
   // The facts of one choice: of its row, and what follows from it.
@@ -189,7 +207,8 @@ window.gpucalc = window.gpucalc || {};
     }
     const cache = gpucalc.limits.named.cache_element_bytes[found.case.inputs.cache_element_bytes];
     const of = { ...plain(names(found.case.rows)), sure: given(found.case, "sure"),
-      ...(cache && cache !== texts().cache ? { cache_format: cache } : {}) };
+      ...(cache && cache !== texts().cache ? { cache_format: cache } : {}),
+      ...(gpucalc.trains(kind) ? {} : { weights: gpucalc.valueOf(found.case, "weight_bytes").number }) };
     for (const [gpu, { limit, value, most, step, row: nearest }] of [...lost].sort(nearer)) {
       const row = { ...of, ...choice(found, nearest), ...plain({ value, most }), gpu,
         limit: typeof limit.most === "string" ? limit.most : "", holds: false };
@@ -224,7 +243,8 @@ window.gpucalc = window.gpucalc || {};
 
   function helps({ kind, best, objective }, found) {
     const before = best ? best[objective] : Infinity;
-    return found.filter(({ after }) => 1 - after / before >= texts().worth).map(({ change, after }) => {
+    const told = ({ change, after }) => 1 - after / before >= texts().worth && !(best && change.name === "term");
+    return found.filter(told).map(({ change, after }) => {
       const known = { kind, before, after, less: 1 - after / before, words: change.words, value_text: valueText(change) };
       return { change, text: begun(fill("helps", plain(known))) };
     });
@@ -266,5 +286,5 @@ window.gpucalc = window.gpucalc || {};
   // What to be careful of with the best choice.
   const cautions = (known) => texts().cautions.map((name) => fill(`caution_${name}`, known)).filter(Boolean);
 
-  gpucalc.words = { begun, binds, cards, cautions, choices, commands, facts, fill, flips, helps, loosen, ofKind, turns };
+  gpucalc.words = { begun, binds, cards, cautions, choices, commands, facts, fill, flips, helps, loosen, ofKind, saidVerdict, turns };
 }

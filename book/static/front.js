@@ -1,18 +1,18 @@
 // The front page: one case in, its address above, its answers below. The formulas and data behind it are the engine's.
 (() => {
   const gpucalc = (window.gpucalc ||= {});
-  const { cases, views, sentence: { asked, form, inItsFormat, make } } = gpucalc;
   const QUIET = 1200; // milliseconds without a change before a screen reader hears the answers
 
   const place = document.getElementById("case");
   if (!place) return;
-  if (!gpucalc.catalogue || !gpucalc.answer) {
-    place.textContent = "The formulas of this page did not load. The lessons below need none: they hold worked examples.";
+  if (["catalogue", "answer", "cases", "sentence", "views"].some((name) => !gpucalc[name])) {
+    for (const said of place.children) said.className = ""; // what the page says of a lost script, be it this one, is seen at once
     return;
   }
 
+  const { cases, views, sentence: { asked, form, inItsFormat, make } } = gpucalc;
   const PRESETS = gpucalc.catalogue.examples; // names, and cases of data/cases
-  let state = {}, versus = null, faults = [], frame = 0, timer = 0, stop = () => {};
+  let state = {}, versus = null, faults = [], wrong = false, frame = 0, timer = 0, stop = () => {};
   const status = make("p", { className: "case-hidden", role: "status" });
   const notes = make("ul", { className: "case-faults", attributes: { role: "list", "aria-label": "What was left out" } });
   const paper = make("pre", { className: "case-paper" });
@@ -125,6 +125,7 @@
 
   function shown(answer) {
     const left = [...faults, ...ask.show(state, answer.faults).map(({ text }) => text)];
+    wrong = left.length + answer.faults.length > 0;
     notes.replaceChildren(...left.map((text) => make("li", { textContent: text })));
     answers.show(answer.cards, state);
     fill(care, views.cautions(answer.cautions));
@@ -151,7 +152,8 @@
 
   function summary(answer, left) {
     const figures = answer.cards.map(({ title, big }) => `${title} ${big}`);
-    return [...left, ...answer.faults.map(({ text }) => text), ...figures].join(". ");
+    const faulty = [...left, ...answer.faults.map(({ text }) => text)].map((text) => text.replace(/\.$/, ""));
+    return [...faulty, ...figures].join(". ");
   }
 
   // Said only where it is new: a summary that has not changed is no news.
@@ -229,7 +231,7 @@
       accept: (text) => {
         const { faults: found, said: granted = [] } = text.trim() ? gpucalc.readRents(text) : { faults: [] };
         const wrong = found.filter((fault) => !fault.ask), asked = [...found.filter((fault) => fault.ask), ...granted];
-        if (wrong.length) return wrong.map(line);
+        if (wrong.length) return cases.few(wrong.map(line));
         if (asked.length && shown !== text) {
           shown = text;
           return [...asked.map(line), "If that is right, press “Use these rents” again."];
@@ -256,11 +258,15 @@
   async function copy(text, as) {
     try {
       await navigator.clipboard.writeText(text);
-      said.textContent = "";
-      requestAnimationFrame(() => { said.textContent = `Copied as ${as}.`; }); // the same again is said again
+      tell(`Copied as ${as}.`);
     } catch {
       dialog({ title: `Copy as ${as}`, hint: "The browser lets no page copy here: copy the text that is selected.", text });
     }
+  }
+
+  function tell(text) {
+    said.textContent = "";
+    requestAnimationFrame(() => { said.textContent = text; }); // the same again is said again
   }
 
   const said = make("span", { role: "status", className: "case-said" });
@@ -270,7 +276,7 @@
   const tools = make("p", { className: "case-tools case-spaced" }, configs, button("Your own rents", askRents),
     button("Keep as A to compare", keepAsA));
   const copies = [["YAML", cases.yaml], ["a notebook cell", cases.cell], ["a command", cases.command]]
-    .flatMap(([as, text]) => [button(as, () => copy(text(state), as)), ", "]);
+    .flatMap(([as, text]) => [button(as, () => (wrong ? tell("Not copied: the page names what is wrong.") : copy(text(state), as))), ", "]);
   const share = make("p", { className: "case-tools" }, "The address of this page holds the case: share it, or copy it as ",
     ...copies, "or ", button("print it", () => window.print()), ". ", said);
 

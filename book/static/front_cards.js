@@ -171,21 +171,24 @@
     return highA < lowB ? "A" : highB < lowA ? "this case" : a.plan === b.plan ? "the same" : "too close to call";
   }
 
+  // Two jobs of one kind in a table; of others no figure is like one of the other.
   function compare(a, b, answers, buttons) {
+    const title = "A and this case side by side", [one, other] = [a, b].map(({ job }) => gpucalc.catalogue.jobs[job]);
+    const framed = (...parts) => [make("h2", { textContent: title }), ...parts, make("p", { className: "case-screen" }, ...buttons)];
+    if (one.kind !== other.kind) {
+      return framed(make("p", { textContent: `A is to ${one.title}, this case to ${other.title}: the two differ in kind, so no figure `
+        + "of one is better than the other's." }));
+    }
     const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((key) => a[key] !== b[key]);
     const text = (state, key) => (Object.hasOwn(state, key) ? shown(key, state[key]) : "–");
     const inputs = keys.map((key) => rowOf(cases.label(key), cell(text(a, key)), cell(text(b, key)), cell("")));
-    const same = gpucalc.catalogue.jobs[a.job].kind === gpucalc.catalogue.jobs[b.job].kind;
     const figures = answers.b.cards.flatMap((answer) => {
       const other = answers.a.cards.find(({ id }) => id === answer.id);
       const both = (each) => cell([each.big, each.small].filter(Boolean).join("; "));
-      return other ? [rowOf(answer.title, both(other), both(answer), cell(same ? winner(answer.id, other, answer) : ""))] : [];
+      return other ? [rowOf(answer.title, both(other), both(answer), cell(winner(answer.id, other, answer)))] : [];
     });
-    const title = "A and this case side by side";
-    return [make("h2", { textContent: title }),
-      keys.length ? "" : make("p", { textContent: "The two are the same so far: change the case above." }),
-      table([["", ""], ["A"], ["this case"], ["better"]], [...inputs, ...figures], title),
-      make("p", { className: "case-screen" }, ...buttons)];
+    return framed(keys.length ? "" : make("p", { textContent: "The two are the same so far: change the case above." }),
+      table([["", ""], ["A"], ["this case"], ["better"]], [...inputs, ...figures], title));
   }
 
   gpucalc.views = { cards, cautions, commands, compare, flips, options };

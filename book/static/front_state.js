@@ -2,6 +2,8 @@
 (() => {
   const gpucalc = (window.gpucalc ||= {});
   const LONGEST = 8000; // letters of one value: a table of rents; no address needs more
+  // As in gpucalc/rows/files.py: what shows nothing, or changes how what follows is shown, or what a terminal does with it.
+  const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
   const ANY = ["cards", "provider", "region", "term", "ways"];
   const LABELS = {
     job: "what to do", model: "model", weight_format: "format of the weights", recipe: "training recipe",
@@ -90,11 +92,12 @@
   }
 
   function outside(key, value) {
-    const { low, high, whole, allowed, meaning } = quantity(key);
+    const { low, high, whole, allowed, meaning, least, most, sizes } = quantity(key);
     const open = /above/.test(allowed);
     const fits = Number.isFinite(value) && value >= (low ?? -Infinity) && value <= (high ?? Infinity)
       && !(open && value === low) && !(whole && value % 1);
-    return fits ? null : `${meaning}: give ${allowed}.`;
+    if (!fits) return `${meaning}: give ${allowed}.`;
+    return value > most || (value !== 0 && Math.abs(value) < least) ? `give ${sizes}.` : null;
   }
 
   // The value as a reader would write it; reading it back gives the same value.
@@ -115,6 +118,9 @@
     .filter(([, size]) => value >= size).map(([name, size]) => plain(value / size) + name + unit)
     .filter((text) => text.length < 12);
   const first = (texts, key, value) => texts.find((text) => read(key, text).value === value) || String(value);
+  // So many faults as anybody reads, and how many more there are, as in gpucalc/rows/files.py.
+  const few = (faults, most = 10) => (faults.length > most
+    ? [...faults.slice(0, most), `and ${plain(faults.length - most)} more faults`] : faults);
   const shortened = (text) => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
 
   // The address: names and plain values, in the order in which the job takes them.
@@ -144,7 +150,7 @@
     const other = versus && checked(versus.split("&").filter(Boolean).map(decoded).filter((pair) => pair[1] !== undefined));
     return {
       state: read.state, versus: other ? other.state : null,
-      faults: [...faults, ...read.faults, ...(other ? other.faults.map((fault) => `In the case kept as A: ${fault}`) : [])],
+      faults: few([...faults, ...read.faults, ...(other ? other.faults.map((fault) => `In the case kept as A: ${fault}`) : [])]),
     };
   }
 
@@ -180,6 +186,7 @@
   // Why a text is no value of a name; a name that the reader brought may be one that the book lacks.
   function refused(key, text, brought) {
     if (text.length > LONGEST) return `longer than ${LONGEST} letters`;
+    if (HIDDEN.test(key === "rents" ? text.replace(/[\t\r\n]/g, "") : text)) return "holds a character that nobody sees";
     if (key === "model_row") return row(text) ? null : "no row of a model";
     if (brought) return text.trim() && text.length <= gpucalc.limits.letters ? null : `no name of 1 to ${gpucalc.limits.letters} letters`;
     const words = quantity(key) ? null : choices(key);
@@ -223,7 +230,7 @@
     });
     const read = checked(pairs);
     if (!pairs.some(([key]) => key === "job")) faults.push("No line gives the job.");
-    return { state: read.state, faults: [...faults, ...read.faults] };
+    return { state: read.state, faults: few([...faults, ...read.faults]) };
   }
 
   function scalar(text) {
@@ -245,9 +252,12 @@
       + `decide(Case(\n${ordered(values).map(([key, value]) => `    ${key}=${JSON.stringify(value)},\n`).join("")}`
       + `)${rents ? ', "mine.csv"' : ""})\n`;
   }
-  // The rents of one's own are a file of prices to the command.
+
+  // The rents of one's own are a file of prices to the command. Each file ends at a word that is not in it, so that nothing in it is
+  // taken for a command.
   function command({ rents, ...state }) {
-    const file = (name, text) => `cat > ${name} <<'END'\n${text.trim()}\nEND\n`;
+    const end = (text, word = "END") => (text.includes(word) ? end(text, `${word}D`) : word);
+    const file = (name, text) => `cat > ${name} <<'${end(text)}'\n${text.trim()}\n${end(text)}\n`;
     return file("mine.yaml", yaml(state)) + (rents ? file("mine.csv", rents) : "")
       + `make decide CASE=mine.yaml${rents ? " PRICES=mine.csv" : ""}\n`;
   }
@@ -273,6 +283,6 @@
     preferred.add(key);
   }
 
-  gpucalc.cases = { address, cell, checked, choices, chosen, command, either, fromAddress, fromYaml, label, listed,
+  gpucalc.cases = { address, cell, checked, choices, chosen, command, either, few, fromAddress, fromYaml, label, listed,
     namesOf, packed, prefer, quantity, read, row, show, started, takes, yaml };
 })();

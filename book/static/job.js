@@ -40,14 +40,14 @@ window.gpucalc = window.gpucalc || {};
     return !(above && (high === null || value <= high) && !(whole && value % 1));
   }
 
+  // Whether a number is 0, or of a size that a reader may give.
+  const spanned = (value, least, most) => !(Math.abs(value) > most || (value !== 0 && Math.abs(value) < least));
+
   function numberFault(name, value) {
-    const { sure, least, most, longest } = gpucalc.limits;
+    const { sure, most: largest } = gpucalc.limits, { least, most, high, sizes } = quantityOf(name);
     if (name === "sure") return sure.includes(value) ? null : `${shown(value)}; allowed: ${sure.join(", ")}`;
     if (typeof value !== "number" || value !== value) return `${shown(value)}; allowed: ${allowed(name)}`;
-    const end = longest[quantityOf(name).unit] ?? most;
-    if (Math.abs(value) > end || (value !== 0 && Math.abs(value) < least)) {
-      return `${value}; allowed: 0, or from ${least} to ${end} in size`;
-    }
+    if (!spanned(value, least, high === null || most < high ? most : largest)) return `${value}; allowed: ${sizes}`;
     return domainFault(name, value) ? `${value}; allowed: ${allowed(name)}` : null;
   }
 
@@ -129,9 +129,11 @@ window.gpucalc = window.gpucalc || {};
     const known = new Set([...columns, ...[types, parts].flatMap(Object.values).flatMap(({ rules }) => Object.keys(rules))]);
     for (const [name, value] of Object.entries(row ?? {})) {
       const quantity = has(gpucalc.data.quantities, name) ? gpucalc.data.quantities[name] : null;
-      const good = texts.includes(name) || (quantity ? gpucalc.allowed(name)(value) : Number.isFinite(value));
+      const { least, most } = gpucalc.limits, sized = quantity ? gpucalc.allowed(name)(value) : Number.isFinite(value);
+      const good = texts.includes(name) || (sized && spanned(value, least, most));
       if (!known.has(name) || !good) {
-        yield fault("model", `${name} ${shown(value)}; allowed: ${quantity ? quantity[2] : "columns of a model"}`);
+        const sizes = known.has(name) && sized ? `, 0 or from ${least} to ${most} in size` : "";
+        yield fault("model", `${name} ${shown(value)}; allowed: ${quantity ? quantity[2] : "columns of a model"}${sizes}`);
       }
     }
     if (!row) yield fault("model_row", "no row of a model; allowed: layers:80,hidden:8192 and so on");

@@ -101,12 +101,12 @@
 
   const isQuantity = (name) => Object.hasOwn(gpucalc.data.quantities, name);
 
-  // The case with the columns of its choice and the prices of the cheapest API.
+  // The case with the columns of its choice and the prices of the cheapest API, which answers requests that have an output.
   function ofChoice({ case: whole, kind, best }) {
     const known = Object.entries(best).filter(([name, value]) => isQuantity(name) && !Object.hasOwn(gpucalc.laws, name)
       && typeof value === "number");
     const held = whole.but(Object.fromEntries(known));
-    return gpucalc.trains(kind) ? held : held.but(cheapestApi(held));
+    return gpucalc.trains(kind) || held.inputs.output === undefined ? held : held.but(cheapestApi(held));
   }
 
   function cheapestApi(held) {

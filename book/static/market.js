@@ -28,14 +28,15 @@ window.gpucalc = window.gpucalc || {};
     return said === undefined || said === "any" ? null : said.split(", ");
   }
 
-  // The offers to rent that the case wants: the cheapest firm one of each provider, GPU, size of server and term.
+  // The offers to rent that the case wants: the cheapest firm one of each provider, GPU, size of server and term; none where nobody
+  // rents out the cards that it names. A case that says no term wants what can be had for sure: on demand.
   function offersOf(job, kind, offers) {
     const read = Object.fromEntries(["gpu", "term", "provider", "sku", "region", "rest", "date"].map((name) =>
       [name, text(offers[name])]));
-    const asked = wanted(job, "term") ?? (job.rows.term === undefined && !trains(kind) ? ["on-demand"] : null);
+    const asked = wanted(job, "term") ?? (job.rows.term === undefined ? [gpucalc.data.usual_term] : null);
     const seller = { provider: wanted(job, "provider"), region: wanted(job, "region"), term: asked };
     const named = wanted(job, "cards");
-    const found = firm(selected({ gpu: offered(named, seller, read), ...seller }, read), read, offers);
+    const found = firm(selected(seller, read).filter((place) => !named || named.includes(read.gpu[place])), read, offers);
     const of = (column) => found.map((place) => column[place]), gpus = of(read.gpu), terms = of(read.term);
     const card = (name) => gpus.map((gpu) => cell(gpu, name));
     const sizes = of(offers.gpus_per_server), years = of(offers.reserved_years);
@@ -46,6 +47,7 @@ window.gpucalc = window.gpucalc || {};
       spot: terms.map((term) => term === "spot"), doubtful_price: found.map((place) => !offers.sure[place]),
       doubtful_term: found.map((place, k) => unsuited(terms[k]) && !offers.yours[place]),
       consumer: card("forbidden"), forbidden: card("forbidden").map((each) => each && !named), no_ecc: card("no_ecc"), stale: of(offers.stale), yours: of(offers.yours),
+      sole: sole(found, read, offers),
     };
     return {
       gpu: gpus, provider: of(read.provider), region: of(read.region), term: terms, date: of(read.date),
@@ -58,14 +60,6 @@ window.gpucalc = window.gpucalc || {};
   function rowOf({ gpu, provider, sku, region, term, rest }, place) {
     return sku[place] === null ? `yours, ${gpu[place]}, ${term[place]}`
       : `${[provider, sku, region, term].map((column) => column[place]).join(", ")}${rest[place]}`;
-  }
-
-  // Of the cards that a case names those on offer on these terms; all where none is, for the error to name them.
-  function offered(named, terms, read) {
-    const suits = (_, place) => Object.entries(terms).every(([name, values]) => !values || values.includes(read[name][place]));
-    const there = new Set(read.gpu.filter(suits));
-    const found = named?.filter((gpu) => there.has(gpu));
-    return found?.length ? found : named;
   }
 
   // Places of the offers with these values, each of which must be there; null allows all.
@@ -91,6 +85,15 @@ window.gpucalc = window.gpucalc || {};
       const key = [read.provider[place], read.gpu[place], offers.gpus_per_server[place], read.term[place]].join("|");
       return !seen.has(key) && seen.add(key);
     }).sort((one, other) => offers.usd_per_hour[one] - offers.usd_per_hour[other]);
+  }
+
+  // Which prices stand alone, and so are not firm: no second provider's, and not the reader's own.
+  function sole(places, read, offers) {
+    const sellers = new Map(), key = (place) => `${read.gpu[place]}|${read.term[place]}`;
+    read.provider.forEach((provider, place) => {
+      if (offers.sure[place]) sellers.set(key(place), (sellers.get(key(place)) ?? new Set()).add(provider));
+    });
+    return places.map((place) => !offers.yours[place] && !(sellers.get(key(place))?.size > 1));
   }
 
   // Of these GPUs what can be compared: columns of numbers without a blank. One whose link is not known has 0 for a blank, since
@@ -125,11 +128,12 @@ window.gpucalc = window.gpucalc || {};
   function cardsOf(job, offers) {
     const format = job.rows.weight_format?.name, names = namesOf(job, offers), rented = new Set(offers.gpu);
     const { lacking, lacking_cache: cached } = gpucalc.data, width = String(job.inputs.cache_element_bytes);
+    const context = job.inputs.max_context ?? job.rows.model.max_context ?? Infinity;
     const lacks = (name) => [lacking[format], cached[width]].some((without) => without?.includes(place(name)));
     return {
       ...columnsOf(names), unrented: numbers(names.map((name) => !rented.has(name))), lacks_format: numbers(names.map(lacks)),
       narrow_products: numbers(names.map((name) => halvings(name, format))), network_bandwidth: numbers(names.map(() => gpucalc.data.networks[1].network_bandwidth)),
-      network_latency: numbers(names.map(() => gpucalc.data.networks[1].network_latency)),
+      network_latency: numbers(names.map(() => gpucalc.data.networks[1].network_latency)), most_context: numbers(names.map(() => context)),
     };
   }
 
@@ -203,14 +207,16 @@ window.gpucalc = window.gpucalc || {};
     }));
   }
 
-  // Offers with rents of the reader's own, as readRents gives them, in place of all of the same GPUs.
+  // Offers with rents of the reader's own, as readRents gives them, in place of all of the same GPUs and terms.
   function offersWith(rents) {
     const { offers } = gpucalc.data;
     if (!rents.length) return offers;
-    const own = new Set(rents.map((rent) => rent.gpu)), gpus = text(offers.gpu);
-    const left = gpus.map((_, k) => k).filter((k) => !own.has(gpus[k]));
+    const own = new Set(rents.map(({ gpu, term }) => `${gpu}|${term}`)), [gpus, terms] = [offers.gpu, offers.term].map(text);
+    const left = gpus.map((_, k) => k).filter((k) => !own.has(`${gpus[k]}|${terms[k]}`));
     const of = { sure: 1, yours: 1, stale: 0, date: "given" };
-    const column = (name, given) => [...left.map((k) => given[k]), ...rents.map((rent) => of[name] ?? rent[name] ?? null)];
+    const years = ({ term }) => gpucalc.reading.rents.reserved_years[term];
+    const cellOf = (name, rent) => (name === "reserved_years" ? years(rent) : of[name] ?? rent[name]) ?? null;
+    const column = (name, given) => [...left.map((k) => given[k]), ...rents.map((rent) => cellOf(name, rent))];
     return Object.fromEntries(Object.entries(offers).map(([name, given]) => {
       const cells = column(name, given.texts ? text(given) : given);
       return [name, given.texts ? { texts: cells, at: cells.map((_, k) => k) } : cells];
@@ -224,10 +230,10 @@ window.gpucalc = window.gpucalc || {};
 
   function market(job, kind, rents = []) {
     const names = ["job", "cards", "provider", "region", "term", "weight_format"].map((name) => job.rows[name]?.name);
-    const { recipe = {}, model = {} } = job.rows, given = ["cache_element_bytes", "gpus", "sequence", ...degrees];
+    const { recipe = {}, model = {} } = job.rows, given = ["max_context", "cache_element_bytes", "gpus", "sequence", ...degrees];
     const sizes = given.map((name) => (job.inputs[name] === undefined ? null : job.value(name).number));
     const size = kind === "train" ? 0 : gpucalc.valueOf(job, "weight_bytes").number;
-    const key = JSON.stringify([kind, names, recipe.compute_format, recipe.lora_rank, model.experts, size, sizes, rents]);
+    const key = JSON.stringify([kind, names, recipe.compute_format, recipe.lora_rank, model.experts, model.max_context, size, sizes, rents]);
     if (!kept.has(key)) kept.set(key, marketOf(job, kind, rents));
     if (kept.size > 16) kept.delete(kept.keys().next().value);
     return kept.get(key);

@@ -158,15 +158,16 @@ window.gpucalc = window.gpucalc || {};
     if (deal.lacks) return { lacks: deal.lacks };
     const sure = isGiven(state.sure) ? Number(state.sure) : data.inside, likely = likelyOf(deal), drawn = drawnCase(deal, data);
     const middle = new gpucalc.Case({}, { ...deal.inputs, ...deal.fixed, ...likely });
-    const banded = (law) => {
-      const [low, plan, high] = band(outcomes(drawn, law), data.inside);
-      return { low, plan, high, value: middle.law(law).number };
+    const banded = (law, given = {}) => {
+      const [low, plan, high] = band(outcomes(drawn.but(given), law), data.inside);
+      return { low, plan, high, value: middle.but(given).law(law).number };
     };
-    const gains = outcomes(drawn, "owning_npv"), once = mean(gains), twice = mean(gainsAt(drawn, "usd_per_hour", 2));
+    const rented = banded("level_usd_per_hour"), gains = outcomes(drawn, "owning_npv"), once = mean(gains), twice = mean(gainsAt(drawn, "usd_per_hour", 2));
     return {
       lacks: "", deal, verdict: verdict(gains, sure, data.inside),
       needed: "committed" in deal.fixed ? null : banded("break_even_utilization"),
-      owned: banded("owned_usd_per_hour"), rented: banded("level_usd_per_hour"), fixed: banded("fixed_usd_per_hour"),
+      owned: banded("owned_usd_per_hour"), rented, fixed: banded("fixed_usd_per_hour"),
+      paid: "committed" in deal.fixed ? banded("level_usd_per_hour", { committed: 0 }) : rented,
       work: middle.law("work_usd_per_hour").number, evenRent: likely.usd_per_hour * (1 - once / (twice - once)),
       turns: turningPoints(deal, likely), standIns: atStandIns(deal, drawn, likely, sure, data.inside), cheaper: deal.cheaper,
     };
@@ -214,11 +215,25 @@ window.gpucalc = window.gpucalc || {};
     return [rate * planUsd / apiUsd, loads[place] ?? Infinity];
   }
 
+  // Renting the plan's GPUs against buying servers for it: rent is paid for all hours of the month, but owned servers come whole,
+  // and are used as far as they take the place of rented GPUs.
+  function owningOf(plan, data) {
+    const state = { gpu: plan.gpu, usd_per_hour: plan.usd_per_hour, term: plan.term, utilization: 1 };
+    const found = gpucalc.rentOrBuy(state, data), gpus = ownedGpus(found, plan), used = gpus ? plan.rented_gpus / gpus : 1;
+    return used < 1 ? gpucalc.rentOrBuy({ ...state, utilization: used }, data) : found;
+  }
+
+  // GPUs of the servers that are bought for the same replicas; 0 where none of that GPU holds one.
+  function ownedGpus({ deal }, plan) {
+    if (!deal || deal.size < plan.tensor_parallel) return 0;
+    return gpucalc.laws.rented_gpus.of(plan.all_replicas ?? plan.planned_replicas, sizeOf(plan), deal.size);
+  }
+
   // The bill of the same replicas on servers that are bought.
   function onOwned(owning, plan, ends, busy, data) {
-    if (owning.lacks || owning.deal.size < plan.tensor_parallel) return [];
-    const { server, doubt, ranges, size } = owning.deal, { laws } = gpucalc;
-    const gpus = laws.rented_gpus.of(plan.all_replicas ?? plan.planned_replicas, sizeOf(plan), size);
+    const gpus = ownedGpus(owning, plan), { laws } = gpucalc;
+    if (!gpus) return [];
+    const { server, doubt, ranges } = owning.deal;
     const [usd, low, high] = [owning.fixed.plan, owning.fixed.low, owning.fixed.high].map((rate, k) => (
       laws.owned_serving_usd_per_month.of(gpus * ends[k] / ends[0], rate, owning.work, busy, ranges.availability[1])));
     const why = !doubt.length ? "" : server.confidence === "seen" ? "old" : server.confidence;
@@ -239,14 +254,15 @@ window.gpucalc = window.gpucalc || {};
     const found = [...asked, ...ordered(batched).slice(0, 1), rented];
     if (windowed) {
       const lacks = found.length > 1 ? [] : [data.ways.api];
-      return { requests, rows: ordered(found), lacks, busy: null, below: null, turn: null, owning: null };
+      return { requests, rows: ordered(found), lacks, busy: null, below: null, turn: null, level: null, owning: null };
     }
     const month = job.but({ requests_per_month: requests, rented_gpus: plan.rented_gpus, ...timesOf(plan) });
     const busy = month.law("paid_utilization").number;
-    const owning = gpucalc.rentOrBuy({ gpu: plan.gpu, usd_per_hour: plan.usd_per_hour, term: plan.term }, data);
+    const owning = owningOf(plan, data);
+    const level = owning.paid ? ends[0] * owning.paid.plan / plan.usd_per_hour : null;
     const owned = onOwned(owning, plan, ends, busy, data), firm = asked.filter((each) => !each.doubt).map((each) => each.usd);
     const [below, turn] = turnsOf(job, plan, firm.length ? Math.min(...firm) : null, ends[0], data);
     const lacks = [...(asked.length ? [] : [data.ways.api]), ...(owned.length ? [] : [data.ways.owned])];
-    return { requests, rows: ordered([...found, ...owned]), lacks, busy, below, turn, owning };
+    return { requests, rows: [...ordered(found), ...owned], lacks, busy, below, turn, level, owning };
   };
 }

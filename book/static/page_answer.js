@@ -42,8 +42,10 @@ window.gpucalc = window.gpucalc || {};
   // Where nothing keeps the limits: what comes nearest.
   function noCard(found, known, rows) {
     const [loose] = word().loosen(found, rows, known), nearest = loose?.[1] ?? rows[0];
-    const near = nearest ? { nearest: nearest.gpu, nearest_reason: nearest.reason } : {};
-    const note = word().fill("headline_none", { ...known, ...near });
+    const near = nearest ? { nearest: nearest.gpu, ...Object.fromEntries(["reason", "limit", "value", "most"].map((name) =>
+      [`nearest_${name}`, nearest[name]])) } : {};
+    const offered = Number([...found.lost.values()].some(({ limit }) => limit.of !== "unrented"));
+    const note = word().fill("headline_none", { ...known, ...near, offered });
     const change = loose && Number.isFinite(nearest.value) ? { [nearest.limit]: nearest.value * (1 + 1e-9) } : null;
     return { ...card("fits", gpucalc.texts.titles.fits, { big: word().fill("big_none", known), small: "", note }, null,
       gpucalc.texts.why[found.kind].fits), helps: change ? { text: loose[0], change } : null };
@@ -73,7 +75,7 @@ window.gpucalc = window.gpucalc || {};
     if (has(state, "rents")) return [];
     const below = (turn) => Number((turn * 0.999).toPrecision(4));
     return word().flips(rows).filter(({ row, turn }) => turn < row.usd_per_hour)
-      .map(({ row, turn, text }) => ({ key: "rents", text, value: `gpu,usd_per_hour\n${row.gpu},${below(turn)}` }));
+      .map(({ row, turn, text }) => ({ key: "rents", text, value: `gpu,usd_per_hour,term\n${row.gpu},${below(turn)},${row.term}` }));
   }
 
   // Rent or buy
@@ -98,7 +100,7 @@ window.gpucalc = window.gpucalc || {};
     const ends = (name, figure) => (figure ? ["low", "plan", "high"].map((end) => [`${name}_${end}`, figure[end]]) : []);
     const { rent, server, ranges } = deal;
     return {
-      verdict: verdict.sure ? { owning: "own", renting: "rent" }[verdict.cheaper] : "close", chance: verdict.chance,
+      verdict: word().saidVerdict(verdict), chance: verdict.chance,
       doubt: Number(deal.doubt.length > 0), rent_usd: rent.usd_per_hour, provider: rent.provider, server_usd: server.server_usd,
       use: state.utilization ?? ranges.utilization?.[1],
       ...Object.fromEntries([...ends("owned", owned), ...ends("rented", rented), ...ends("needed", needed)]),
@@ -120,11 +122,11 @@ window.gpucalc = window.gpucalc || {};
   // Rents that the reader pasted, over those of the book
 
   function atOwnRents(data, gpu, rents) {
-    const own = rents.filter((rent) => rent.gpu === gpu), { columns, rows } = data.rents;
+    const own = rents.filter((rent) => rent.gpu === gpu), { columns, rows } = data.rents, term = columns.indexOf("term");
     if (!own.length) return data;
     const of = { sure: true, confidence: "seen", date: "given", row: "" };
     const mine = own.map((rent) => columns.map((name) => rent[name] ?? of[name])), hour = columns.indexOf("usd_per_hour");
-    const left = rows.filter((row) => row[columns.indexOf("gpu")] !== gpu);
+    const left = rows.filter((row) => row[columns.indexOf("gpu")] !== gpu || !own.some((rent) => rent.term === row[term]));
     return { ...data, rents: { columns, rows: [...left, ...mine].sort((a, b) => a[hour] - b[hour]) } };
   }
 
@@ -178,14 +180,17 @@ window.gpucalc = window.gpucalc || {};
     return of.full ?? shown;
   }
 
-  // What the other ways to get the load served add to the facts.
-  const waysFacts = (found) => word().facts(found, gpucalc.waysToServe(found.case, found.best, gpucalc.owning));
+  // What the other ways to get the work done add to the facts.
+  function waysFacts(found, helps) {
+    const served = gpucalc.owning && !gpucalc.trains(found.kind);
+    return word().facts(found, served ? gpucalc.waysToServe(found.case, found.best, gpucalc.owning) : null, helps);
+  }
 
   function filled({ found, known: facts, shown }, binds, helps, turns) {
     const [first] = word().helps(found, helps), texts = found.best ? word().binds(found, facts, binds) : [];
     const about = texts.map((_, k) => gpucalc.texts.limited[binds[k]?.[0]] ?? "cost"), last = found.best ? "cost" : "fits";
-    const of = gpucalc.owning && found.best && !gpucalc.trains(found.kind) ? waysFacts(found) : facts;
-    const ways = of === facts ? null : cardsOf(found, of).find(({ id }) => id === "ways");
+    const of = found.best ? waysFacts(found, helps) : facts;
+    const ways = found.best ? cardsOf(found, of).find(({ id }) => id === "ways") : null;
     const help = first ? { text: first.text, change: { [first.change.name]: first.change.value } } : null;
     const cards = shown.cards.map((each) => ({ ...(each.id === "ways" ? ways ?? each : each),
       binds: texts.filter((_, k) => about[k] === each.id).join("; "), helps: (each.id === last && help) || each.helps }));
@@ -213,5 +218,8 @@ window.gpucalc = window.gpucalc || {};
     return () => { stopped = true; };
   }
 
-  Object.assign(gpucalc, { answer, atOwnRents, more });
+  // Something of each script before this one: where one did not load there is no answer, rather than one in part.
+  const PARTS = ["data", "owning", "catalogue", "Grid", "Case", "figures", "columns", "solve", "Points", "market", "rentOrBuy", "text",
+    "names", "readConfig", "readRents", "jobOf", "answerTo", "words"];
+  if (PARTS.every((name) => gpucalc[name])) Object.assign(gpucalc, { answer, atOwnRents, more });
 }

@@ -239,15 +239,15 @@ window.gpucalc = window.gpucalc || {};
     }
 
     // The least whole number that keeps the limits, for each choice of a table, by halving between its two laws; the high one where
-    // none does. What is open shrinks: where less than half is left, the case is made anew for it.
+    // none does, or the least found in so many rounds. Where less than half is open, the case is made anew for it.
     least(table, more, far) {
       const { low: lowest, high: highest, names, limits } = this.step.least;
       let job = this.held(table, { more, far }), here = [...new Float64Array(count(table)).keys()];
       const low = along(job, job.law(lowest)).slice();
       const high = along(job, job.law(highest)).map((value, k) => (Number.isFinite(value) ? value : low[k]));
-      for (;;) {
+      for (let round = 0; ; round++) {
         const open = here.filter((k) => low[k] < high[k]);
-        if (!open.length) return low;
+        if (!open.length || round === gpucalc.data.rounds) return low.map((value, k) => Math.max(value, high[k]));
         if (2 * open.length < here.length) {
           here = open;
           job = this.held(taken(table, here), { more: taken(more, here), far });

@@ -154,6 +154,12 @@ window.gpucalc = window.gpucalc || {};
     if (other) throw c.bad(other, `none for ${type}, which does not have it`);
   }
 
+  // What is an object of fields, or off: a text that stands there is not read, and so refused.
+  function checkBlocks(c, blocks) {
+    const wrong = blocks.find((name) => !text().isOff(c.get(name)) && !(c.get(name) instanceof Map));
+    if (wrong) throw c.bad(wrong, "an object of fields, or null");
+  }
+
   // A language model: its output head is one of the parameters that are counted.
   function checkHead(c, ends) {
     const classes = c.get("architectures") ?? null;
@@ -206,6 +212,7 @@ window.gpucalc = window.gpucalc || {};
     const path = file.split("/");
     const whole = new gpucalc.text.Fields(pasted, path.at(-1), most);
     const [c, type] = textModel(whole, reading.configs);
+    for (const each of [whole, c]) checkBlocks(each, reading.configs.blocks);
     const blank = Object.fromEntries(columns.map((column) => [column, texts.includes(column) ? "" : 0]));
     const row = { ...blank, ...new Architecture(c, wholeOf(types[type], parts), quantized).row() };
     if (c !== whole) row.note = [textNote, row.note].filter(Boolean).join("; ");

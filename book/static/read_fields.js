@@ -76,7 +76,7 @@ window.gpucalc = window.gpucalc || {};
     }
 
     value(depth) {
-      if (depth > DEEPEST) throw new Fault("maximum recursion depth exceeded");
+      if (depth > DEEPEST) throw new Fault("nested too deeply");
       const next = this.text[this.at];
       if (next === '"') return this.string();
       if (next === "{") return this.object(depth);

@@ -2,7 +2,8 @@
 // takes them for.
 //
 //   gpucalc.readRents(text)                   // { rows, faults, said }
-//   rows: [{ gpu, usd_per_hour, gpus_per_server, provider, region, term }], one GPU's price in USD
+//   rows: [{ gpu, usd_per_hour, gpus_per_server, provider, region, term }], one GPU's price in USD; a price that is billed by
+//     the GPU has a row for each machine in which it is to be had
 //   faults: [{ line, text }]; with `ask`, a question on a row that is read all the same
 //   said: [{ line, text }], what was taken for granted
 //
@@ -15,8 +16,15 @@ window.gpucalc = window.gpucalc || {};
   const NUMBER_WANTED = "a number such as 2.10";
   const has = Object.hasOwn;
   const fault = (message) => new gpucalc.text.Fault(message);
-  const places = (value) => Math.max(2 - Math.floor(Math.log10(value)), 0);
-  const usd = (value) => (value < 100 ? value.toFixed(places(value)) : gpucalc.text.grouped(Math.round(value)));
+  const places = (value) => Math.max(2 - Math.floor(Math.log10(Number(value.toPrecision(3)))), 0);
+  const small = (value) => (Number.isInteger(value) ? String(value) : value.toFixed(places(value)));
+  const usd = (value) => (value < 100 ? small(value) : gpucalc.text.grouped(Math.round(value)));
+  const ascending = (one, other) => one - other;
+
+  function median(prices) {
+    const half = prices.length / 2;
+    return (prices[Math.ceil(half) - 1] + prices[Math.floor(half)]) / 2;
+  }
 
   // Cells of a line, quoted where they hold a separator.
   function cellsOf(line, separator) {
@@ -34,7 +42,7 @@ window.gpucalc = window.gpucalc || {};
   // One pasted text: its columns, and its lines as rows.
   class Rents {
     constructor(names) {
-      Object.assign(this, { names, rows: [], faults: [], said: [], offers: new Map() });
+      Object.assign(this, { names, rows: [], faults: [], said: [], offers: new Map(), larger: new Map() });
     }
 
     read(text) {
@@ -53,7 +61,14 @@ window.gpucalc = window.gpucalc || {};
       this.marks = Object.fromEntries(Object.keys(this.at).map((field) => [field,
         gpucalc.names.markOf(this.names, body.map((each) => each.cells[this.at[field]] ?? ""))]));
       body.forEach((each) => this.tried(each.line, () => this.add(each)));
+      this.rows.push(...this.withLarger());
       return null;
+    }
+
+    // What is billed by the GPU in larger machines too, but for those that the text prices itself.
+    withLarger() {
+      const machines = this.rows.flatMap((row) => this.larger.get(row).map((size) => ({ ...row, gpus_per_server: size })));
+      return machines.filter(({ usd_per_hour: _, ...offer }) => !this.offers.has(JSON.stringify(offer)));
     }
 
     refuse(line, text, more = {}) {
@@ -136,13 +151,21 @@ window.gpucalc = window.gpucalc || {};
       const [gpu, remark] = this.of("gpu", cell("gpu"), () => gpucalc.names.gpuOf(names, name));
       if (remark) this.say(line, remark);
       const term = cell("term") ? this.of("term", cell("term"), (text) => gpucalc.names.termOf(names, text)) : names.terms[0];
-      const size = this.size(line, cell, gpu, many);
-      return { gpu, usd_per_hour: this.price(cell, size), gpus_per_server: size, provider: cell("provider") || names.provider,
-        region: cell("region") || names.region, term };
+      if (!cell("term")) this.say(line, `term not stated: taken as ${term}`);
+      const size = this.size(cell, many), larger = size ? [] : names.larger[gpu];
+      if (!size) this.say(line, names.by_the_gpu[larger]);
+      if (size > 1 && cell("gpus_per_server") && cell(names.per_gpu) && !cell(names.whole)) {
+        this.say(line, `'${gpucalc.text.shortened(this.titles[this.at[names.per_gpu]], 40)}' is taken as the price of one GPU of `
+          + `several in a machine; a price of the whole machine goes into a column ${names.whole}`);
+      }
+      const row = { gpu, usd_per_hour: this.price(cell, size || 1), gpus_per_server: size || 1,
+        provider: cell("provider") || names.provider, region: cell("region") || names.region, term };
+      this.larger.set(row, larger);
+      return row;
     }
 
-    // GPUs in the machine; where nothing says so, the size in which such GPUs are rented out.
-    size(line, cell, gpu, many) {
+    // GPUs in the machine; 0 where a price of one GPU says nothing of it.
+    size(cell, many) {
       const text = cell("gpus_per_server");
       const given = Number(/^(\d+) ?(?:x|gpus?)?$/i.exec(gpucalc.names.plain(text))?.[1]);
       if (text && !(given >= 1 && given <= this.names.most_gpus)) {
@@ -154,8 +177,7 @@ window.gpucalc = window.gpucalc || {};
         throw this.bad("gpus_per_server", "",
           `how many GPUs the price is of; the price of one GPU goes into a column ${this.names.per_gpu}`);
       }
-      this.say(line, `size of the machine not stated: taken as ${this.names.sizes[gpu]}`);
-      return this.names.sizes[gpu];
+      return 0;
     }
 
     // USD an hour for one GPU.
@@ -213,21 +235,44 @@ window.gpucalc = window.gpucalc || {};
       if (other) throw fault(`one price of an offer; line ${other.line} has the same gpu, provider, region and term`);
       this.offers.set(key, { line, price });
       this.rows.push(row);
-      const question = this.question(row);
+      const standing = this.standing(row), question = this.question(row);
+      if (standing) this.say(line, standing);
       return question ? this.refuse(line, question, { ask: true }) : null;
     }
 
-    question({ gpu, usd_per_hour: price, gpus_per_server: size, term }) {
-      const { prices, odd } = this.names;
-      const known = has(prices, gpu) && (prices[gpu][term] ?? prices[gpu][""]);
-      const fits = (value) => value <= odd * known.median && value >= known.median / odd;
-      if (!known || fits(price)) return "";
-      const machine = (size === 1 ? [8, 4, 2] : [size]).find((many) => fits(price / many));
-      const one = machine && `Then one GPU is ${usd(price / machine)} USD/h`;
-      const meant = machine ? `is it the price of a whole machine of ${machine}? ${one}` : "is it right?";
-      return `${usd(price)} USD/h for one ${gpu}; the book's ${known.offers} offers lie between ${usd(known.low)} and `
-        + `${usd(known.high)}, half of them below ${usd(known.median)}: ${meant}`;
+    // Where a rent stands among those of the book, the cheapest first.
+    standing({ gpu, usd_per_hour: price, term }) {
+      const prices = this.pricesOf(gpu)[term], many = prices?.length;
+      if (!many) return "";
+      const place = prices.filter((each) => each < price).length + 1;
+      return `${usd(price)} USD/h for one ${gpu}, ${term}, is number ${place} of ${many + 1} with the book's ${many}, the cheapest `
+        + `first; their median is ${usd(median(prices))}`;
     }
+
+    pricesOf(gpu) {
+      return has(this.names.prices, gpu) ? this.names.prices[gpu] : {};
+    }
+
+    // The question on a rent that lies far from those of the book: on the term if there are any, else on all.
+    question({ gpu, usd_per_hour: price, gpus_per_server: many, term }) {
+      const known = this.pricesOf(gpu), prices = known[term] ?? Object.values(known).flat().sort(ascending);
+      const [low, high] = this.names.odd, middle = median(prices);
+      const fits = (value) => value >= low * middle && value <= high * middle;
+      if (!prices.length || fits(price)) return "";
+      return `${usd(price)} USD/h for one ${gpu}; the book's ${prices.length} offers lie between ${usd(prices[0])} and `
+        + `${usd(prices.at(-1))}, half of them below ${usd(middle)}${meant(price * many, many, fits)}`;
+    }
+  }
+
+  // Which slip would explain the price: one GPU's for the whole machine's, or the other way round.
+  function meant(price, many, fits) {
+    if (many > 1 && fits(price)) {
+      return `: is ${usd(price)} the price of one GPU in a row of ${many}? Then write ${usd(price * many)}, or put it under `
+        + "usd_per_hour";
+    }
+    const size = (many === 1 ? [8, 4, 2] : [many]).find((each) => fits(price / many / each));
+    return size ? `: is it the price of a whole machine of ${size}? Then one GPU is ${usd(price / many / size)} USD/h; write gpus `
+      + "and price" : ": is it right?";
   }
 
   gpucalc.readRents = (pasted, { reading = gpucalc.reading } = {}) => {

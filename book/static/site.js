@@ -3,7 +3,7 @@
   // An age takes room: it is written before the page is first painted, so that nothing moves.
   function showAge(time) {
     time.dataset.shown = "";
-    const days = Math.floor((Date.now() - Date.parse(time.dateTime)) / 86400000);
+    const days = Math.max(0, Math.floor((Date.now() - Date.parse(time.dateTime)) / 86400000)); // a clock may stand behind
     if (Number.isNaN(days)) return;
     const stale = days > 90;
     if (!time.classList.contains("brief")) {

@@ -1,5 +1,5 @@
-"""Lengths of prompts and answers as a distribution: a lognormal by its mean and its 95th percentile."""
-from ..core.arithmetic import exp, log, maximum, sqrt, where
+"""Distributions: lengths of prompts and answers as a lognormal by mean and 95th percentile, and what few times are above."""
+from ..core.arithmetic import exp, log, maximum, minimum, sqrt, where
 from ..core.law import law
 
 # Standard normal quantile of a p95.
@@ -22,6 +22,22 @@ def late_deviations(late_share=...):
     above = 2.515517 + root * (0.802853 + root * 0.010328)
     far = root - above / (1 + root * (1.432788 + root * (0.189269 + root * 0.001308)))
     return where(late_share > 0.5, -far, far)
+
+
+def late_quantile(mean, spread, deviations, late_share):
+    """What all but `late_share` of a gamma distribution stay below, by its mean and squared coefficient of variation.
+
+    Wilson and Hilferty 1931 (doi 10.1073/pnas.17.12.684) up to a spread of 1. Above it the quantile is between the bounds of
+    Alzer 1997 (DLMF 8.10.11), of the rates 1 and Gamma(1 + 1/spread)^-spread; the rate between them is fitted. Off by less than
+    2 % for late shares from 0.005 to 0.5. A gamma of a wider spread lies near 0 but for a few, so its quantile falls again: more
+    spread is not trusted to make anybody less late, and the quantile stays at its largest.
+    """
+    near, share = minimum(spread, 1), minimum(late_share, 0.5)
+    wide = minimum(maximum(spread, 1), maximum(0.55 / share - 1.1, 1))
+    above = -log(1 - (1 - share) ** wide)
+    rate = exp((0.5772 - 0.8225 / wide + 0.2453 / wide ** 2) / (1 + 0.12 * above))
+    longer = where(spread > 1, wide * above / rate / -log(share), 1)
+    return mean * longer * maximum(1 - near / 9 + deviations * sqrt(near) / 3, 0.01) ** 3
 
 
 @law

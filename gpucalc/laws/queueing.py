@@ -1,5 +1,5 @@
 """The queue before the replicas that a load needs: places and waits, replicas in time, and requests that can wait."""
-from .lengths import late_deviations
+from .lengths import late_deviations, late_quantile
 from .serving_layouts import turn_length
 from ..core.arithmetic import SECONDS_PER_HOUR, ceil, exp, log, maximum, minimum, quotient, sqrt, where
 from ..core.law import law
@@ -120,19 +120,17 @@ def token_spread(running_batch, batch, speculative_seconds, loaded_turn_seconds,
     return (batches + interruptions * (1 + room * (longer ** 2 - 1))) / loaded_token_seconds ** 2
 
 
-def _late(mean, spread, deviations):
-    """Quantile of a gamma distribution. Wilson and Hilferty 1931 (doi 10.1073/pnas.17.12.684)."""
-    return mean * maximum(1 - spread / 9 + deviations * sqrt(spread) / 3, 0.01) ** 3
-
-
 @law
-def late_token_seconds(loaded_token_seconds, token_spread, late_deviations, waiting_seconds, output, prompts_apart=0):
+def late_token_seconds(loaded_token_seconds, token_spread, lone_token_seconds, late_deviations, waiting_seconds, output,
+                       prompts_apart=0, late_share=...):
     """Mean time between the tokens of a request that all but `late_share` of requests stay below (s).
 
-    TPOT as benchmarks count it: from the first token of a request to its last, over the tokens between. After a prompt that was
-    read apart the wait for a place is one of the times between.
+    TPOT as benchmarks count it: from the first token to the last, over the tokens between. What others add to the time alone is a
+    gamma distribution. After a prompt that was read apart the wait for a place is one of the times between.
     """
-    return _late(loaded_token_seconds, token_spread, late_deviations) + where(prompts_apart > 0, waiting_seconds, 0) / output
+    more = maximum(loaded_token_seconds - lone_token_seconds, 0)
+    late = late_quantile(more, quotient(token_spread * loaded_token_seconds ** 2, more ** 2), late_deviations, late_share)
+    return lone_token_seconds + late + where(prompts_apart > 0, waiting_seconds, 0) / output
 
 
 # The first token
@@ -240,12 +238,13 @@ def first_token_spread(prompt_wait_seconds, beside_seconds, reading_seconds, run
 
 
 @law
-def time_to_first_token(waiting_seconds, mean_first_token, first_token_spread, late_deviations, prompts_apart=0):
+def time_to_first_token(waiting_seconds, mean_first_token, first_token_spread, late_deviations, prompts_apart=0, late_share=...):
     """Time to the first token that all but `late_share` of requests stay below (s).
 
     The wait for a place at its worst, and the rest as a gamma distribution. Prompts that are read apart wait for no place.
     """
-    return where(prompts_apart > 0, 0, waiting_seconds) + _late(mean_first_token, first_token_spread, late_deviations)
+    late = late_quantile(mean_first_token, first_token_spread, late_deviations, late_share)
+    return where(prompts_apart > 0, 0, waiting_seconds) + late
 
 
 @law

@@ -114,6 +114,12 @@ def mean_context(prompt, output, output_variation):
 
 
 @law
+def asked_context(prompt, output, prompt_p95=0, output_p95=0):
+    """Tokens of the longest requests but for the few above their 95th percentiles (count): what a model must read."""
+    return maximum(prompt, prompt_p95) + maximum(output, output_p95)
+
+
+@law
 def pass_product_flops(group_batch, token_flops, prompt_product_flops, prefilled_tokens, uneven_flops, chunk=0, drafted=0):
     """FLOP of a pass's products (count): each token of the chunk costs the mean of its prompt. Sarathi (arXiv 2308.16369).
 
@@ -156,7 +162,7 @@ def riding_seconds(pass_product_flops, prompt_product_flops, prompt_attention_fl
     passes = prefilled_tokens / where(prompt_chunk > 0, prompt_chunk, prefilled_tokens)
     part, read = (prompt_product_flops + prefilled_tokens * uneven_flops) / passes, group_read_bytes / memory_rate
     mixed = maximum((pass_product_flops + part) / (product_rate * mixed_fill), read)
-    products = mixed - maximum(pass_product_flops / (product_rate * pass_fill), read)
+    products = maximum(mixed - maximum(pass_product_flops / (product_rate * pass_fill), read), 0)
     work = (passes * products + prompt_attention_flops / attention_rate) / tensor_parallel
     return work + prefilled_tokens * token_bytes / memory_rate + prompt_exchange_seconds + prompt_spread_seconds
 
@@ -239,3 +245,9 @@ def speculative_seconds(replica_pass_seconds, draft_seconds, accepted_tokens, dr
     Leviathan et al. 2022 (arXiv 2211.17192, section 3.3).
     """
     return (drafted * draft_seconds + replica_pass_seconds) / accepted_tokens
+
+
+@law
+def lone_token_seconds(speculative_seconds, fixed_share, batch):
+    """Time per output token of a request that runs alone (s): what a pass takes for any batch, and for one sequence."""
+    return speculative_seconds * (fixed_share + (1 - fixed_share) / batch)

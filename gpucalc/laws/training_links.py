@@ -157,14 +157,14 @@ def pipeline_seconds(gpu_tokens, hidden, layout_gpus, network_bandwidth, port_ba
 
 # Gradients and weights
 
-def _of_both(dense, experts, expert_params, ranks, expert_ranks, bandwidth, expert_bandwidth, apart, expert_apart, gpus_per_node,
-             latency, network_latency, base_latency, pieces):
+def _of_both(dense, experts, ranks, expert_ranks, bandwidth, expert_bandwidth, apart, expert_apart, gpus_per_node, latency,
+             network_latency, base_latency, pieces):
     """A round over those that split the dense state and one over those that split the experts', in so many pieces each."""
     def one(message_bytes, of, rate, distance):
         hops = _hops(of, _members(of, distance, gpus_per_node), latency, network_latency, base_latency)
         return _round(message_bytes, of, rate, pieces * hops)
     of_experts = one(experts, expert_ranks, expert_bandwidth, expert_apart)
-    return one(dense, ranks, bandwidth, apart) + where(expert_params > 0, of_experts, 0)
+    return one(dense, ranks, bandwidth, apart) + where(experts > 0, of_experts, 0)
 
 
 @law
@@ -172,10 +172,10 @@ def scatter_seconds(gpu_trained_params, gpu_trained_expert_params, gradient_elem
                     expert_shard_ranks, shard_bandwidth, expert_shard_bandwidth, latency=0, network_latency=0, base_latency=0,
                     zero_stage=0, tensor_parallel=1, expert_parallel=1, expert_tensor_parallel=1, gpus_per_node=...):
     """Gradients of one GPU, summed over those that split them (s); stage 3 layer by layer. ZeRO (arXiv 1910.02054, section 7)."""
-    return _of_both(gpu_trained_params * gradient_element_bytes, gpu_trained_expert_params * gradient_element_bytes,
-                    gpu_trained_expert_params, shard_ranks, expert_shard_ranks, shard_bandwidth, expert_shard_bandwidth,
-                    tensor_parallel, expert_parallel * expert_tensor_parallel, gpus_per_node, latency, network_latency,
-                    base_latency, where(zero_stage >= 3, stage_layers, 1))
+    return _of_both(gpu_trained_params * gradient_element_bytes, gpu_trained_expert_params * gradient_element_bytes, shard_ranks,
+                    expert_shard_ranks, shard_bandwidth, expert_shard_bandwidth, tensor_parallel,
+                    expert_parallel * expert_tensor_parallel, gpus_per_node, latency, network_latency, base_latency,
+                    where(zero_stage >= 3, stage_layers, 1))
 
 
 @law
@@ -190,9 +190,9 @@ def gather_seconds(gpu_trained_params, gpu_trained_expert_params, gpu_params, gp
     element = where(zero_stage >= 1, activation_element_bytes, gradient_element_bytes)
     dense = where(zero_stage >= 3, gpu_params - gpu_expert_params, gpu_trained_params)
     experts = where(zero_stage >= 3, gpu_expert_params, gpu_trained_expert_params)
-    return _of_both(dense * element, experts * element, gpu_expert_params, shard_ranks, expert_shard_ranks, shard_bandwidth,
-                    expert_shard_bandwidth, tensor_parallel, expert_parallel * expert_tensor_parallel, gpus_per_node, latency,
-                    network_latency, base_latency, where(zero_stage >= 3, stage_layers, 1))
+    return _of_both(dense * element, experts * element, shard_ranks, expert_shard_ranks, shard_bandwidth, expert_shard_bandwidth,
+                    tensor_parallel, expert_parallel * expert_tensor_parallel, gpus_per_node, latency, network_latency,
+                    base_latency, where(zero_stage >= 3, stage_layers, 1))
 
 
 @law

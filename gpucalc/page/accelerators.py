@@ -96,7 +96,7 @@ def serving_rows(counted):
 def measured_table():
     """`measured` as the page shows it, the family of most rows first."""
     frame = measured()
-    most, families = frame.sum().sort_values(ascending=False), frame.sum(axis=1).sort_values(ascending=False, kind="stable")
+    most, families = (frame.sum(axis=axis).sort_values(ascending=False, kind="stable") for axis in (0, 1))
     frame = frame.loc[families.index, most.index]
     return table(frame.reset_index(), "Published measurements on a named card, by what they measure and who made it",
                  labels={"family": "what was measured"})

@@ -4,12 +4,13 @@ from typing import Any
 
 from ..core.quantities import DEFAULTS
 from ..plan.answer import Answer
+from ..plan.decide import Verdict
 from ..plan.decisions import trains
 from ..plan.points import number_of
 from ..plan.token_volumes import API, OWNED
 from ..plan.ways import Ways
 from ..rows import catalogue
-from ..rows.ages import STALE_DAYS
+from ..rows.ages import STALE_DAYS, age, day
 
 # What of a case its sentences name.
 NAMED = ("requests_per_second", "daily_users", "window_requests", "prompt", "output", "window_hours", "first_token_limit",
@@ -42,13 +43,25 @@ def facts(answer: Answer, book: Any, ways: Ways | None = None) -> dict[str, Any]
     known = plain(known)
     if best is None:
         return known
-    return known | _of_best(answer, best, book) | _of_ways(ways, best[answer.objective]) | {"kind": answer.kind}
+    known |= _of_best(answer, best, book) | row_age(best, known)
+    return known | _of_ways(ways, best[answer.objective]) | _on_spot(answer) | {"kind": answer.kind}
 
 
 def book_facts(book: Any) -> dict[str, Any]:
-    """What sentences name of a price book."""
-    return {"own_book": int(book.attrs["own"]), "book": book.attrs["file"], "stale_days": STALE_DAYS,
-            "book_date": book.attrs.get("book", book.attrs["date"]).removesuffix(".csv")}
+    """What sentences name of a price book; where it has the day of the run, `today`, that too."""
+    date = book.attrs.get("book", book.attrs["date"]).removesuffix(".csv")
+    known = {"own_book": int(book.attrs["own"]), "book": book.attrs["file"], "stale_days": STALE_DAYS, "book_date": date}
+    today = book.attrs.get("today")
+    return known | ({"today": today, "book_days": age(date, day(today))} if today and date[:2] == "20" else {})
+
+
+def row_age(row: Any, known: dict[str, Any]) -> dict[str, Any]:
+    """The seller and the date of a price, and its age in days where the day of the run is known."""
+    dated = str(row.get("date", ""))[:2] == "20"
+    if not dated:
+        return {}
+    held = {"provider": row["provider"], "date": row["date"], "to_the_day": int(len(row["date"]) == 10)}
+    return held | ({"age_days": age(row["date"], day(known["today"]))} if "today" in known else {})
 
 
 def caches() -> dict[str, str]:
@@ -77,16 +90,35 @@ def _of_best(answer, best, book):
     return plain(known)
 
 
+def said_verdict(verdict: Verdict) -> str:
+    """Which of renting and owning the draws say: `rent`, `own` or `close`."""
+    return {"owning": "own", "renting": "rent"}[verdict.cheaper] if verdict.sure else "close"
+
+
 def _of_ways(ways, rent):
-    """What the cheapest of the other ways cost, where their prices are firm."""
-    known = {}
+    """What the cheapest of the other ways cost, where their prices are firm, and which is the cheapest: of renting and owning the
+    draws say it, and an API has to be below both at today's prices."""
+    known, house, least = {}, "rent", rent
     for name, way in (("own", OWNED), ("api", API)):
         row = next((row for row in ways.rows if row.way == way and not row.doubt), None) if ways else None
         if row:
-            known |= {f"{name}_usd": row.usd, f"{name}_low": row.low, f"{name}_high": row.high, f"{name}_who": row.who}
-    costs = {"rent": rent, "own": known.get("own_usd", math.inf), "api": known.get("api_usd", math.inf)}
-    known |= {"way": min(costs, key=costs.get)} if len(known) else {}
-    return known | plain({"api_below": (ways.below or math.inf) if ways else math.inf})
+            known |= {f"{name}_usd": row.usd, f"{name}_who": row.who}
+    if "own_usd" in known:
+        likely, verdict = ways.owning.deal.ranges["likely"], ways.owning.verdict
+        known |= {"rent_level": ways.level, "own_years": likely["years"], "rent_fall": likely.get("rent_decline", math.inf),
+                  "verdict": said_verdict(verdict)}
+        if verdict.cheaper == "owning":
+            house, least = "own", min(rent, known["own_usd"] * rent / ways.level)
+    known |= {"way": "api" if known.get("api_usd", math.inf) < least else house} if known else {}
+    return plain(known | {"api_below": (ways.below or math.inf) if ways else math.inf})
+
+
+def _on_spot(answer):
+    """What the same would cost on machines that can be taken back, where that is less."""
+    found = next((each for each in answer.helps if each.change.name == "term"), None)
+    if found is None:
+        return {}
+    return plain({"spot_usd": found.after} | {f"spot_{name}": found.choice[name] for name in ("gpu", "gpus", "provider", "sole")})
 
 
 def choice(answer: Answer, row: dict[str, Any], book: Any) -> dict[str, Any]:

@@ -4,6 +4,8 @@ PER = {"serve": " a month", "offline": " a window", "train": ""}
 REASONS = {
     # Why a GPU is not taken, by what its nearest choice breaks
     "lost_unrented": "no provider in the book rents it out on these terms",
+    "lost_asked_context": "the model reads at most {most:tokens}; asked: {value}",
+    "lost_prompt": "the model reads at most {most:tokens}; asked: {value}",
     "lost_unlinked": "the latency of its link is unknown",
     "lost_gpus_per_server": "a machine has {value:GPUs}, more than the {most} that may be used",
     "lost_forbidden": "its driver's license keeps it out of data centers",
@@ -30,11 +32,15 @@ REASONS = {
         ("", "cannot compute in the format of this job")],
     "lost_split_misfits": "the model does not split over {tensor_parallel:GPUs}",
     "lost_spread_misfits": "attention in groups needs experts that spread over {replica_gpus:GPUs}",
-    "lost_server_misfits": "a replica needs {replica_gpus:GPUs}, and no network joins its servers",
-    "lost_batch": [("replica_gpus = 1", "the weights and one sequence do not fit on it"),
-                   ("", "the weights and one sequence do not fit on {replica_gpus:GPUs}")],
-    "lost_tensor_parallel": [("most = 1", "a replica needs {value:GPUs} in one server, but it is offered one at a time"),
-                             ("", "a replica needs {value:GPUs} in one server, but a server has {most}")],
+    "large": [("weights > @memory_bytes", "the weights take {weights:byte}, and a GPU has {memory_bytes:byte}: "), ("", "")],
+    "lost_server_misfits": "{large:text}a replica needs {replica_gpus:GPUs}, and no network joins its servers",
+    "lost_batch": [
+        ("replica_gpus = 1", "the weights, {weights:byte}, and one sequence do not fit in its {memory_bytes:byte}"),
+        ("", "the weights, {weights:byte}, and one sequence do not fit on {replica_gpus:GPUs} of {memory_bytes:byte} each")],
+    "seated": [("value = @replica_gpus", "a replica needs {value:GPUs} in one server"),
+               ("", "a replica needs {replica_gpus:GPUs}, {value} of them in one server")],
+    "lost_tensor_parallel": [("most = 1", "{large:text}{seated:text}, but it is offered one at a time"),
+                             ("", "{large:text}{seated:text}, but a server has {most}")],
     "lost_serving_usd_per_month": "{value:dollars} a month, over the limit of {most:dollars}",
     "lost_window_usd": "{value:dollars} a window, over the limit of {most:dollars}",
     "lost_compute_usd": [("value unknown", "stopped so often that it never finishes"),
@@ -104,7 +110,10 @@ REASONS = {
     "caution_ecc": [
         ("no_ecc = 1", "The memory of {gpu} has no error correction, or has it switched off: a wrong bit goes unnoticed."),
         ("", "")],
-    "caution_stale": [("stale = 1", "The price at {provider} is from {date}, more than {stale_days:days} older than the price "
+    "ago": [("to_the_day = 1", "{age_days:days}"), ("", "up to {age_days:days}")],
+    "caution_stale": [("age_days > @stale_days",
+                       "The price at {provider} is from {date}, {ago:text} ago: ask for a new one."),
+                      ("stale = 1", "The price at {provider} is from {date}, more than {stale_days:days} older than the price "
                                     "book: ask for a new one."),
                       ("", "")],
     "caution_not_yours": [("own_book = 1 & yours = 0", "The price at {provider} is not yours: your file has none for it."),
@@ -112,6 +121,15 @@ REASONS = {
     "caution_license": [
         ("consumer = 1", "Its driver's license keeps {gpu} out of data centers: run it on a machine of your own."),
         ("", "")],
+    "caution_sole": [
+        ("sole = 1", "The cost is not firm: it rests on the price of one provider, seen once, on {date}. No other provider in "
+                     "the book has a price of {gpu} {term:in_term} that was read at its source. Ask {provider} for a quote."),
+        ("", "")],
+    "alone": [("sole = 1", ", of one provider alone: not firm"), ("", "")],
+    "on_spot": "on spot, where machines may be taken back: {spot_usd:dollars} with the stops, if you get {spot_taken:text} from "
+               "{spot_provider}{spot_alone:text}",
+    "spot_taken": [("spot_gpus = 1", "one {spot_gpu}"), ("", "{spot_gpus} × {spot_gpu} at once")],
+    "spot_alone": [("spot_sole = 1", "; no other provider has such a price, so it is not firm"), ("", "")],
     "caution_quota": [
         ("servers > 1 & ways != own", "More than one server: ask {provider} first whether it has {gpus:GPUs} for you."),
         ("", "")],
@@ -121,4 +139,4 @@ REASONS = {
                      "An API costs less: {api_usd:dollars}{per:text} from {api_who} for the same load."), ("", "")],
     "caution_end": [("cost_high unknown", "In the slowest tenth of cases this choice misses a limit."), ("", "")],
 }
-CAUTIONS = ("license", "ecc", "stale", "not_yours", "quota", "spot", "api", "end")
+CAUTIONS = ("license", "ecc", "stale", "not_yours", "sole", "quota", "spot", "api", "end")

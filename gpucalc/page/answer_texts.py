@@ -141,21 +141,21 @@ TEXTS = {
         ("gpus = 1", f"Take one {{gpu}}, {_RENTED}: {{cost_serve:text}}. {_SURE}"),
         ("", f"Take {{gpus}} × {{gpu}} as {{layout_serve:text}}, {_RENTED}: {{cost_serve:text}}. {_SURE}"),
     ],
-    "headline_offline": [
-        ("", f"Take {{taken:text}}, {_RENTED}: {{cost_offline:text}}, busy for {{long_plan:hour}} of {{window_hours:hour}}. "
-             f"{_SURE}"),
-    ],
+    "headline_offline": f"Take {{taken:text}}, {_RENTED}: {{cost_offline:text}}, busy for {{long_plan:hour}} of "
+                        f"{{window_hours:hour}}. {_SURE}",
     "headline_train": [
         ("ways = own", f"{{yours:text}} in {{long_plan:days}}: {{layout_train:text}}. {_HIRED} {{cost_train:text}}. {_SURE}"),
         ("gpus = 1", f"Take one {{gpu}}, {_RENTED}: {{cost_train:text}} and {{long_plan:days}}. {_SURE}"),
         ("", f"Take {{gpus}} × {{gpu}} ({{layout_train:text}}), {_RENTED}: {{cost_train:text}} and {{long_plan:days}}. {_SURE}"),
     ],
-    "headline_grpo": [
-        ("", f"Take {{taken:text}}, {_RENTED}: {{cost_train:text}} and {{long_plan:days}}; {{layout_grpo:text}}. {_SURE}"),
-    ],
+    "headline_grpo": f"Take {{taken:text}}, {_RENTED}: {{cost_train:text}} and {{long_plan:days}}; {{layout_grpo:text}}. {_SURE}",
     "surely": [("sure > 0.5", " {sure:in_cases}"), ("", "")],
     "cost_serve": _cost("serve"), "cost_offline": _cost("offline"), "cost_train": _cost("train"),
     "headline_none": [
+        ("nearest_limit = most_context",
+         "The model reads at most {nearest_most:tokens}; asked: {nearest_value}. Take a model with a longer context, or give "
+         "max_context if this one is stretched, as by YaRN."),
+        ("offered = 0", "None of the GPUs that may be used is on offer: no provider in the book rents them out on these terms."),
         ("nearest known", "Nothing on offer keeps the limits {sure:in_cases}. {nearest} comes nearest: {nearest_reason}."),
         ("", "Nothing on offer keeps the limits {sure:in_cases}."),
     ],
@@ -216,19 +216,24 @@ TEXTS = {
     "big_cost_offline": "{cost_plan:dollars} a window",
     "big_cost_train": "{cost_plan:dollars}",
     "small_cost": _band("cost", "dollars"),
-    "note_cost": "{usd_per_hour:hourly} for a GPU, {price:text}",
-    "price": [("yours = 1", "your price"), ("own_book = 1", "a price from {date}, not yours"), ("", "a price from {date}")],
-    "big_ways": [("way = own & own_high > @cost_low", "Too close to call: rent or buy"),
-                 ("way = api & api_usd > @cost_low", "Too close to call: rent or an API"),
-                 ("way known", "{way:way}"), ("", "Rent")],
+    "note_cost": "{usd_per_hour:hourly} for a GPU, {price:text}{alone:text}",
+    "price": [("yours = 1 & age_days known", "your price of {date}{age:text}"), ("yours = 1", "your price"),
+              ("own_book = 1", "a price from {date}{age:text}, not yours"), ("", "a price from {date}{age:text}")],
+    "age": [("age_days > 0", ", {ago:text} old"), ("", "")],
+    "big_ways": [("way = api & api_usd > @cost_low", "Too close to call: rent or an API"), ("way = api", "{way:way}"),
+                 ("verdict = close", "Too close to call: rent or buy"), ("way known", "{way:way}"), ("", "Rent")],
     "small_ways": [
-        ("own_usd known & api_usd known", "rent {cost_plan:dollars}, own servers {own_usd:dollars}, an API {api_usd:dollars}"),
-        ("own_usd known", "rent {cost_plan:dollars}, own servers {own_usd:dollars}"),
+        ("own_usd known & api_usd known", "{level:text}, own servers {own_usd:dollars}, an API {api_usd:dollars}"),
+        ("own_usd known", "{level:text}, own servers {own_usd:dollars}"),
         ("api_usd known", "rent {cost_plan:dollars}, an API {api_usd:dollars}"),
         ("", "{provider}, {term:in_term}, {usd_per_hour:hourly} for a GPU"),
     ],
+    "level": [("rent_fall known", "rent {cost_plan:dollars} today and {rent_level:dollars} on average over about "
+                                  "{own_years:year}, as rents fall by about {rent_fall:percent} a year"),
+              ("", "rent {cost_plan:dollars}")],
     "note_ways": [("api_below known", "the API of {api_who} costs less below {api_below:requests} a second in the busiest hour"),
                   ("own_usd unknown & api_usd unknown", "this compares rents only"), ("", "")],
+    "note_ways_train": [("spot_usd known & ways != own", "{on_spot:text}"), ("", "{note_ways:text}")],
 
     # Rent or buy
     "question_own": "Rent or buy {gpus_per_server} × {gpu}",
@@ -237,7 +242,9 @@ TEXTS = {
     ],
     "hour": "an hour of use of a GPU costs {rented_plan:usd} rented and {owned_plan:usd} owned (8 in 10 between "
             "{owned_low-owned_high:usd})",
-    "prices": [("own_book = 1", "Prices: {book}, laid over the book of {book_date}."), ("", "Prices of {book_date}.")],
+    "prices": [("own_book = 1", "Prices: {book}, laid over the book of {book_date}{book_age:text}."),
+               ("", "Prices of {book_date}{book_age:text}.")],
+    "book_age": [("book_days > 0", ", {book_days:days} old"), ("", "")],
 } | REASONS
 
 # The six cards: the page that explains each, by kind, with what the link says; its title; the figure of its bar where it is not

@@ -11,6 +11,7 @@ from ..plan.answer import Answer
 from ..plan.decisions import FREE, LIKE, trains
 from ..plan.points import value_of
 from ..plan.ways import Ways
+from ..rows.price_report import notes
 from . import engine_flags
 from .answer_facts import NAMED, TIME, choice, facts, named, narrow_cache, plain
 from .answer_texts import BARS, CAUTIONS, NOUNS, PAGE, TEXTS, TITLES, WHY, WORDS
@@ -64,12 +65,13 @@ class Told(NamedTuple):
     cautions: list[str]
     prices: str
     commands: list[Command] = []
+    noted: list[tuple[str, list[str]]] = []
 
     @property
     def lists(self) -> tuple[tuple[str, list[str]], ...]:
-        """What is said in lists, each with its title."""
+        """What is said in lists, each with its title; the last ones are of the reader's own prices."""
         return (("What binds", self.binds), ("What to loosen", self.loosen), ("What helps", self.helps),
-                ("What flips it", self.flips), ("Be careful", self.cautions))
+                ("What flips it", self.flips), ("Be careful", self.cautions), *self.noted)
 
 
 # Texts with facts put in
@@ -133,15 +135,17 @@ def told(answer: Answer, book: Any, turns: list | None = None, ways: Ways | None
     out = [row for row in rows if row["reason"] and not row["holds"]]
     loosen = _loosen(answer, out, known)
     nearest = loosen[0][1] if loosen else next(iter(out), None)
-    nearest = {"nearest": nearest["gpu"], "nearest_reason": nearest["reason"]} if nearest else {}
-    there = answer.best is not None
-    headline = fill(_of_kind("headline", kind) if there else "headline_none", known | nearest)
+    nearest = {"nearest": nearest["gpu"]} | {f"nearest_{name}": nearest.get(name) for name in (
+        "reason", "limit", "value", "most")} if nearest else {}
+    there, offered = answer.best is not None, any(lost.limit.of != "unrented" for lost in answer.lost.values())
+    headline = fill(_of_kind("headline", kind) if there else "headline_none", known | nearest | {"offered": int(offered)})
     cautions = [fill(f"caution_{name}", known) for name in CAUTIONS] if there else []
     return Told(
         question=fill(_of_kind("question", kind), known) + "?", headline=headline, cards=cards(answer, known) if there else [],
         rows=rows, binds=begun(binds(answer, known)) if there else [], helps=begun(helps(answer)),
         loosen=begun(text for text, _ in loosen), flips=begun(flips(rows, turns)) if there else [],
-        cautions=list(filter(None, cautions)), prices=fill("prices", known), commands=commands(answer, known))
+        cautions=list(filter(None, cautions)), prices=fill("prices", known), commands=commands(answer, known),
+        noted=notes(book))
 
 
 def commands(answer: Answer, known: dict[str, Any]) -> list[Command]:
@@ -177,6 +181,7 @@ def choices(answer: Answer, book: Any) -> list[dict[str, Any]]:
         row["layout"] = _layout(row, answer.kind)
         row["reason"] = "" if row is found[0] else fill("later", row | _against(row, found[0]))
     case = named(answer.case) | narrow_cache(answer.case) | {"sure": float(value_of(answer.case, "sure"))}
+    case |= {} if trains(answer.kind) else {"weights": float(answer.case("weight_bytes"))}
     for gpu, lost in sorted(answer.lost.items(), key=_distance):
         row = case | choice(answer, lost.row, book) | plain({"value": lost.value, "most": lost.most})
         row |= {"gpu": gpu, "limit": lost.limit.most if isinstance(lost.limit.most, str) else "", "holds": False}
@@ -213,11 +218,11 @@ def binds(answer: Answer, known: dict[str, Any]) -> list[str]:
 
 
 def helps(answer: Answer) -> list[str]:
-    """What each change does to the objective, where it is worth a word."""
+    """What each change does to the objective, where it is worth a word; spot stands with the ways to pay if there is a plan."""
     before = float(answer.kept[answer.objective][0]) if answer.best else math.inf
     return [fill("helps", plain({"kind": answer.kind, "before": before, "after": after, "less": 1 - after / before,
                                  "words": change.words, "value_text": _value(change)}))
-            for change, after in answer.helps if 1 - after / before >= WORTH]
+            for change, after, _ in answer.helps if 1 - after / before >= WORTH and not (answer.best and change.name == "term")]
 
 
 def _value(change):

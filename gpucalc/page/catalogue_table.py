@@ -68,6 +68,6 @@ def _cell(name, value, formats, addresses):
 
 
 def _full(value):
-    """A count to its last digit; what follows from others is exact to ten."""
-    short = f"{value:.10g}"
-    return f"{value:.0f}" if value.is_integer() and float(short) != value else short
+    """A count to its last digit; what follows from others is exact to twelve, which every processor agrees on."""
+    short = f"{value:.12g}"
+    return f"{value:.15g}" if value.is_integer() and float(short) != value else short

@@ -1,5 +1,7 @@
 """Charts whose lines are laws: the browser evaluates the law's own arithmetic at the sliders' values."""
+import json
 import os
+import re
 import textwrap
 
 import altair
@@ -8,10 +10,12 @@ from ..core.figures import UNITS, unit_symbol
 from ..core.quantities import QUANTITIES
 from . import chart_labels, chart_title
 from .moving import Chosen, Shared, Written, expression, forms, levels, parameters, starts
+from .sentences import markdown
 
 MIME = "application/vnd.vegalite.v6+json"
 # What JupyterLab draws by itself, without a network; a kernel that it opened has a session name.
 JUPYTER_MIME = "application/vnd.vegalite.v5+json"
+_HASHED = re.compile(r"\b(data-(?=[0-9a-f]{32}\b)|(?:view|param)_(?=[0-9a-f]{16}(?:\b|_)))[0-9a-f]+")
 
 
 def slider_chart(case, lines, x, values, sliders, alt, y_title, log_x=False, log_y=False, crossing=None, finding="",
@@ -199,14 +203,24 @@ def takes_prefix(unit):
     return UNITS[unit]["prefixes"] != "none"
 
 
+def _same_everywhere(spec):
+    """The specification without the digits in which processors differ; by its place what Altair names by a hash of them."""
+    text, places = json.dumps({name: value for name, value in spec.items() if name != "$schema"}), {}
+    text = _HASHED.sub(lambda found: f"{found[1]}{places.setdefault(found[0], len(places) + 1)}", text)
+    return json.loads(text, parse_float=lambda digits: float(f"{float(digits):.12g}"))
+
+
 def _render(spec, **_):
-    """The specification for whoever draws it, and a still picture for who does not."""
-    spec = {name: value for name, value in spec.items() if name != "$schema"}
+    """The specification for whoever draws it, and a still picture for who does not; of a frame without rows, its text alone."""
+    about = spec.get("usermeta", {})
+    alt = about.get("alt", "chart")
+    if [] in spec.get("datasets", {}).values():  # to Vega a legend without entries has no height
+        return {"text/markdown": markdown(alt), "text/plain": alt}
+    spec = _same_everywhere(spec)
     still = _with_words(spec) | {"width": 680}
     fixed = {name: value for name, value in still.items() if name != "autosize"}
     chart = {JUPYTER_MIME: fixed} if "JPY_SESSION_NAME" in os.environ else {MIME: spec}
-    about = spec.get("usermeta", {})
-    shown = chart | {"text/plain": about.get("alt", "chart")}
+    shown = chart | {"text/plain": alt}
     if os.environ.get("STILL_PICTURES") == "no":
         return shown
     import vl_convert

@@ -37,7 +37,7 @@ def document_table(frame, caption):
     shown = named.pivot_table(index=["file", "document", "date"], columns="verdict", values="count", aggfunc="sum", fill_value=0)
     shown = shown.reindex(columns=[name for name in VERDICTS if name in shown]).astype(int)
     shown.insert(0, "claims", shown.sum(axis=1))
-    return table(shown.sort_values("claims", ascending=False).reset_index(), caption, labels={"document": "title"})
+    return table(shown.sort_values("claims", ascending=False, kind="stable").reset_index(), caption, labels={"document": "title"})
 
 
 def dearest_table(found, caption, count=20):

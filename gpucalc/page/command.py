@@ -69,6 +69,8 @@ def _options(given):
     options, unknown = parser.parse_known_intermixed_args(given)
     if unknown:
         raise ValueError(f"{unknown[0]}: unknown{close(unknown[0].strip('-').partition('=')[0], [*FINDERS, *QUANTITIES])}")
+    if options.json and options.csv:
+        raise ValueError("--json and --csv: both given; allowed: one of them")
     held = {name: values for name, values in vars(options).items() if isinstance(values, list) and name != "words"}
     for name, values in held.items():
         if len(values) > 1:

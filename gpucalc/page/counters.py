@@ -9,6 +9,7 @@ from ..core.figures import dollars, gib, hourly, number, percent, seconds, three
 from ..core.quantities import DATA
 from ..laws.counters import is_idle
 from ..laws.sharing import wasted_usd_per_month
+from ..plan.columns import nine_digits
 from ..plan.counter_loads import thresholds
 from ..rows.mapping import read_mapping
 from .picture import WIDE, Sheet
@@ -226,7 +227,7 @@ def time_chart(report, points=60):
     held["hours"] = (held["seconds"] - held["seconds"].min()) / SECONDS_PER_HOUR
     width = max(held["hours"].max() / points, 1e-9)
     held["span"] = (held["hours"] // width).clip(upper=points - 1)
-    most = list(report.gpus.sort_values("useful").index[:8])
+    most = list(report.gpus.sort_values("useful", key=nine_digits, kind="stable").index[:8])
     means = held[held["gpu"].isin(most)].groupby(["gpu", "span"], as_index=False)["useful_share"].mean().dropna()
     frame = DataFrame(dict(hours=(means["span"] + 0.5) * width, useful=100 * means["useful_share"],
                            gpu=[f"GPU {_short(each)}" for each in means["gpu"]]))

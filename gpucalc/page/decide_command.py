@@ -1,12 +1,16 @@
 """The command `gpucalc decide`: a case in, and out what to take, how many, from whom, what binds, helps and would flip it."""
 import argparse
 import os
+import re
 import sys
+from pathlib import Path
 from textwrap import wrap
 
 from ..core.figures import three_figures
 from ..plan.owning_choice import rent_or_buy
 from ..rows import price_book
+from ..rows.ages import today
+from ..rows.files import shortened, write_whole
 from ..rows.tables import OWN_GPUS
 from . import answer_words as words
 from . import deciding, owning_words
@@ -57,6 +61,8 @@ def _answered(options):
         os.environ[OWN_GPUS] = options.gpus
     faults, held = [], {}
     readers = {"case": lambda: deciding.read(options.case or _missing()), "book": lambda: _book(options)}
+    if options.report:
+        readers["report"] = lambda: _place(options)
     if options.compare:
         readers["other"] = lambda: deciding.read(options.compare)
     for name, read in readers.items():
@@ -74,7 +80,7 @@ def _owning(options, held):
     case, book = held["case"], held["book"]
     found = rent_or_buy(case, book)
     told = owning_words.told(found, case, book)
-    return "\n".join(printed(told, "own", book) + _written(options, lambda: owning_report(found, case, told)))
+    return "\n".join(printed(told, "own", book) + _written(options, held, lambda: owning_report(found, case, told)))
 
 
 def _missing():
@@ -86,7 +92,9 @@ def _book(options):
     if lonely:
         raise ValueError(f"{' and '.join(lonely)}: about a file of prices, and none is given; allowed: with --prices FILE")
     rates = dict(price_book.rate(each) for each in options.rate.split())
-    return price_book.prices(options.prices or None, options.only not in ("", "0"), rates)
+    book = price_book.prices(options.prices or None, options.only not in ("", "0"), rates)
+    book.attrs |= {"today": today().isoformat()}
+    return book
 
 
 def _shown(options, held):
@@ -97,27 +105,40 @@ def _shown(options, held):
         beside.append((options.case, options.compare, deciding.beside(found, deciding.answered(held["other"], book), book)))
     if options.rows:
         first, second = _numbers(options.rows)
-        beside.append((f"choice {first}", f"choice {second}", deciding.offers(found, book, first - 1, second - 1)))
+        beside.append((f"choice {first}", f"choice {second}", deciding.offers(found, book, first, second)))
     for each in beside:
         lines += ["", *side_by_side(*each)]
     tables = [each.rename(columns={"first": one, "second": other}) for one, other, each in beside]
-    return "\n".join(lines + _written(options, lambda: report(found, book, tables)))
+    return "\n".join(lines + _written(options, held, lambda: report(found, book, tables)))
 
 
-def _written(options, page):
+def _place(options):
+    """Where the report goes: no file of another kind, and none that was given."""
+    path = Path(options.report)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"OUT={shortened(options.report)}: allowed: a name that ends in .html or .htm")
+    given = [name for name in ("case", "prices", "gpus", "compare") if (file := getattr(options, name)) and _same(path, file)]
+    if given:
+        raise ValueError(f"OUT={shortened(options.report)}: is the file of {given[0].upper()}; allowed: another name")
+    return path
+
+
+def _same(path, file):
+    return path.exists() and os.path.exists(file) and os.path.samefile(path, file)
+
+
+def _written(options, held, page):
     """Writes the report that was asked for, once it is whole, and says where."""
     if not options.report:
         return []
-    text = page()
-    with open(options.report, "w", encoding="utf-8") as file:
-        file.write(text)
+    write_whole(held["report"], page())
     return ["", f"The report is {os.path.abspath(options.report)}"]
 
 
 def _numbers(text):
     parts = text.replace(",", " ").split()
-    if len(parts) != 2 or not all(part.isdigit() for part in parts):
-        raise ValueError(f"ROWS={text}: allowed: two numbers of the list, such as 1,3")
+    if len(parts) != 2 or not all(re.fullmatch("[0-9]{1,9}", part) for part in parts):
+        raise ValueError(f"ROWS={shortened(text, 60)}: allowed: two numbers of the list, such as 1,3")
     return map(int, parts)
 
 

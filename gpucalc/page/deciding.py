@@ -123,8 +123,12 @@ def answered(case: Case, book: pd.DataFrame) -> plan.Answer:
 
 
 def beside(first: plan.Answer, second: plan.Answer, book: pd.DataFrame) -> pd.DataFrame:
-    """The table of `compare` for two answers."""
+    """The table of `compare` for two answers. Raises ValueError for jobs that differ in kind."""
     both = (first, second)
+    job, other = (each.case.rows["job"] for each in both)
+    if job["kind"] != other["kind"]:
+        raise ValueError(f"{job.name} is to {job['title']}, {other.name} to {other['title']}: the two differ in kind, so no "
+                         "figure of one is better than the other's; allowed: jobs of one kind")
     known = [words.facts(each, book, more(each, book)[1]) for each in both]
     rows = _inputs(first.case, second.case)
     rows.append(("take", *(words.fill("taken", held) if each.best else NOTHING for each, held in zip(both, known)), ""))
@@ -139,15 +143,15 @@ def beside(first: plan.Answer, second: plan.Answer, book: pd.DataFrame) -> pd.Da
 
 
 def offers(answer: plan.Answer, book: pd.DataFrame, first: int, second: int) -> pd.DataFrame:
-    """Two choices of one case side by side, by their number in the table of `decide`, from 0.
+    """Two choices of one case side by side, by their number in the list: 1 is the first row of the table of `decide`.
 
     Raises ValueError for a number that the table has not.
     """
     frame = table(answer, book)
     for number in (first, second):
-        if not 0 <= number < len(frame):
-            raise ValueError(f"row {number}: not there; allowed: 0 to {len(frame) - 1}")
-    one, other = (frame.iloc[number] for number in (first, second))
+        if not 1 <= number <= len(frame):
+            raise ValueError(f"row {number}: not there; allowed: 1 to {len(frame)}")
+    one, other = (frame.iloc[number - 1] for number in (first, second))
     rows: list[tuple[str, ...]] = []
     for name in frame.columns.drop(["reason", "beside"]):
         low, high = (f"{end}_{answer.objective}" for end in ("low", "high"))

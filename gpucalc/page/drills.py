@@ -40,12 +40,15 @@ class InUnit(Figure):
 def drill(name: str, case: Case, **given: Any) -> Markdown:
     """The drill as an exercise, with what it draws taken from a case; given: values that stand for those of both.
 
-    Where the case has no answer to it, the drill's own first numbers stand. Raises ValueError if there is no such drill.
+    Where these have no answer to it, the drill's own first numbers stand. Raises ValueError if there is no such drill.
     """
-    one = rows.drill(name)
-    one = one._replace(given=one.given | given, draw={key: values for key, values in one.draw.items() if key not in given})
+    own = rows.drill(name)
+    one = own._replace(given=own.given | given, draw={key: values for key, values in own.draw.items() if key not in given})
+    there = of_page(one, case)
+    if not math.isfinite(one.answer(there)):
+        one, there = own, of_page(own, case)
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    text = numbered(f"drill {name} {given}", *parts(one, of_page(one, case)), shell.user_ns if shell else {})
+    text = numbered(f"drill {name} {given}", *parts(one, there), shell.user_ns if shell else {})
     kept = html.escape(json.dumps({name: plain(value) for name, value in one.given.items()}))
     return Markdown(f'<div class="drill" data-drawn="{" ".join(one.draw)}" data-given="{kept}">\n\n{text}\n\n</div>')
 

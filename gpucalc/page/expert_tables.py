@@ -16,7 +16,7 @@ def mixtures(batch):
     every = Case(frame, batch=batch)
     used, read = every(model_size.active_params), every(model_size.read_params)
     return frame[["params"]].assign(active_params=used, experts=frame["experts"], experts_per_token=frame["experts_per_token"],
-                                    used=used / frame["params"], read=read / frame["params"]).sort_values("params")
+                                    used=used / frame["params"], read=read / frame["params"]).sort_values("params", kind="stable")
 
 
 def familiar_mixtures(batch, *also):

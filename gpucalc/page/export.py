@@ -15,7 +15,7 @@ from ..plan import decisions, queue
 from ..plan.capacity import cache_formats, left_out, narrow_products, with_links
 from ..plan.fine_print import forbidden
 from ..plan.market import GROUPS, LONG_SEQUENCE, MORE_BATCHES, NETWORKS, SERVER, SPREAD, STAGES, TENSOR, TERMS, TRIED, stale
-from ..plan.rule import ENDS
+from ..plan.points import ENDS, ROUNDS
 from ..plan.run_speeds import planned_mfu
 from ..plan.token_offers import API_ITEMS, BATCH_ITEMS
 from ..rows import bands, catalogue
@@ -57,7 +57,7 @@ def _wanted(more):
 
 def declared() -> dict[str, Any]:
     """The declarations of all decisions as plain data, by name."""
-    return {name.lower(): _plain(getattr(decisions, name)) for name in _DECLARED} | {"ends": ENDS}
+    return {name.lower(): _plain(getattr(decisions, name)) for name in _DECLARED} | {"ends": ENDS, "rounds": ROUNDS}
 
 
 def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
@@ -76,6 +76,7 @@ def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
         "lacking": {name: _lacking(name) for name in rows("formats")},
         "lacking_cache": {f"{width:g}": _lacking(None, width) for width in cache_formats()}, "narrow": _narrow(),
         "networks": [_network(NETWORKS[near]) for near in (False, True)], "server": SERVER, "terms": TERMS,
+        "usual_term": decisions.USUAL_TERM,
         "replicas": {"tensor": TENSOR, "groups": GROUPS, "stages": STAGES, "batches": decisions.BATCHES,
                      "more_batches": MORE_BATCHES},
         "engine": queue.ENGINE,

@@ -16,9 +16,10 @@ from ..core.law import LAWS
 from ..core.quantities import DATA, DEFAULTS, DOMAINS, QUANTITIES
 from ..laws.model_size import active_params
 from ..plan.answer import judged, released
+from ..plan.decisions import USUAL_TERM
 from ..rows import bands, catalogue, choices, price_book
 from ..rows.ages import STALE_DAYS
-from ..rows.case_file import LEAST, LISTS, LONGEST, MOST, SURE
+from ..rows.case_file import LEAST, LISTS, MOST, SURE, sizes, span
 from ..rows.lengths import MOST_RATIO
 from ..rows.mapping import read_mapping
 from ..rows.price_checks import ITEMS
@@ -29,8 +30,8 @@ from .reading import reading
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# What is meant where neither the job nor a formula has a default; `plan.market` takes a run on any term, all else on demand.
-_USUAL = {**dict.fromkeys(("cards", "provider", "region"), choices.ANY), "term": "on-demand"}
+# What is meant where neither the job nor a formula has a default.
+_USUAL = {**dict.fromkeys(("cards", "provider", "region"), choices.ANY), "term": USUAL_TERM}
 
 # Cases of data/cases with which the page opens, and what it calls them.
 EXAMPLES = {"70B chat": "chat_70b", "Tune an 8B on one 24 GB card": "tune_8b_24gb", "Pre-train a 7B": "deadline_7b",
@@ -89,9 +90,9 @@ def limits_of() -> dict[str, Any]:
     """What a case may hold beside what its quantities allow, how far along its band a limit must hold by the share of cases, and
     what a bound leaves out.
 
-    least, most, longest: of numbers; letters: of a name; lists: choices that may name several.
+    least, most: of numbers in a model's row; letters: of a name; lists: choices that may name several.
     """
-    return dict(sure=SURE, least=LEAST, most=MOST, longest=LONGEST, letters=choices.LONGEST, lists=LISTS, ways=choices.WAYS,
+    return dict(sure=SURE, least=LEAST, most=MOST, letters=choices.LONGEST, lists=LISTS, ways=choices.WAYS,
                 named=named_values(), any=choices.ANY,
                 most_p95=MOST_RATIO,
                 far={str(share): judged(Case(sure=share)) for share in SURE},
@@ -115,7 +116,7 @@ def _job(name):
     needs, takes = row["needs"].split(), row.get("takes", "").split()
     own = {column: row[column] for column in row if (column in QUANTITIES or column == "recipe") and row[column] not in LAWS}
     named = [part for names in (*needs, *takes) for part in names.split("|")]
-    usual = {each: _USUAL[each] for each in named if each in _USUAL} | ({"term": choices.ANY} if row["kind"] == "train" else {})
+    usual = {each: _USUAL[each] for each in named if each in _USUAL}
     usual |= {each: DEFAULTS[each].value for each in named if each in DEFAULTS}
     return dict(title=row["title"], kind=row["kind"], needs=needs, takes=takes, apart=row.get("one_of", "").split(),
                 defaults={name: _whole(name, value) for name, value in (usual | own).items()})
@@ -128,8 +129,9 @@ def _whole(name, value):
 def _quantity(name):
     unit, _, meaning, allowed, example = QUANTITIES[name]
     low, _, high, whole = DOMAINS[allowed]
-    return dict(unit=unit, meaning=meaning, allowed=allowed, whole=whole, example=example,
-                low=None if math.isinf(low) else low, high=None if math.isinf(high) else high)
+    least, most = span(name)
+    return dict(unit=unit, meaning=meaning, allowed=allowed, whole=whole, example=example, low=None if math.isinf(low) else low,
+                high=None if math.isinf(high) else high, least=least, most=most, sizes=sizes(name))
 
 
 def prices_of(book: "DataFrame") -> dict[str, Any]:

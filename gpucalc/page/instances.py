@@ -106,7 +106,8 @@ def family_table(frame):
 def saved(frame):
     """Machines with a price on demand and one for a commitment: both, and the share that the commitment saves."""
     found = frame.dropna(subset=["on_demand_usd", "reserved_usd"])
-    return found.assign(saved=1 - found["reserved_usd"] / found["on_demand_usd"]).sort_values("saved", ascending=False)
+    found = found.assign(saved=1 - found["reserved_usd"] / found["on_demand_usd"])
+    return found.sort_values("saved", ascending=False, kind="stable")
 
 
 def saved_table(frame, book):

@@ -120,11 +120,12 @@ def era_table(caption):
 def engine_table(caption):
     """Each engine by what was timed: its versions, figures, and median and percentiles of published over predicted."""
     rows = served()
-    named = rows[rows["version"] != ""].sort_values("date").groupby(["engine", "family"])["version"].agg(["first", "last"])
+    named = rows[rows["version"] != ""].sort_values("date", kind="stable").groupby(["engine", "family"])["version"]
+    named = named.agg(["first", "last"])
     versions = named["first"].where(named["first"] == named["last"], named["first"] + " to " + named["last"]).rename("version")
     frame = errors_by(rows, "engine", "family").join(versions, on=["engine", "family"])
     order = frame["engine"].map(frame.groupby("engine")["figures"].sum()) + frame["figures"] / 1000
-    frame = frame.assign(order=order).sort_values("order", ascending=False)
+    frame = frame.assign(order=order).sort_values("order", ascending=False, kind="stable")
     return _errors(frame, ["engine", "family"], caption, ["version"], {"family": "what was timed", "version": "versions"})
 
 

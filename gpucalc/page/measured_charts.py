@@ -40,7 +40,7 @@ def engine_chart(alt, fewest=5):
     """Where eight in ten figures of an engine lie, with their median: a line for each of what was timed."""
     timed = served()["family"].replace("decode on several GPUs", "decode")
     frame = errors_by(served().assign(timed=timed), "engine", "timed").query(f"figures >= {fewest}")
-    order = frame.groupby("engine")["figures"].sum().sort_values(ascending=False).index.tolist()
+    order = frame.groupby("engine")["figures"].sum().sort_values(ascending=False, kind="stable").index.tolist()
     base = altair.Chart(frame.round(3)).encode(
         y=altair.Y("engine:N", title=None, sort=order), yOffset="timed:N", color=altair.Color("timed:N", title=None),
         tooltip=["engine", "timed", "figures", "tenth", "median", "ninetieth"])

@@ -3,7 +3,6 @@ import math
 
 from ..plan.account import around_tensors, moments, origins, peak_terms, serving_terms
 from ..core.figures import exact, number, percent
-from .charts import bars
 from .sentences import CLOSE, enough
 from .show import table
 
@@ -76,6 +75,7 @@ def memory_bars(accounts, limit, alt, x_title="bytes on one GPU", unit="training
     x_title, unit: the axis and the quantity on it; title: the finding. A part has the same colour in every chart.
     """
     from pandas import DataFrame
+    from .charts import bars  # the words and sums above need no Altair
     pieces = DataFrame([{"bar": label, "part": part, unit: float(f"{value:.6g}")}
                         for label, terms in accounts.items() for part, value in parts(terms).items()])
     order = list(dict.fromkeys(part for _, part in TERMS.values() if part != "cache" or part in set(pieces["part"])))

@@ -62,7 +62,7 @@ def near_table(caption: str) -> Html:
 
 def on_fewest(case: Case, gpu: str) -> tuple[dict, list[str]]:
     """Shares of each card's memory by term at the fewest that hold the plan value, or at the most tried; and those that do."""
-    memories = catalogue.gpus()["memory_bytes"][list(dict.fromkeys((*SHOWN, gpu)))].sort_values()
+    memories = catalogue.gpus()["memory_bytes"][list(dict.fromkeys((*SHOWN, gpu)))].sort_values(kind="stable")
     per_replica, accounts, holding = gpus_per_replica(case), {}, []
     for (name, memory), count in zip(memories.items(), fewest_to_train(case, memories)):
         replicas = min(count.plan / per_replica, most_replicas(case))

@@ -19,6 +19,7 @@ from .show import Html, table
 ASKED = {
     "unrented": "Is it on offer?", "unlinked": "Is the latency of its link known?",
     "gpus_per_server": "Is a machine small enough?", "lacks_format": "Does the GPU compute in that format?",
+    "asked_context": "Does the model read so much?", "prompt": "Does the model read so much?",
     "split_misfits": "Can the model be split so?",
     "batch": "Do weights and cache fit its memory?", "training_bytes": "Does all of the state fit its memory?",
     "speculative_seconds": "Is a full batch quick enough?", "late_token_seconds": "Is a token quick enough?",
@@ -33,7 +34,8 @@ ASKED = {
     "trainer_misfits": "Does a layout split the job?", "rollout_misfits": "Can an engine be split so?",
     "missing_places": "Is there room for the answers?"}
 # The lesson behind a limit where it is not that of its formula's topic.
-_LESSONS = {"unrented": "sources", "unlinked": "interconnect", "gpus_per_server": "interconnect", "lacks_format": "quantization",
+_LESSONS = {"prompt": "serving",
+            "unrented": "sources", "unlinked": "interconnect", "gpus_per_server": "interconnect", "lacks_format": "quantization",
             "batch": "kv_cache", "tensor_parallel": "interconnect", "split_misfits": "layouts", "layout_misfits": "layouts",
             "spread_misfits": "experts", "server_misfits": "interconnect", "rollout_misfits": "post_training",
             "missing_places": "post_training", "window_usd": "serving_cost", "forbidden": "total_cost",
@@ -82,7 +84,7 @@ def _turns(wanted, each):
     if each.asked is None:
         return ()
     asks = f"Your limit: at most {_shown(each.limit.of, each.asked)}." if each.asked < math.inf else "No limit here."
-    if math.isnan(each.free):
+    if math.isnan(each.free) or math.isnan(each.nearest):
         return (asks,)
     free = f" A limit above {_shown(each.limit.of, each.free)} costs nothing." if each.free > each.nearest else ""
     share = value_of(wanted.case, "sure")

@@ -2,6 +2,7 @@
 from ..core.figures import percent
 from ..rows import price_book
 from ..rows.ages import STALE_DAYS, summary
+from ..rows.price_report import notes
 from ..rows.tables import TABLES, table as rows_of
 from .sentences import Markdown, markdown
 from .show import table
@@ -72,10 +73,9 @@ def price_table(books):
 
 
 def own_notes(books):
-    """What was taken for granted in a file of the reader's own, and which of its prices look odd; None where there is neither."""
+    """What was taken for granted in a file of the reader's own, and how its prices stand; None where there is no such file."""
     parts = []
     for file, book in books.items():
-        said = {"Taken for granted in": book.attrs.get("said"), "Far from the book's prices in": book.attrs.get("warnings")}
-        for title, lines in said.items():
-            parts += ["\n".join([f"{title} {markdown(file)}:", "", *(f"- {markdown(line)}" for line in lines)])] if lines else []
+        for title, lines in notes(book):
+            parts.append("\n".join([f"{title}, {markdown(file)}:", "", *(f"- {markdown(line)}" for line in lines)]))
     return Markdown("\n\n".join(parts)) if parts else None

@@ -9,12 +9,11 @@ from ..core.quantities import QUANTITIES
 from ..laws.break_even import owning_npv
 from ..plan.answer import Figure
 from ..plan.owning_choice import RentOrBuy, given_value, rent_or_buy
+from ..rows.price_report import notes
 from ..rows.tables import rows
-from .answer_facts import book_facts, plain
+from .answer_facts import book_facts, plain, row_age, said_verdict
 from .answer_texts import OWN
 from .answer_words import Card, Told, begun, fill
-
-_VERDICTS = {"owning": "own", "renting": "rent"}
 
 
 def is_owning(case: Case) -> bool:
@@ -30,7 +29,7 @@ def facts(found: RentOrBuy, case: Case, book: Any) -> dict[str, Any]:
         return plain(known | {"gpus_per_server": given_value(case, "gpus_per_server", 1)})
     likely, rent = deal.ranges["likely"], deal.rows["rent"]
     known |= {
-        "verdict": _VERDICTS[verdict.cheaper] if verdict.sure else "close", "chance": verdict.chance,
+        "verdict": said_verdict(verdict), "chance": verdict.chance,
         "doubt": int(len(deal.doubt) > 0), "gpus_per_server": deal.fixed["gpus_per_server"], "rent_usd": likely["usd_per_hour"],
         "server_usd": likely["server_usd"], "use": likely["utilization"], "provider": rent.provider}
     for name in ("owned", "rented", "needed"):
@@ -44,9 +43,16 @@ def told(found: RentOrBuy, case: Case, book: Any) -> Told:
     known = facts(found, case, book)
     question, prices = fill("question_own", known) + "?", fill("prices", known)
     if found.lacks:
-        return Told(question, begun([fill("lacks", known)])[0] + ".", [], [], [], [], [], [], [], prices)
+        return Told(question, begun([fill("lacks", known)])[0] + ".", [], [], [], [], [], [], [], prices, noted=notes(book))
     flips = begun(_flips(found, case))
-    return Told(question, fill("headline_own", known), _cards(found, known), [], [], [], [], flips, [], prices)
+    return Told(question, fill("headline_own", known), _cards(found, known), [], [], [], [], flips, _old(found, known), prices,
+                noted=notes(book))
+
+
+def _old(found, known):
+    """What is to be said of the age of the rent and the server."""
+    rows = [found.deal.rows[name] for name in ("rent", "server")]
+    return [text for row in rows if (text := fill("caution_stale", {**known, **row_age(row, known)}))]
 
 
 def _cards(found, known):

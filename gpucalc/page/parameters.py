@@ -6,7 +6,7 @@ import re
 
 from ..core.evaluate import Case, close
 from ..core.quantities import QUANTITIES, check
-from ..rows.case_file import LEAST, LONGEST, MOST
+from ..rows.case_file import LEAST, MOST, sizes, spanned
 from ..rows.catalogue import FINDERS
 from ..rows.price_book import ITEMS
 
@@ -83,10 +83,12 @@ def _names_set(source):
 
 def check_value(name, value, default):
     """Raises ValueError naming the parameter and what is allowed, unless a page that has this default takes the value."""
-    most = LONGEST.get(QUANTITIES[name].unit, MOST) if name in QUANTITIES else MOST
-    if isinstance(value, int | float) and (abs(value) > most or 0 < abs(value) < LEAST):
-        shown = value if isinstance(value, float) else f"a whole number of about {int(math.log10(abs(value))) + 1} digits"
-        raise ValueError(f"parameter {name}: {shown}; allowed: 0, or from {LEAST:g} to {most:g} in size")
+    known = name in QUANTITIES
+    if isinstance(value, int | float) and not (spanned(name, value) if known else value == 0 or LEAST <= abs(value) <= MOST):
+        long = isinstance(value, int) and abs(value) > MOST
+        shown = f"a whole number of about {int(math.log10(abs(value))) + 1} digits" if long else value
+        allowed = sizes(name) if known else f"0, or from {LEAST:g} to {MOST:g} in size"
+        raise ValueError(f"parameter {name}: {shown}; allowed: {allowed}")
     if name in QUANTITIES:
         check(name, value, "parameter")
     elif type(default) in (int, float) and name.partition("_")[2] in QUANTITIES:

@@ -94,7 +94,7 @@ def rent_picture():
     year, month = frame["date"].str[:4].astype(int), frame["date"].str[5:7].astype(int)
     frame = frame.assign(at=year + month / 12)
     low, high = frame["per_tbs"].min(), frame["per_tbs"].max()
-    now = frame[frame["date"] == frame["date"].max()].set_index("gpu")["per_pflops"].sort_values()
+    now = frame[frame["date"] == frame["date"].max()].set_index("gpu")["per_pflops"].sort_values(kind="stable")
     best, worst = now.index[0], now.index[-1]
     parts = dict(list(frame.groupby("gpu")))
     drawn = [(f"USD for a {what}-hour, log axis", tall, three_figures, (1, 2),

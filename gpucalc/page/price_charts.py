@@ -46,7 +46,7 @@ def moves_chart(moves):
         y=altair.Y("offer:N", title=None, sort=list(moves["offer"]),
                    axis=altair.Axis(labelExpr="split(datum.label, '|')")),
         color=altair.Color("instance:N", title=None, sort=["same SKU", "other SKU"]),
-        tooltip=["offer", altair.Tooltip("before:Q", format=".2f"), altair.Tooltip("after:Q", format=".2f")])
+        tooltip=["offer:N", altair.Tooltip("before:Q", format=".2f"), altair.Tooltip("after:Q", format=".2f")])
     found = " and ".join(f"{row.offer.replace('|', ', ')} at {times(row.ratio)} the older price"
                          for row in moves.iloc[[0, -1][:len(moves)]].itertuples())
     says = f"How the cheapest GPU-hour of each provider moved. The ends are {found}."

@@ -4,17 +4,16 @@ from typing import TYPE_CHECKING, Any
 from ..rows import intake_money, intake_names, intake_numbers
 from ..rows.config import TEXT_COLUMNS, UNIT, architectures, families, nesting, refused_fields
 from ..rows.intake import base_of, newest_book
-from ..rows.intake_rows import NOT_STATED, OWN_PROVIDER, usual_size
+from ..rows.intake_rows import NOT_STATED, OWN_PROVIDER, by_the_gpu, larger_machines
 from ..rows.price_checks import ITEMS, MOST_GPUS
-from ..rows.price_outliers import spread_of
+from ..rows.price_outliers import HIGH, LOW
 from ..rows.tables import TABLES, rows
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# How far a pasted rent may be from the book's middle one, in times, before the page asks whether it is right.
-ODD = 4
-_SHARED = ("shaping", "lacking", "quantized", "outer", "text_note", "class_ends", "text_class_ends", "most", "longest_name")
+_SHARED = ("shaping", "lacking", "quantized", "blocks", "outer", "text_note", "class_ends", "text_class_ends", "most",
+           "longest_name")
 
 
 def reading(book: "DataFrame | None" = None) -> dict[str, Any]:
@@ -43,16 +42,21 @@ def _parts(rules):
 
 
 def rents(book: "DataFrame") -> dict[str, Any]:
-    """Names as people write them, what a rent may be (USD/h for one GPU), GPUs in a usual machine, and the book's rents."""
+    """Names as people write them, what a rent may be (USD/h for one GPU), the larger machines of one that is billed by the GPU,
+    and the book's rents."""
     item, sizes = ITEMS["rent"], base_of(book).sizes
+    larger = {gpu: larger_machines(gpu, sizes) for gpu in rows("gpus")}
     return intake_names.written_out() | intake_numbers.written_out() | intake_money.written_out() | {
-        "low": item.low, "high": item.high, "odd": ODD, "most_gpus": MOST_GPUS, "provider": OWN_PROVIDER, "region": NOT_STATED,
-        "sizes": {gpu: usual_size(gpu, sizes) for gpu in rows("gpus")}, "prices": _spreads(book)}
+        "low": item.low, "high": item.high, "odd": [LOW, HIGH], "most_gpus": MOST_GPUS, "provider": OWN_PROVIDER,
+        "region": NOT_STATED, "larger": larger,
+        "by_the_gpu": {",".join(map(str, each)): by_the_gpu(each) for each in larger.values()},
+        "prices": _hours(book)}
 
 
-def _spreads(book):
-    """How many rents of a GPU there are, the lowest, the highest and the middle one, by GPU and term; by "" on all terms."""
-    groups = dict(list(book.groupby(["item", "gpu"])))
-    return {gpu: {term: {name: float(value) for name, value in spread_of(groups, "rent", gpu, term)._asdict().items()}
-                  for term in ["", *sorted(set(group["term"]))]}
-            for (item, gpu), group in groups.items() if item == "rent"}
+def _hours(book):
+    """The rents of a GPU, the cheapest first (USD/h for one), by GPU and term."""
+    found = book[book["item"] == "rent"].groupby(["gpu", "term"])["usd_per_hour"]
+    hours: dict[str, dict[str, list[float]]] = {}
+    for (gpu, term), prices in found:
+        hours.setdefault(gpu, {})[term] = [float(f"{price:.6g}") for price in sorted(prices)]
+    return hours

@@ -99,7 +99,8 @@ def cost_against_days(frame, edge, best, deadline_days, alt):
                  x="training_days:Q")]
     if best is not None:
         marks.append(_points(DataFrame([best[POINT]]).infer_objects()).mark_point(size=260, strokeWidth=3, shape="diamond"))
-    return finish(altair.layer(*marks), alt, title=f"{len(edge)} options are beaten by no other in days and dollars")
+    beaten = "option is" if len(edge) == 1 else "options are"
+    return finish(altair.layer(*marks), alt, title=f"{len(edge)} {beaten} beaten by no other in days and dollars")
 
 
 def _points(frame):

@@ -72,7 +72,12 @@ def _cell(name, value, formats, dates, numbers):
     if isinstance(value, str):
         width = "short" if len(value) <= 20 else "long" if len(value) > 40 else "middling"
         return f'<td class="{width}">{marked_date(value) if name in dates else linked(value)}</td>'
-    return f'<td{_NUMBER} data-value="{float(value):.12g}">{html.escape(cell_text(name, value, formats))}</td>'
+    return f'<td{_NUMBER} data-value="{_digits(value)}">{html.escape(cell_text(name, value, formats))}</td>'
+
+
+def _digits(value):
+    """A number as a script reads it, which sorts by it."""
+    return f"{float(value):.12g}".replace("inf", "Infinity")
 
 
 def cell_text(name, value, formats):
@@ -85,7 +90,7 @@ def guess(question, answer, unit, text):
     """A box in which the reader commits to an estimate before the answer unfolds. `unit` names what to type the number in."""
     said, measure = html.escape(question), html.escape(unit)
     return Html(
-        f'<div class="guess" data-answer="{float(answer):.17g}" data-unit="{measure}">'
+        f'<div class="guess" data-answer="{float(answer):.12g}" data-unit="{measure}">'
         f'<p><strong>Your guess first.</strong> {said}</p>'
         f'<label><input type="number" step="any" aria-label="Your guess in {measure}"> {measure}</label> '
         '<button type="button">Check</button> <output></output>'

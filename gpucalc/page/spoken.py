@@ -5,6 +5,7 @@ by, and calls quantities as the column `words` of data/quantities.csv does.
 """
 import ast
 import functools
+import math
 import re
 from collections.abc import Callable
 
@@ -90,7 +91,7 @@ class _Spoken(Words):
         return self.atom(node) if isinstance(node, ast.Call) and node.func.id in _PHRASES else self.whole(node)
 
     def number(self, value):
-        return self.constant(super().number(value))
+        return self.constant("infinity" if value == math.inf else super().number(value))
 
     def cases(self, rows):
         return "; ".join(self.argument(part) + (f" if {self.whole(test)}" if test else " otherwise") for part, test in rows)

@@ -50,6 +50,14 @@ def worked(name: str, book: pd.DataFrame, **changes: Any) -> Worked:
     return found
 
 
+def on_spot(name: str, book: pd.DataFrame, **changes: Any) -> Worked | None:
+    """What the case comes to on spot; None where no spot offer keeps its limits."""
+    try:
+        return worked(name, book, term="spot", **changes)
+    except MissingPrice:
+        return None
+
+
 def nearest(name: str, book: pd.DataFrame, **changes: Any) -> Worked:
     """As `worked`, also where nothing keeps the limits: the first choice is then the one that comes nearest, and has no cost."""
     found = plan.answer(read_case(case_file(name)).but(**changes), book)
@@ -217,7 +225,8 @@ def _number(value):
 
 
 def rests_on(*found):
-    """The rows of data under worked cases: offers of the price book, and models."""
+    """The rows of data under worked cases: offers of the price book, and models; None is left out."""
+    found = tuple(filter(None, found))
     return sources(*(row for each in found for _, row in each.behind.iterrows()), *(each.case.rows["model"] for each in found))
 
 

@@ -3,6 +3,7 @@ import pandas as pd
 
 from ..core import figures
 from ..plan.answer import Figure
+from ..plan.columns import nine_digits
 from ..plan.rule import value_of
 from ..rows.price_book import MissingPrice
 from . import answer_words
@@ -21,7 +22,7 @@ def layouts(found, book, gpu):
     if frame.empty:
         raise MissingPrice(f"no price for item 'rent', gpu {gpu!r}")
     frame = frame.assign(spread=frame["attention_parallel"] > 1)
-    frame = frame.sort_values(["serving_usd_per_month", "time_per_output_token"], kind="stable")
+    frame = frame.sort_values(["serving_usd_per_month", "time_per_output_token"], key=nine_digits)
     return frame.drop_duplicates(["replica_gpus", "spread"]).reset_index(drop=True)
 
 

@@ -17,7 +17,7 @@ from ..rows.choices import CHOICES
 from ..rows.project_books import MissingPrice
 from . import queue, rule
 from .columns import row
-from .decisions import CARDS, CHAINS, CHANGES, FREE, KEYS, OBJECTIVES, USUAL, trains
+from .decisions import CARDS, CHAINS, CHANGES, FREE, KEYS, OBJECTIVES, USUAL, Change, trains
 from .market import market
 
 _FAR = NormalDist().inv_cdf((1 + bands.INSIDE) / 2)
@@ -44,12 +44,20 @@ class Lost(NamedTuple):
     row: dict
 
 
+class Help(NamedTuple):
+    """A change that makes the answer cheaper, the objective then, and the columns of the best choice then."""
+
+    change: Change
+    after: float
+    choice: dict
+
+
 class Answer(NamedTuple):
     """What a case comes to.
 
     `kept` are the choices that keep all limits as columns, the best first; `lost` the nearest of each other GPU; `figures` those
     of the best choice by card; `binds` what each limit costs the best one (share of the objective), the most first; `helps` the
-    changes that make it cheaper, with the objective then, the best first.
+    changes that make it cheaper, the best first.
     """
 
     case: Case
@@ -58,7 +66,7 @@ class Answer(NamedTuple):
     lost: dict[str, Lost]
     figures: dict[str, Figure]
     binds: list[tuple[str, float]]
-    helps: list[tuple[Any, float]]
+    helps: list[Help]
 
     def __deepcopy__(self, _):
         return self    # pandas copies what a table carries
@@ -195,7 +203,7 @@ def binding(case, tables, kind, kept):
 
 
 def helping(given, case, book, offers, kept):
-    """The changes of `CHANGES` that lower the objective, with what it is then, the lowest first; all that work if none did."""
+    """The changes of `CHANGES` that lower the objective, as `Help`, the lowest first; all that work if none did."""
     kind, found = kind_of(case), []
     before = kept[OBJECTIVES[kind]][0] if rule.count(kept) else math.inf
     for change in CHANGES[kind]:
@@ -205,18 +213,18 @@ def helping(given, case, book, offers, kept):
         if value is None:
             continue
         same = None if change.name in CHOICES else offers
-        after = _least_of(completed(given.but(**{change.name: value})), book, kind, same)
-        if after < before * (1 - 1e-9):
-            found.append((change._replace(value=value), after))
-    return sorted(found, key=lambda each: each[1])
+        best = _best_of(completed(given.but(**{change.name: value})), book, kind, same)
+        if best and best[OBJECTIVES[kind]] < before * (1 - 1e-9):
+            found.append(Help(change._replace(value=value), float(best[OBJECTIVES[kind]]), best))
+    return sorted(found, key=lambda each: each.after)
 
 
-def _least_of(case, book, kind, offers=None):
-    """The objective of the best choice on the market of the case; infinite where the book has no such offer."""
+def _best_of(case, book, kind, offers=None):
+    """The best choice on the market of the case; None where there is none, or the book has no such offer."""
     try:
-        return _least(case, market(case, book, kind, offers=offers), kind)
+        return first_of(kept_at_plan(case, market(case, book, kind, offers=offers), kind), kind)
     except MissingPrice:
-        return math.inf
+        return None
 
 
 def _scaled(case, change):

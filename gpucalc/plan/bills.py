@@ -9,6 +9,7 @@ from collections import namedtuple
 import numpy as np
 import pandas as pd
 
+from .columns import nine_digits
 from .offers import decided, searched
 from .stores import egress_tiers, ends, homes, storage_tiers, stored_usd, stores, tiered_usd, tiers_of_stores
 from ..core.arithmetic import HOURS_PER_DAY, ceil, maximum
@@ -50,7 +51,7 @@ def machines(case, book, gpu, term, **networks):
     paid = {name: found[time] * HOURS_PER_DAY * found["gpus"] for name, time in DAYS.items()}
     # Of equal runs the one on the fewest GPUs; where none runs, the one that came furthest.
     order = found["gpus"].where(found["reason"] == "", 0)
-    ordered = found.assign(**paid, order=order).sort_values(["gpu_hours", "order"], kind="stable").drop(columns="order")
+    ordered = found.assign(**paid, order=order).sort_values(["gpu_hours", "order"], key=nine_digits).drop(columns="order")
     return ordered.drop_duplicates("row").set_index("row")
 
 
@@ -95,7 +96,8 @@ def _able(found, work):
         reasons = "; ".join(sorted(set(work["reason"])))
         raise MissingPrice(f"{found.attrs['file']}: no machine with {found['gpu'].iloc[0]} that does the work: {reasons}")
     able = able.assign(unsure=~firm(able), cost=able["usd_per_hour"] * able["gpu_hours"])
-    able = able.sort_values(["unsure", "cost", *TIES]).drop_duplicates("provider").sort_values(["cost", "provider"])
+    able = able.sort_values(["unsure", "cost", *TIES], key=nine_digits).drop_duplicates("provider")
+    able = able.sort_values(["cost", "provider"], key=nine_digits)
     return able.assign(pace=able["gpu_hours"] / able["gpu_hours"].min())
 
 

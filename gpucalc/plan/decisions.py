@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 from . import post_training
 from .rule import SURE, Figure, Least, Limit, Step
 
+# The term of a case that says none: other prices bind for years, or can be taken back.
+USUAL_TERM = "on-demand"
 BATCHES = (*range(1, 16), *range(16, 64, 4), *range(64, 256, 16), *range(256, 2049, 128))
 # What keeps an offer from being taken, in the order in which it is said; columns of offers that are 0 or 1.
 DOUBTS = (
@@ -28,6 +30,8 @@ FITS = (
     Limit("spread_misfits", 0, "the model does not spread that way", early=True),
     Limit("batch", "replica_places", "memory", early=True),
 )
+# The context that the model was released for, or a stretched one: a column of cards, without a limit where it is not known.
+_READ = Limit("asked_context", "most_context", "the model's context", early=True)
 _WHOLE, _MEAN = {"context": "final_context", **_SPLIT}, {"context": "mean_context", **_SPLIT}
 # Whole requests have a band, and so has the reading of prompts, on which the first token rests.
 _PACE, _READING = "request_seconds", "replica_prefill_seconds"
@@ -48,6 +52,7 @@ REPLICAS = Step(
     sparing=("pipeline_parallel",),
     given=_MEAN,
     figures=(
+        Figure("asked_context"),
         Figure("replica_places", _WHOLE),
         Figure("split_misfits"),
         Figure("spread_misfits"),
@@ -59,6 +64,7 @@ REPLICAS = Step(
                                               "request_seconds")),
     ),
     limits=(
+        _READ,
         *FITS,
         Limit("speculative_seconds", "token_limit", "the time per token", early=True),
         *_QUEUE,
@@ -70,7 +76,7 @@ REPLICAS = Step(
 )
 # Of points that are searched already, each a row, the best batch of each card and degree.
 FLEET = REPLICAS._replace(name="fleet", joined=("points",), axes={}, per=(), sparing=(), of=("gpu", "tensor_parallel"), given={},
-                          figures=(), limits=REPLICAS.limits[len(FITS) - 1:], shown=("planned_replicas",))
+                          figures=(), limits=REPLICAS.limits[len(FITS):], shown=("planned_replicas",))
 # Whether a request is in time at each of the points where no other is served.
 ALONE = FLEET._replace(name="alone", of=(), least=None, objective=(), shown=(),
                        limits=(*FLEET.limits[:2], *(limit._replace(of=law) for limit, law in zip(_QUEUE, _BY_ITSELF))))
@@ -159,12 +165,13 @@ WINDOW = Step(
     sparing=REPLICAS.sparing,
     given={**_MEAN, "all_replicas": "window_replicas"},
     figures=(
+        Figure("asked_context"),
         Figure("replica_places", _WHOLE),
         Figure("split_misfits"),
         Figure("spread_misfits"),
         *(Figure(law, band=_PACE) for law in ("replica_prefill_seconds", "replica_pass_seconds", "request_seconds")),
     ),
-    limits=FITS,
+    limits=(_READ, *FITS),
     objective=("planned_gpus", "batch"),
     shown=("replica_gpus", "window_replicas", "busy_hours", "output_tokens_per_second"),
 )
@@ -187,6 +194,7 @@ READING = WINDOW._replace(
     given={"context": "prompt", **_SPLIT, "replica_seconds": "prompt_turn_seconds", "all_replicas": "window_replicas"},
     figures=(*(Figure(law) for law in ("replica_places", "split_misfits", "spread_misfits")),
              Figure("replica_prefill_seconds", band="replica_prefill_seconds")),
+    limits=(_READ._replace(of="prompt"), *FITS),
     shown=("replica_gpus", "window_replicas", "busy_hours"),
 )
 # The chain of each kind of job, and of a job that has one of its own.

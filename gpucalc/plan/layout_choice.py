@@ -9,6 +9,7 @@ from ..laws.training_memory import training_bytes
 from ..laws.training_time import step_seconds
 from ..rows import bands
 from ..rows.kept import kept
+from .columns import nine_digits
 from .layout_grid import ENDS, LAYOUT, NEUTRAL
 
 FAMILY = "training step"
@@ -70,5 +71,5 @@ def recommended(layouts):
     """
     near = as_good(layouts)
     kinds = sum((near[name] > NEUTRAL.get(name, 1)).astype(int) for name in KINDS)
-    return near.assign(kinds=kinds).sort_values(["kinds", *SIMPLER, "plan_seconds"], kind="stable").drop(
+    return near.assign(kinds=kinds).sort_values(["kinds", *SIMPLER, "plan_seconds"], key=nine_digits).drop(
         columns="kinds").to_dict("records")[0]

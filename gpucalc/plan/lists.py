@@ -16,6 +16,7 @@ from ..laws.renting import commitment_utilization
 from ..laws.sharing import right_sized_gpus, right_sizing_usd_per_month, unsliced_share
 from ..laws.total_cost import egress_usd
 from ..rows import catalogue
+from ..rows.price_book import TIES
 from ..rows.rents import firm, rents
 
 DESK, LARGE, OFTEN = "RTX 4090 24GB", "Llama-3-70B", "Ethernet 10G"
@@ -66,7 +67,7 @@ def money(book: Any, gpu: str, gpus: int, model: str = "Llama-3-8B") -> dict[str
     rent = fleet(book, gpu, gpus)
     rate, needed = float(rent.usd_per_hour), right_sized_gpus(gpus, BUSY, AIM)
     offers = rents(book, gpu=gpu, term="on-demand", per="provider")
-    offers = (offers[firm(offers)] if firm(offers).any() else offers).sort_values("usd_per_hour")
+    offers = (offers[firm(offers)] if firm(offers).any() else offers).sort_values(["usd_per_hour", *TIES])
     kwh = book[book["item"] == "power"]["price"].median()
     watts = watts_per_gpu(catalogue.gpu(gpu).tdp_watts) * gpus
     tcp = find_cause.network(gpu, model, *STEP, OFTEN).share

@@ -3,6 +3,8 @@
 A table is a dict of columns. What a case wants of providers, regions, terms and cards is left in them, nothing else. A card that
 it names and nobody rents out so stays among the cards, marked as `unrented`.
 """
+import math
+
 import numpy as np
 
 from ..laws.training_cost import excess_machines
@@ -13,7 +15,7 @@ from ..rows.kept import kept
 from ..rows.rents import rents
 from .capacity import left_out, narrow_products, with_links
 from .columns import of_frame
-from .decisions import BATCHES, trains
+from .decisions import BATCHES, USUAL_TERM, trains
 from .fine_print import forbidden
 from .rule import value_of
 from .run_speeds import planned_mfu
@@ -63,13 +65,15 @@ def assumed():
 
 
 def offers_of(case, book, kind):
-    """The offers to rent that the case wants: the cheapest firm one of each provider, GPU, size of server and term."""
-    usual = None if trains(kind) else ["on-demand"]
-    asked = wanted(case, "term") or (usual if case.rows.get("term") is None else None)
+    """The offers to rent that the case wants: the cheapest firm one of each provider, GPU, size of server and term.
+
+    A case that says no term wants what can be had for sure: on demand. None where nobody rents out the cards that it names;
+    MissingPrice where nobody rents out any card on its terms.
+    """
+    asked = wanted(case, "term") or ([USUAL_TERM] if case.rows.get("term") is None else None)
     terms = dict(provider=wanted(case, "provider"), region=wanted(case, "region"), term=asked)
-    named, there = wanted(case, "cards"), set(rents(book, **terms, required=False)["gpu"])
-    # With none of them on offer the error names them.
-    found = rents(book, gpu=named and ([gpu for gpu in named if gpu in there] or named), **terms)
+    named, found = wanted(case, "cards"), rents(book, **terms)
+    found = found if named is None else found[found["gpu"].isin(named)]
     found = found.assign(sure=firm(found)).sort_values("sure", ascending=False, kind="stable")
     found = found.drop_duplicates(["provider", "gpu", "gpus_per_server", "term"]).sort_values("usd_per_hour", kind="stable")
     rows = catalogue.gpus().loc[found["gpu"]]
@@ -85,7 +89,7 @@ def offers_of(case, book, kind):
         reserved=found["reserved_years"].notna().to_numpy(float), spot=(found["term"] == "spot").to_numpy(float),
         doubtful_price=(~found["sure"]).to_numpy(float), doubtful_term=unsuited.to_numpy(float),
         consumer=consumer, forbidden=consumer * (named is None), no_ecc=(rows["ecc"] != 1).to_numpy(float),
-        stale=stale(found, book), yours=found["yours"].to_numpy(float),
+        stale=stale(found, book), sole=sole(found, book), yours=found["yours"].to_numpy(float),
         kind=np.array([f"{gpu} x {size:g}" for gpu, size in zip(found["gpu"], found["gpus_per_server"])], object))
 
 
@@ -95,16 +99,27 @@ def stale(offers, book):
     return np.array([date[:2] == "20" and (last - day(date)).days > STALE_DAYS for date in offers["date"]], bool)
 
 
+def sole(offers, book):
+    """Which prices stand alone, and so are not firm: no second provider's, and not the reader's own; 0 or 1."""
+    sure = rents(book, required=False)
+    sellers = sure[firm(sure)].groupby(["gpu", "term"])["provider"].nunique()
+    alone = [sellers.get(key, 0) < 2 for key in zip(offers["gpu"], offers["term"])]
+    return (np.array(alone, bool) & ~offers["yours"].to_numpy(bool)).astype(float)
+
+
 def cards(case, offers, network=NETWORKS[True]):
-    """The cards of the offers and those that the case names, with their links and the network between their servers, and whether
-    they lack a path for its format.
+    """The cards of the offers and those that the case names, with their links and the network between their servers, whether they
+    lack a path for its format, and the context of its model.
     """
     weight_format = getattr(case.rows.get("weight_format"), "name", None)
     frame = _linked(case, offers)
+    model = case.rows["model"].get("max_context", math.nan)
+    context = value_of(case, "max_context") if "max_context" in case.inputs else model
     lacks = left_out(frame.assign(latency=0), weight_format, case.inputs.get("cache_element_bytes")) != ""
     between = catalogue.link(network)
     return of_frame(frame.assign(
         lacks_format=lacks.astype(float), narrow_products=narrow_products(frame, weight_format),
+        most_context=float(context if context == context else math.inf),
         network_bandwidth=between.link_bandwidth, network_latency=between.latency))
 
 

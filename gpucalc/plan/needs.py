@@ -124,26 +124,42 @@ def _turns(wanted, kept, place, number):
         return asked, math.nan, math.nan, None
     free = float(_least(wanted, lifted)[limit.column])
     if not last:
-        return asked, _nearest(wanted, place, number, free), free, None
+        return asked, _nearest(wanted, place, number), free, None
     now = _least(wanted, rule.taken(lifted, lifted[limit.column] <= asked))
     after = _least(wanted, rule.taken(lifted, lifted[limit.column] < now[limit.column])) if now else None
     return asked, float(lifted[limit.column].min()), free, (now, after) if after else None
 
 
-def _nearest(wanted, place, number, free):
-    """The least that a choice reaches of what is limited; where more replicas help, with any number of them."""
+def _nearest(wanted, place, number):
+    """The least that a choice reaches of what is limited; where more replicas help, with any number of them. NaN where no choice
+    comes to the question. An input may limit two things: the other one stays as it is asked for."""
     step = wanted.steps[place]
-    limit = step.limits[number]
-    stopped = wanted.solved(**{limit.most: _NONE})["plan"].lost[place]
+    limit, sought = step.limits[number], step.least and step.limits[number] in step.least.limits
+    stopped = _moved(wanted, place, number, _NONE)["plan"].lost[place]
     reached = float(stopped[limit.column][stopped["broken"] == number].min(initial=math.inf))
-    if not step.least or limit not in step.least.limits:
+    if not sought:
         return reached
-    low, high = reached / _FAR, free
+    kept = _moved(wanted, place, number, math.inf)["plan"].kept
+    low, high = reached / _FAR, float(kept[limit.column].min()) if rule.count(kept) else math.nan
     while high > low * (1 + _NEAR):
         middle = math.sqrt(low * high)
-        able = rule.count(wanted.solved(**{limit.most: middle})["plan"].kept)
+        able = rule.count(_moved(wanted, place, number, middle)["plan"].kept)
         low, high = (low, middle) if able else (middle, high)
     return high
+
+
+def _moved(wanted, place, number, most):
+    """The chain with this one limit at another value. Laws know the limit by its name where they say how many replicas it may
+    take, so the input is moved there, and any other limit by it is held at what the case asks for."""
+    step = wanted.steps[place]
+    limit, asked = step.limits[number], rule.value_of(wanted.case, step.limits[number].most)
+    sought = step.least and limit in step.least.limits
+
+    def at(limits):
+        return tuple(each._replace(most=most if each == limit else asked) if each.most == limit.most else each for each in limits)
+    least = step.least and step.least._replace(limits=at(step.least.limits))
+    steps = (*wanted.steps[:place], step._replace(limits=at(step.limits), least=least), *wanted.steps[place + 1:])
+    return wanted._replace(steps=steps).solved(**({limit.most: most} if sought else {}))
 
 
 def _least(wanted, table):

@@ -12,6 +12,7 @@ import pandas as pd
 from ..rows import catalogue
 from ..rows.bands import CLOSE, INSIDE
 from ..rows.book_diff import NOT_STATED
+from ..rows.choices import ANY
 from ..rows.rents import rents
 from ..core.evaluate import Case
 from ..core.arithmetic import SECONDS_PER_HOUR
@@ -19,12 +20,12 @@ from ..core.law import LAWS
 from ..core.figures import chance, days, dollars, hourly, percent
 from . import rule
 from .answer import completed, judged
-from .columns import count, joined, known
-from .decisions import LAYOUT, RUN
+from .columns import count, joined, known, nine_digits
+from .decisions import LAYOUT, RUN, USUAL_TERM
 from .layouts import layout_name, pareto_front
 from .market import SERVER, market
 from .points import ENDS, SURE, Points
-from .run_risks import PRICES, doubts, share_below, unfit
+from .run_risks import PRICES, TAKEN_BACK, doubts, share_below, unfit
 
 # Columns of a run to plan for; with the word of its end before the names elsewhere.
 BANDS = {"gpu_hours": "run_gpu_hours", "training_days": "training_days", "compute_usd": "compute_usd"}
@@ -53,13 +54,16 @@ class Search(NamedTuple):
 def searched(case: Case, book: pd.DataFrame, **networks: str | None) -> Search:
     """The search over layouts for a case, on up to its number of GPUs; a GPU of the case is the only one that is wanted.
 
-    networks: `network` between machines of 8 GPUs or more, `small_network` between smaller ones. Raises ValueError where the
-    book has no offer that is wanted.
+    Offers on every term are there, but where the case names none, those on demand decide. networks: `network` between machines of
+    8 GPUs or more, `small_network` between smaller ones. Raises ValueError where the book has no offer that is wanted.
     """
+    asked = case.rows.get("term") is not None
     wanted = case.but(gpu=None, cards=case.rows["gpu"].name) if "gpu" in case.rows else case
     whole = completed(wanted if "job" in wanted.rows else wanted.but(job="pretrain"))
-    tables = market(whole, book, "train", **networks)
+    tables = market(whole if asked else whole.but(term=ANY), book, "train", **networks)
     offers, priced = tables["offers"], book.loc[tables["offers"]["row"]]
+    if not asked:
+        offers = offers | {"doubtful_term": np.maximum(offers["doubtful_term"], offers["term"] != USUAL_TERM)}
     offers = offers | dict(sku=priced["sku"].to_numpy(object), doubt=doubts(offers, priced["confidence"].to_numpy()))
     found = rule.solve((LAYOUT,), whole, tables, ends=("plan",))["plan"]
     runs = joined(_named(found.kept, whole), offers, "kind")
@@ -118,7 +122,7 @@ def _placed(frame):
     """The runs in the order of the rule: by how many limits they keep, by how much they miss the next, then the cheapest."""
     keys = dict(far=-frame["reached"], unsure=frame["doubt"] != "")
     order = ["far", "excess", "unsure", "compute_usd", "high_usd", "training_days", "gpus", "row"]
-    return frame.assign(**keys).sort_values(order, kind="stable").drop(columns=list(keys)).reset_index(drop=True)
+    return frame.assign(**keys).sort_values(order, key=nine_digits, kind="stable").drop(columns=list(keys)).reset_index(drop=True)
 
 
 def ranked(frame: pd.DataFrame) -> pd.DataFrame:
@@ -148,9 +152,10 @@ def tied(frame: pd.DataFrame, best: Any) -> list[str]:
 
 
 def doubtful(frame: pd.DataFrame, best: Any) -> Any:
-    """The cheapest other run that only its offer keeps from being recommended, if it costs less than the best one or that one has
-    something against it; else None."""
-    first = _first(frame[(frame["reason"] == "") & (frame["missed"] == "") & (frame["doubt"] != "") & (frame["row"] != best.row)])
+    """The cheapest other run that only its offer keeps from being recommended, on spot at a firm price if there is one, if it
+    costs less than the best one or that one has something against it; else None."""
+    other = frame[(frame["reason"] == "") & (frame["missed"] == "") & (frame["doubt"] != "") & (frame["row"] != best.row)]
+    first = _first(pd.concat([other[other["doubt"] == TAKEN_BACK], other]))
     return first if first is not None and (best.verdict or first.compute_usd < best.compute_usd) else None
 
 
@@ -174,12 +179,15 @@ def odds(row: Any) -> str:
 
 
 def assurance(frame: pd.DataFrame, best: Any) -> str:
-    """How likely the best run holds, what is tied with it, and one caveat: a cheaper offer in doubt."""
+    """How likely the best run holds, what is tied with it, and one caveat: what it costs on spot, or a cheaper offer in doubt."""
     rivals, other = tied(frame, best), doubtful(frame, best)
     several = f"one of {len(rivals)} other GPUs"
     named = " or ".join(filter(None, [", ".join(rivals[:-1]), *rivals[-1:]])) if len(rivals) < 4 else several
     caveat = f". Whether a run on {named} costs less is {CLOSE}." if rivals else "."
-    if other is not None:
+    if other is not None and other.doubt == TAKEN_BACK:
+        caveat += (f" On spot, where {TAKEN_BACK}, plan for {dollars(other.compute_usd)}, if you get {other.gpus:,} × "
+                   f"{other.gpu} at once from {other.provider}.")
+    elif other is not None:
         asked = f"{'from' if other.doubt == PRICES['floor'] else 'at'} {hourly(other.usd_per_hour)}"
         caveat += f" {other.provider} lists {other.term} {other.gpu} {asked} ({other.doubt}): check it first."
     return f"{odds(best)}{caveat}"
@@ -200,12 +208,13 @@ def by_deadline(search: Search, deadlines: Any) -> pd.DataFrame:
 
 
 def by_interruption(search: Search, hours: Any) -> pd.DataFrame:
-    """The cheapest spot in time if a machine stays for so many `hours`: in words, its slowdown and cost; and the best term."""
+    """The cheapest spot in time if a machine stays for so many `hours`, its slowdown and cost; and the cheapest term."""
     none, rows = "none in the book", []
     for each in hours:
         tried = decided(search, machine_interruption_seconds=float(each * SECONDS_PER_HOUR))
-        spots = tried[tried["term"] == "spot"]
-        spot, best = recommended(spots), recommended(tried)
+        spots = _spots(tried)
+        spot, other = recommended(spots), recommended(tried)
+        best = min((run for run in (spot, other) if run is not None), key=lambda run: run.compute_usd, default=None)
         none = "none in time" if len(spots) else none
         held = {} if spot is None else spot[["interruption_slowdown", "compute_usd"]].to_dict()
         rows.append(dict(hours=each, spot=none if spot is None else offer(spot), interruption_slowdown=None, compute_usd=None)
@@ -213,9 +222,15 @@ def by_interruption(search: Search, hours: Any) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def _spots(frame):
+    """The runs on spot, also where only what is on demand is taken."""
+    spots = frame[frame["term"] == "spot"]
+    return spots.assign(verdict=spots["verdict"].where(spots["verdict"] != TAKEN_BACK, ""))
+
+
 def drawn(frame: pd.DataFrame, deadline_days: float, usd: float) -> pd.DataFrame:
     """The runs that a chart shows: the cheapest on each GPU, term and number, within ten deadlines and thirty `usd`."""
-    able = _able(frame).sort_values(["compute_usd", "row"], kind="stable")
+    able = _able(frame).sort_values(["compute_usd", "row"], key=nine_digits)
     able = able.drop_duplicates(["gpu", "term", "gpus"])
     return able[(able["training_days"] < 10 * deadline_days) & (able["compute_usd"] < 30 * usd)]
 

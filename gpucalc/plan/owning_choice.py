@@ -15,22 +15,23 @@ from ..rows import catalogue
 from ..rows.bands import INSIDE, Band
 from ..rows.rents import doubtful, rents
 from . import decide, draws
+from .decisions import USUAL_TERM
 from .market import wanted
 from .points import value_of
 
 DRAWS = 1000
-USUAL_TERM = "on-demand"
 
 
 class RentOrBuy(NamedTuple):
     """What a case of rent_or_buy comes to. Where the book has no price for it, `lacks` names the one to give; the rest is None.
 
     verdict: of the draws, in USD a server. needed: the break-even utilization (ratio), None on a commitment, which is paid used
-    or not. owned, rented: an hour that is used (USD per GPU-hour); fixed: one that is offered, used or not; work: what an hour
-    of work costs beyond that. even_rent: today's rent at which both cost the same on average (USD per GPU-hour). turns: of each
-    input the value at which the other wins, NaN where none in its range does. stand_ins: the verdict at the cheapest and the
-    dearest server, as pairs of row and verdict, where there is no firm price of the last years. cheaper: the cheapest rent below
-    that of the deal that is not firm, a row of the book; None where there is none.
+    or not. owned, rented: an hour that is used (USD per GPU-hour); paid: one that is rented, used or not; fixed: one that is
+    offered, used or not; work: what an hour of work costs beyond that; rents are averages over the years. even_rent: today's rent
+    at which both cost the same on average (USD per GPU-hour). turns: of each input the value at which the other wins, NaN where
+    none in its range does. stand_ins: the verdict at the cheapest and the dearest server, as pairs of row and verdict, where
+    there is no firm price of the last years. cheaper: the cheapest rent below that of the deal that is not firm, a row of the
+    book; None where there is none.
     """
 
     lacks: str
@@ -39,6 +40,7 @@ class RentOrBuy(NamedTuple):
     needed: Band | None = None
     owned: Band | None = None
     rented: Band | None = None
+    paid: Band | None = None
     fixed: Band | None = None
     work: float | None = None
     even_rent: float | None = None
@@ -62,10 +64,11 @@ def rent_or_buy(case: Case, book: pd.DataFrame) -> RentOrBuy:
     sure = given_value(case, "sure", INSIDE)
     needed, owned, rented, fixed = (draws.drawn_band(law, held, drawn) for law in (
         break_even_utilization, owned_usd_per_hour, level_usd_per_hour, fixed_usd_per_hour))
+    paid = draws.drawn_band(level_usd_per_hour, held.but(committed=0), drawn) if "committed" in deal.fixed else rented
     rumours = doubtful(book, deal.rows["rent"], gpu=card.name, **choice)
     return RentOrBuy(
         "", deal, decide.verdict(draws.outcomes(owning_npv, held, drawn), sure), None if "committed" in deal.fixed else needed,
-        owned, rented, fixed, held(work_usd_per_hour), decide.even_rent(deal, held, drawn),
+        owned, rented, paid, fixed, held(work_usd_per_hour), decide.even_rent(deal, held, drawn),
         decide.turning_points(deal.ranges, card, **deal.fixed), decide.at_stand_ins(deal, held, drawn, sure),
         rumours.iloc[0] if len(rumours) and "usd_per_hour" not in given else None)
 

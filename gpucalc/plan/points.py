@@ -13,6 +13,8 @@ from ..rows import bands
 ENDS = {"plan": 0.0, "low": -1.0, "high": 1.0}
 # The name of the place along it at which limits must hold.
 SURE = "sure"
+# A halving takes so many rounds at most: between neighbours that a float can't tell from their middle it ends too.
+ROUNDS = 64
 
 
 class Points:
@@ -214,19 +216,22 @@ class Points:
 
 
 def _least(least, held_with, columns, size):
-    """The least whole number that keeps the limits, for columns, by halving between its two laws; else the high one."""
+    """The least whole number that keeps the limits, for columns, by halving between its two laws; else the high one. Beyond the
+    whole numbers that a float holds it is the least that was found to keep them."""
     laws, held = [limit.of for limit in least.limits], held_with(columns)
     low, high = (np.broadcast_to(np.asarray(held(law), float), (size,)).copy() for law in (least.low, least.high))
     high = np.where(np.isfinite(high), high, low)
     terms = held.terms(*_steady(held, laws, least.names))
     columns = columns | {name: np.broadcast_to(np.asarray(value, float), (size,)) for name, value in terms.items()}
-    while len(left := np.flatnonzero(low < high)):
+    for _ in range(ROUNDS):
+        if not len(left := np.flatnonzero(low < high)):
+            break
         middle = floor((low[left] + high[left]) / 2)
         tried = held_with(taken(columns, left)).but(**dict.fromkeys(least.names, middle))
         terms = tried.terms(*laws)
         enough = np.all([terms[limit.of] <= value_of(tried, limit.most) for limit in least.limits], axis=0)
         low[left], high[left] = np.where(enough, low[left], middle + 1), np.where(enough, middle, high[left])
-    return low
+    return np.maximum(low, high)
 
 
 def _steady(case, laws, names):

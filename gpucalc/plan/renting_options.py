@@ -58,7 +58,7 @@ def slowdowns(case, lasting, counts):
     """Time taken over time of the work: a row for each mean time of one machine (name -> s), a column for each count."""
     import numpy
     import pandas
-    frame = pandas.DataFrame(lasting.items(), columns=["whose", "lasts"]).sort_values("lasts")
+    frame = pandas.DataFrame(lasting.items(), columns=["whose", "lasts"]).sort_values("lasts", kind="stable")
     with numpy.errstate(over="ignore"):
         columns = {f"on_{count}": case.but(machine_interruption_seconds=frame["lasts"], machines=count)(interruption_slowdown)
                    for count in counts}

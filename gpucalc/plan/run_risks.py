@@ -7,11 +7,15 @@ import pandas as pd
 
 from ..core.figures import number
 from ..core.quantities import QUANTITIES
+from ..rows.price_book import RESERVED_YEARS
 from .decisions import DOUBTS
 from .market import TERMS
 
 # What keeps a price from being firm.
 PRICES = {"floor": "a floor price", "secondary": "a price at second hand", "recalled": "a price from memory"}
+# Why a term is not taken where the case names none.
+TAKEN_BACK, _BINDS = "machines may be taken back", "binds for longer than the run"
+_UNASKED = TERMS | {"spot": TAKEN_BACK} | dict.fromkeys(RESERVED_YEARS, _BINDS)
 _NORMAL = NormalDist()
 _CHANCE = np.vectorize(_NORMAL.cdf, otypes=[float])
 
@@ -21,7 +25,7 @@ def doubts(runs, confidence):
 
     confidence: that of each price.
     """
-    words = {"doubtful_price": pd.Series(confidence).map(PRICES), "doubtful_term": pd.Series(runs["term"]).map(TERMS)}
+    words = {"doubtful_price": pd.Series(confidence).map(PRICES), "doubtful_term": pd.Series(runs["term"]).map(_UNASKED)}
     said = [words[each.of].fillna(each.reason) if each.of in words else each.reason for each in DOUBTS]
     return np.select([runs[each.of] > 0 for each in DOUBTS], said, "")
 

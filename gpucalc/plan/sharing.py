@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from . import capacity, token_offers
+from .columns import nine_digits
 from ..core.arithmetic import HOURS_PER_MONTH, ceil
 from ..core.evaluate import Case, Row
 from ..laws.serving import mean_context
@@ -91,7 +92,7 @@ def ways(found: Choice, case: Case) -> pd.DataFrame:
     plans = plans[plans["limit"] == ""].merge(found.cards[["instances", "memory_bytes"]].reset_index(), on="gpu")
     plans["card"] = [name.rpartition(" of ")[2] for name in plans["gpu"]]
     priced = _paid(plans.join(found.rents[["usd_per_hour", "provider", "row", "date", "source", "confidence"]], on="card"))
-    return priced.sort_values(["alone_usd", "shared_usd"], kind="stable").reset_index(drop=True)
+    return priced.sort_values(["alone_usd", "shared_usd"], key=nine_digits).reset_index(drop=True)
 
 
 def _paid(plans):

@@ -73,7 +73,7 @@ def rows_of(book, item, provider):
 
 def first_price(book, item, provider):
     """The first tier of a provider's storage or egress, as a row for a case."""
-    return price_row(rows_of(book, item, provider).sort_values("from_bytes").iloc[0])
+    return price_row(rows_of(book, item, provider).sort_values("from_bytes", kind="stable").iloc[0])
 
 
 def storage_input(book, data_at, stored_bytes, usd_per_gb_month, storage_usd):
@@ -145,7 +145,7 @@ def _whole(rows):
 
 
 def _tiers(rows, name):
-    return _whole(rows).sort_values("from_bytes").rename(columns={"price": name})[[*EDGES, name]]
+    return _whole(rows).sort_values("from_bytes", kind="stable").rename(columns={"price": name})[[*EDGES, name]]
 
 
 def _flat(name, price):

@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 
 from . import capacity
+from .columns import nine_digits
 from .decisions import RENTED, TURN
 from .rule import chosen
 from ..core.arithmetic import floor, where
@@ -181,7 +182,7 @@ def on_servers(plans, kinds, most_servers):
 
 def cheapest_of_each(found, price):
     """The cheapest plan of each GPU and degree, firm ones before others; of equal bills that with the lower slow end."""
-    found = found.sort_values([price, f"high_{price}", "tensor_parallel", "gpu", "gpus_per_server"], kind="stable")
+    found = found.sort_values([price, f"high_{price}", "tensor_parallel", "gpu", "gpus_per_server"], key=nine_digits)
     return _firm_first(_firm_first(found).drop_duplicates(["gpu", "tensor_parallel"]))
 
 
@@ -213,7 +214,7 @@ def break_even_plans(points, book, term, api_request_usd, answer_limit=None, pea
     turns, able = capacity.held(found, requests_per_second.formula(least, peak_factor), replicas, kept, TURN, **found[
         ["gpu", "tensor_parallel", "carried_requests_per_month", "break_even_requests_per_month"]])
     order = ["break_even_requests_per_month", "batch", "gpu", "tensor_parallel"]
-    return found.iloc[turns["place"][able]].sort_values(order, kind="stable", ignore_index=True)
+    return found.iloc[turns["place"][able]].sort_values(order, key=nine_digits, kind="stable", ignore_index=True)
 
 
 def first_turn(points, book, term, api_request_usd, case):

@@ -5,6 +5,7 @@ import math
 import pandas as pd
 
 from . import capacity, decide, token_offers
+from .columns import nine_digits
 from ..core.arithmetic import floor
 from ..core.quantities import DEFAULTS
 from ..laws import serving_volume as volume
@@ -132,7 +133,7 @@ def _all_month(way, plans, kinds, month):
         paid = found[f"{side}rented_gpus"]
         found[name] = (serving_usd_per_month.formula(rates[name], paid) if "work" not in found else
                        volume.owned_serving_usd_per_month.formula(paid, rates[name], found["work"], busy, found["availability"]))
-    best = found.sort_values(["usd", "high", "tensor_parallel", "gpu", "provider"], kind="stable").iloc[0]
+    best = found.sort_values(["usd", "high", "tensor_parallel", "gpu", "provider"], key=nine_digits).iloc[0]
     return [dict(requests_per_month=requests, way=way, usd=best["usd"], low=best["low"], high=best["high"], cold=0,
                  fleet=f"{best['rented_gpus']:.0f} × {best['gpu']}", row=best["row"])]
 

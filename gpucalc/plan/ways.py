@@ -47,12 +47,14 @@ class Way(NamedTuple):
 
 
 class Ways(NamedTuple):
-    """The ways to serve the `requests` of a month, or of a window, the cheapest first and those in doubt last.
+    """The ways to serve the `requests` of a month, or of a window, the cheapest first and those in doubt last, at today's prices;
+    and behind them servers of one's own, whose bill is an average over years.
 
     lacks: ways that nothing is known to cost, as their price is missing. busy: the share of the GPU-time paid that the requests
     take. below: the load below which the cheapest firm API costs less than the plan's own bill, and `turn` that from which whole
     servers of the plan cost less than the API and carry it in time: requests per second, infinite where none do, None without an
-    API or for a window. owning: renting the plan's servers against buying them, with the utilization from which that pays.
+    API or for a window. level: the plan's own bill averaged over the same years, in which rents change: that to set beside
+    servers of one's own (USD/month). owning: renting the plan's servers all the time against buying them.
     """
 
     requests: float
@@ -61,6 +63,7 @@ class Ways(NamedTuple):
     busy: float | None
     below: float | None
     turn: float | None
+    level: float | None
     owning: RentOrBuy | None
 
 
@@ -78,14 +81,15 @@ def ways(case: Case, book: pd.DataFrame, plan: Mapping[str, Any]) -> Ways:
     bought = _api(case, book, requests) + (_batch(case, book, requests) if windowed else [])
     found = [*bought, Way(FOR_HOURS if windowed else RENTED, ends[0], ends[1], ends[2], plan["provider"], "", plan["row"])]
     if windowed:
-        return Ways(requests, _ordered(found), (() if bought else (API,)), None, None, None, None)
+        return Ways(requests, _ordered(found), (() if bought else (API,)), None, None, None, None, None)
     held = {name: float(plan[name]) for name in (*DEGREES, "batch", *TIMES) if name in plan}
     busy = float(case.but(requests_per_month=requests, rented_gpus=float(plan["rented_gpus"]), **held)(paid_utilization))
-    owning = rent_or_buy(Case(gpu=plan["gpu"], usd_per_hour=float(plan["usd_per_hour"]), term=plan.get("term", USUAL_TERM)), book)
+    owning = _owning(book, plan)
+    level = None if owning.paid is None else ends[0] * owning.paid.plan / float(plan["usd_per_hour"])
     owned = _owned(owning, plan, ends, busy)
     lacks = tuple(way for way, there in ((API, bought), (OWNED, owned)) if not there)
     below, turn = _turns(case, plan, min((each.usd for each in bought if not each.doubt), default=None), ends[0])
-    return Ways(requests, _ordered(found + owned), lacks, busy, below, turn, owning)
+    return Ways(requests, _ordered(found) + owned, lacks, busy, below, turn, level, owning)
 
 
 def _ordered(found):
@@ -132,13 +136,28 @@ def _turns(case, plan, api_usd, plan_usd):
 
 # Owned
 
+def _owning(book, plan):
+    """Renting the plan's GPUs against buying servers for it: rent is paid for all hours of the month, but owned servers come
+    whole, and are used as far as they take the place of rented GPUs."""
+    case = Case(gpu=plan["gpu"], usd_per_hour=float(plan["usd_per_hour"]), term=plan.get("term", USUAL_TERM), utilization=1.0)
+    found = rent_or_buy(case, book)
+    used = plan["rented_gpus"] / gpus if (gpus := owned_gpus(found, plan)) else 1.0
+    return rent_or_buy(case.but(utilization=float(used)), book) if used < 1 else found
+
+
+def owned_gpus(owning: RentOrBuy, plan: Mapping[str, Any]) -> float:
+    """GPUs of the servers that are bought for the same replicas; 0 where none of that GPU holds one."""
+    size = 0 if owning.deal is None else owning.deal.fixed["gpus_per_server"]
+    replicas = plan.get("all_replicas", plan["planned_replicas"])
+    return rented_gpus.formula(replicas, replica_size(plan), size) if size >= plan["tensor_parallel"] else 0
+
+
 def _owned(owning, plan, ends, busy):
     """The bill of the same replicas on servers that are bought; counts at the ends of the band are as those of the plan."""
-    if owning.lacks or owning.deal.fixed["gpus_per_server"] < plan["tensor_parallel"]:
+    gpus = owned_gpus(owning, plan)
+    if not gpus:
         return []
     server, likely = owning.deal.rows["server"], owning.deal.ranges["likely"]
-    gpus = rented_gpus.formula(plan.get("all_replicas", plan["planned_replicas"]), replica_size(plan),
-                               owning.deal.fixed["gpus_per_server"])
     rates = (owning.fixed.plan, owning.fixed.low, owning.fixed.high)
     usd = [float(owned_serving_usd_per_month.formula(gpus * end / ends[0], rate, owning.work, busy, likely["availability"]))
            for end, rate in zip(ends, rates)]

@@ -1,6 +1,7 @@
 """How old and how sure the prices are that a figure rests on."""
 import datetime
 import itertools
+import os
 from typing import Any
 
 # Days after which a price has to be checked before it is relied on, and after which a server is no longer sold new.
@@ -50,10 +51,25 @@ def day(date: str) -> datetime.date:
     return datetime.date.fromisoformat(date + "-01" * (2 - date.count("-")))
 
 
+def today() -> datetime.date:
+    """The day of the run: what is printed in a terminal or a report, never on a page, counts from it."""
+    return datetime.date.today()
+
+
+def age(date: str, on: datetime.date) -> int:
+    """Days from a date to a day; none where the clock is behind the date."""
+    return max((on - day(date)).days, 0)
+
+
+def modified(path: str | os.PathLike) -> str:
+    """The date on which a file was last changed, and no later one than today."""
+    return min(datetime.date.fromtimestamp(os.stat(path).st_mtime), today()).isoformat()
+
+
 def days(book: Any) -> Any:
     """Age of each row of a book, in days before the date of the book."""
     last = day(book.attrs["date"])
-    return book["date"].map(lambda date: max((last - day(date)).days, 0))
+    return book["date"].map(lambda date: age(date, last))
 
 
 def summary(book: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ bytes or costs; rates are turned. The band is where eight in ten of a new source
   weigh the same, and in the percentiles the square root of their rows: between counting publishers, where one row may be a
   tail of its own, and counting rows, where one table drowns all others. Of these three it held nearest to eight in ten.
 - A row's residual is how far it is from the median of the other publishers, so that a plan made without it is what is judged.
+- A family that counts (`exact`) is planned as it counts: rows of it measure more than the law says, and only the band shows it.
 - The band runs from the 10th to the 90th percentile of the residuals, moved outward by the (n + 1) / n of conformal prediction.
 
 Nothing is fitted to the row that is asked for: a case that is a published row goes without the publisher of that row.
@@ -270,6 +271,8 @@ def errors_of(family: str, era: int | None, without: str = "") -> Errors | None:
         return None
     logs, names = numpy.log([row["ratio"] for row in left]), numpy.array([row["publisher"] for row in left])
     low, median, high = map(float, numpy.exp(_quantiles(logs, names)))
+    if rows("families")[family]["exact"] == 1:
+        low, median, high = min(low, 1), 1, max(high, 1)
     return Errors(low, median, high, len(left), publishers(left), family, era_name(era))
 
 
@@ -288,6 +291,6 @@ def _quantiles(logs, sources):
 
 def _quantile(values, weights, share):
     """The quantile of weighted values, between the middles of their weights."""
-    order = numpy.argsort(values)
+    order = numpy.argsort(values, kind="stable")
     middles = (numpy.cumsum(weights[order]) - weights[order] / 2) / weights.sum()
     return numpy.interp(share, middles, values[order])

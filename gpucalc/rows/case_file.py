@@ -11,16 +11,16 @@ from ..core.evaluate import Case, Row, close
 from ..core.quantities import DOMAINS, QUANTITIES, check
 from .catalogue import FINDERS
 from .config import families
-from .files import shortened
+from .files import few, shortened
 from .lengths import check_p95, read_lengths
 from .mapping import read_mapping
 from .tables import TABLES, rows
 
 # The shares of cases of which bands are made.
 SURE = (0.5, 0.8, 0.9, 0.95)
-# Outside them whole numbers are no longer exact in a column, and products and quotients overflow.
+# Of quantities that ranges.csv leaves out: the sizes outside which whole numbers are no longer exact in a column, and products
+# and quotients overflow; what grows or falls with time leaves the numbers of a computer at some ten thousand years.
 LEAST, MOST = 1e-18, 1e18
-# A century: what grows or falls with time leaves the numbers of a computer at some ten thousand years.
 LONGEST = {"year": 100, "month": 1200}
 # What the page writes of a model of the reader's own: its row in one text, layers:80,hidden:8192, beside the name of the model.
 PACKED = "model_row"
@@ -29,6 +29,26 @@ LISTS = ("cards", "ways")
 _NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?"
 # Texts that YAML reads as they stand, and those of them that it takes for something else.
 _PLAIN, _WORDS = re.compile(r"[A-Za-z]([\w .,()/+-]*[\w)])?", re.ASCII), {"null", "true", "false"}
+
+
+def span(name: str) -> tuple[float, float]:
+    """The least and the most that a reader may give of a quantity, by size."""
+    given = rows("ranges").get(name)
+    return (given["least"], given["most"]) if given else (LEAST, LONGEST.get(QUANTITIES[name].unit, MOST))
+
+
+def spanned(name: str, value: float) -> bool:
+    """Whether a number is 0, or of a size that a reader may give; whatever else the quantity allows is for `check` to say."""
+    (least, most), high = span(name), DOMAINS[QUANTITIES[name].allowed][2]
+    return not (abs(value) > (most if most < high else MOST) or 0 < abs(value) < least)
+
+
+def sizes(name: str) -> str:
+    """What a reader may give of a quantity, in words."""
+    low, low_included, *_ = DOMAINS[QUANTITIES[name].allowed]
+    ends = [f"{end:,.0f}" if 1 <= end < 1e16 else f"{end:g}" for end in span(name)]
+    return (f"{'0, or ' if low < 0 or low_included and not low else ''}from {ends[0]} to {ends[1]}"
+            f"{' in size' if low < 0 else ''} {QUANTITIES[name].unit}".rstrip() + f" ({QUANTITIES[name].meaning})")
 
 
 def read_case(path: str | PathLike) -> Case:
@@ -67,7 +87,7 @@ def case_of(held: dict[str, Any], where: str = "") -> Case:
     """
     faults = list(_faults(held))
     if faults:
-        raise ValueError("\n".join(f"{shortened(where)}: {fault}" if where else fault for fault in faults))
+        raise ValueError("\n".join(few(f"{shortened(where)}: {fault}" if where else fault for fault in faults)))
     found = {name: _found(name, value) for name, value in held.items() if not (PACKED in held and name in ("model", PACKED))}
     if PACKED in held:
         found["model"] = Row({**_unpacked(held[PACKED]), PACKED: held[PACKED]}, held.get("model"), "model")
@@ -212,8 +232,8 @@ def _number_faults(name, value):
         yield f"{name}: {_shown(value)}; allowed: {_allowed(name)}, without quotes and without a unit"
     elif not isinstance(value, int | float) or value != value or isinstance(value, bool):
         yield f"{name}: {_shown(value)}; allowed: {_allowed(name)}"
-    elif abs(value) > (most := LONGEST.get(QUANTITIES[name].unit, MOST)) or 0 < abs(value) < LEAST:
-        yield f"{name}: {_shown(value)}; allowed: 0, or from {LEAST:g} to {most:g} in size"
+    elif not spanned(name, value):
+        yield f"{name}: {_shown(value)}; allowed: {sizes(name)}"
     else:
         try:
             check(name, value)

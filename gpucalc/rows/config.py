@@ -28,6 +28,8 @@ def read(path, columns):
     path = Path(path)
     whole_file = Fields(path, architectures()["most"])
     fields, model_type = _text_model(whole_file)
+    for c in (whole_file, fields):
+        _check_blocks(c)
     architecture = Architecture(fields, families()[model_type], architectures()["quantized"]).row()
     _refuse_others(fields, model_type)
     row = {**{column: 0 for column in columns if column not in TEXT_COLUMNS}, "note": "", **architecture}
@@ -90,6 +92,13 @@ def _refuse_others(c, model_type):
     for name in refused_fields(model_type):
         if c.get(name) not in OFF:
             raise c.bad(name, f"none for {model_type}, which does not have it")
+
+
+def _check_blocks(c):
+    """What is an object of fields, or off: a text that stands there is not read, and so refused."""
+    for name in architectures()["blocks"]:
+        if c.get(name) not in OFF and not isinstance(c.get(name), dict):
+            raise c.bad(name, "an object of fields, or null")
 
 
 def _check_head(c, ends):

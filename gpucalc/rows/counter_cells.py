@@ -126,7 +126,7 @@ class Cells:
         """Whether a reason to slow down was active; NaN where the tool had none."""
         if is_none(text):
             return math.nan
-        if re.fullmatch(r"not active|none", text, re.IGNORECASE):
+        if text.lower() == "not active":
             return 0.0
         try:
             bits = int(text, 16) if text.lower().startswith("0x") else int(float(text))

@@ -1,4 +1,4 @@
-"""Reads files that others wrote: regular files only, no larger than said, UTF-8, and no character that nobody sees."""
+"""Reads files that others wrote: regular files only, no larger than said, UTF-8, no hidden character. Writes whole ones."""
 import codecs
 import contextlib
 import os
@@ -48,6 +48,22 @@ def text(path, most, allowed="UTF-8 text", marked=False):
         start = error.start + (len(held) - len(error.object))
         row = held.count(b"\n", 0, start) + 1
         raise ValueError(f"{Path(path).name}, row {row}: byte {held[start]:#04x}; allowed: {allowed}") from None
+
+
+def few(lines, most=10, what="faults"):
+    """So many lines as anybody reads, and how many more there are."""
+    lines = list(lines)
+    return lines[:most] + ([f"and {len(lines) - most:,} more {what}"] if len(lines) > most else [])
+
+
+def write_whole(path, content):
+    """Puts a file in place in one step, so that it is there whole or not at all."""
+    part = path.with_name(f"{path.name}.part")
+    try:
+        part.write_text(content, encoding="utf-8", newline="\n")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def hidden(value):

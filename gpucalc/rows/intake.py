@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import intake_names as names
-from .ages import firm
-from .files import shortened
+from .ages import firm, modified
+from .files import few, shortened
 from .intake_overlay import laid_over
 from .intake_rows import Base, Read, completed
 from .intake_sheet import read_sheet
 from .project_books import MissingPrice, newest, project_book, without_edges
 from .price_checks import ITEMS, KEY, PRICES, Fault, book_faults
-from .price_outliers import odd_prices
+from .price_outliers import odd_prices, standings
 from .tables import OWN_GPUS, bad, rows
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _WANTED = ("a header with gpu and usd_per_hour (of one GPU) or price (of the whole machine), and what else is known: gpus, "
            "provider, term, currency, date, region, sku, item")
-_MOST_SHOWN = 200
+_MOST_ODD = 200
 
 
 def own_book(path: Path, only: bool, rates: dict[str, float]) -> "DataFrame":
@@ -30,16 +30,19 @@ def own_book(path: Path, only: bool, rates: dict[str, float]) -> "DataFrame":
     """
     base = newest_book()
     sheet = read_sheet(path, names.score, _WANTED)
-    found = completed(sheet, base_of(base), _given(rates))
+    found = completed(sheet, base_of(base)._replace(dated=modified(path)), _given(rates))
     frame, repeats = _frame(found)
     faults = [*found.faults, *repeats, *book_faults(without_edges(frame.copy()))]
     if faults:
         raise ValueError("\n".join(_messages(sheet.file, faults, found)))
-    overlay = laid_over(frame, base, sheet.file, only)
+    overlay = laid_over(frame, found.larger, base, sheet.file, only)
     said = [*_sentences(found.said), *_counted(sheet.file, found, frame, overlay, base)]
-    warnings = tuple(_first(list(odd_prices(sheet.file, frame.loc[overlay.fresh], base)), "{} more prices far from the book's"))
-    overlay.book.attrs |= {"own": True, "said": tuple(said), "warnings": warnings, "from_book": _by_item(overlay.lacking),
-                           "book": base.attrs["file"]}
+    fresh = frame.loc[overlay.fresh]
+    warnings = tuple(few(odd_prices(sheet.file, fresh, base), _MOST_ODD, "prices far from the book's"))
+    standing = tuple(few(standings(fresh, base), _MOST_ODD, "rents"))
+    overlay.book.attrs |= {"own": True, "said": tuple(said), "warnings": warnings, "standing": standing,
+                           "from_book": _by_item(overlay.lacking, frame), "book": base.attrs["file"],
+                           "prices": len(fresh)}
     return overlay.book
 
 
@@ -116,12 +119,7 @@ def _messages(file, faults, found: Read):
             allowed += "; without the minus, if that is a slip"
         shown = found.cells.text(row, column) if known and column in found.cells.fields else value
         lines.append(str(bad(file, row, found.cells.title(column), shown, allowed)))
-    return _first(lines, f"{file}: {{}} more faults")
-
-
-def _first(lines, more):
-    """So many lines as anybody reads, and how many more there are."""
-    return lines[:_MOST_SHOWN] + ([more.format(len(lines) - _MOST_SHOWN)] if len(lines) > _MOST_SHOWN else [])
+    return few(lines)
 
 
 def _sentences(said):
@@ -134,10 +132,12 @@ def _rows(where):
     return f"row{'s' * (len(where) > 1)} {shown}{f' and {len(where) - 8} more' if len(where) > 8 else ''}"
 
 
-def _by_item(rows):
-    """Of rows of the newest book: by item, the GPUs or else the number of prices."""
-    found = {}
+def _by_item(rows, own):
+    """Of rows of the newest book: by item, the GPUs or else the number of prices. A GPU that has a rent of the reader's own is
+    named with the terms on which it has none."""
+    found, rented = {}, set(own.loc[own["item"] == "rent", "gpu"])
     for item, group in rows.groupby("item", sort=False):
-        gpus = tuple(sorted(set(group["gpu"]) - {""}))
+        names = group["gpu"] + (" " + group["term"]).where((item == "rent") & group["gpu"].isin(rented), "")
+        gpus = tuple(sorted(set(names) - {""}))
         found[item] = gpus or (f"{len(group)} price{'s' * (len(group) > 1)}",)
     return found

@@ -1,8 +1,10 @@
 """The cells of a sheet by what their columns hold: numbers, money and dates, each read as its whole column settles it."""
+import datetime
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from .ages import day
 from .files import shortened
 from .intake_names import PER_GPU, WHOLE
 from .intake_numbers import CODES, SYMBOLS, amount, dates, day_order, decimal_mark, readings
@@ -12,6 +14,8 @@ from .tables import FIRST_YEAR, is_date
 
 # What may stand in a cell for nothing; not for a price, where it is a fault.
 _NOTHING = {"-", "–", "—", "n/a", "na", "none", "null", "nan"}
+# A day that has begun elsewhere on Earth has not by every clock.
+_GRACE = datetime.timedelta(1)
 _NUMBER, _NO_DATE = "a number such as 2.10", f"YYYY, YYYY-MM or YYYY-MM-DD, from {FIRST_YEAR} on and not in the future"
 
 
@@ -138,4 +142,5 @@ class Cells:
         if len(held) > 1:
             return ValueError(f"a date with one reading: this may be {' or '.join(held.values())}, and no other date settles it")
         found = next(iter(held.values()), "")
-        return found if found and is_date(found) else ValueError(_NO_DATE)
+        begun = found and is_date(found) and day(found) <= datetime.date.today() + _GRACE
+        return found if begun else ValueError(_NO_DATE)

@@ -53,6 +53,7 @@ def _usd(row, field, item):
     if code == "USD":
         return found.value
     rate, whose = row.base.rates[code]
+    row.rated = f"{found.shown} {code} is {found.value * rate:,.2f} USD"
     row.remarks.append(f"{found.shown} {code} at {rate:g} USD of {whose}")
     row.say(f"{code} at {rate:g} USD for one, of {whose}")
     return found.value * rate

@@ -19,12 +19,15 @@ class Overlay(NamedTuple):
     lacking: "DataFrame"
 
 
-def group(item: str, gpu: str, provider: str, sku: str) -> tuple[str, str]:
+def group(item: str, gpu: str, provider: str, sku: str, term: str) -> tuple[str, str]:
     """What a price is a price of: a file's rows of a group replace the newest book's.
 
-    Rents, servers and cards of a GPU; tokens of a model; storage or egress of a provider; a currency; else the item as a whole.
+    Rents of a GPU on a term; servers and cards of a GPU; tokens of a model; storage or egress of a provider; a currency; else the
+    item as a whole.
     """
-    if item in ("rent", "server", "card"):
+    if item == "rent":
+        return f"rent {term}", gpu
+    if item in ("server", "card"):
         return item, gpu
     if item.startswith("api-"):
         return "api", sku
@@ -33,10 +36,11 @@ def group(item: str, gpu: str, provider: str, sku: str) -> tuple[str, str]:
     return "hosting" if item == "hosting-power" else item, provider if item in _PROVIDERS else ""
 
 
-def laid_over(own: "DataFrame", base: "DataFrame", file: str, only: bool) -> Overlay:
+def laid_over(own: "DataFrame", larger: dict[int, list[int]], base: "DataFrame", file: str, only: bool) -> Overlay:
     """The rows of both as one book, the newest book's in their order and the reader's behind them.
 
-    A row that the newest book has word for word stays the book's. only: nothing else of that book.
+    A row that the newest book has word for word stays the book's. larger: of rows that are billed by the GPU the machines that
+    they are to be had in besides. only: nothing else of that book.
     """
     import pandas
     known, mine = _lines(base), _lines(own)
@@ -46,15 +50,29 @@ def laid_over(own: "DataFrame", base: "DataFrame", file: str, only: bool) -> Ove
     fresh = own[[line not in restated for line in mine]]
     parts = [others] if len(others) else []
     if len(fresh):
-        ordered = fresh.sort_values([*KEY, "price"], kind="stable").reset_index(drop=True)
+        ordered = _with_larger(fresh, larger).sort_values([*KEY, "price"], kind="stable").reset_index(drop=True)
         parts.append(finished(without_edges(ordered), file).assign(yours=True))
     book = pandas.concat(parts)
     book.attrs = {"file": file, "date": newest_date(own)}
     return Overlay(book, list(fresh.index), base[lacking])
 
 
+def _with_larger(own, larger):
+    """The rows, and each that is billed by the GPU in larger machines too, but for those that the file prices itself."""
+    import pandas
+    place = ["item", "gpu", "provider", "region", "term", "gpus_per_server"]
+    priced, more = set(own[place].itertuples(index=False, name=None)), []
+    for number, row in zip(own.index, own.to_dict("records")):
+        for size in larger[number]:
+            product = f"{size}x {row['gpu']}" if row["sku"] == f"1x {row['gpu']}" else f"{row['sku']}, {size} GPUs"
+            machine = row | {"gpus_per_server": float(size), "price": row["price"] * size, "sku": product}
+            if tuple(machine[name] for name in place) not in priced:
+                more.append(machine)
+    return pandas.concat([own, pandas.DataFrame(more, columns=own.columns).astype(own.dtypes)]) if more else own
+
+
 def _groups(frame):
-    return [group(*cells) for cells in frame[["item", "gpu", "provider", "sku"]].itertuples(index=False, name=None)]
+    return [group(*cells) for cells in frame[["item", "gpu", "provider", "sku", "term"]].itertuples(index=False, name=None)]
 
 
 def _lines(frame):

@@ -1,5 +1,4 @@
 """The rows of a reader's own file as rows of a price book: what is blank filled in, what is odd said, every fault kept."""
-import datetime
 import math
 import re
 from typing import Any, NamedTuple
@@ -20,19 +19,26 @@ _PLAIN = ("provider", "region", "sku", "source", "note", "instance")
 
 
 class Base(NamedTuple):
-    """What of the newest book a row is completed with: sizes of machines by GPU, and its spellings; and the rates that hold."""
+    """What of the newest book a row is completed with: sizes of machines by GPU, and its spellings; the rates that hold; and the
+    date of a row that has none.
+    """
 
     file: str
     sizes: dict[str, int]
     providers: list[str]
     models: list[str]
     rates: dict[str, tuple[float, str]]
+    dated: str = ""
 
 
 class Read(NamedTuple):
-    """Records by row, faults, and sentences on what was taken for granted with the rows that they are of."""
+    """Records by row, faults, and sentences on what was taken for granted with the rows that they are of.
+
+    `larger` has, of each record that is billed by the GPU, the sizes of the larger machines in which it is to be had.
+    """
 
     records: dict[int, dict[str, Any]]
+    larger: dict[int, list[int]]
     faults: list[Fault]
     said: dict[str, list[int]]
     cells: Cells
@@ -42,38 +48,52 @@ def completed(sheet: Sheet, base: Base, given_rates: dict[str, tuple[float, str]
     """The rows of a sheet as records of a price book; a row with a fault has none. `given_rates` go before the file's own."""
     cells = Cells(sheet, names.column)
     said: dict[str, list[int]] = {sentence: [] for sentence in [*sheet.said, *cells.said]}
-    faults, records = list(cells.faults), {}
-    rates = base.rates | _rates_of(cells) | given_rates
+    faults, records, larger = list(cells.faults), {}, {}
+    rates = base.rates | _rates_of(cells, base.dated) | given_rates
     for row in cells.rows:
-        record, found = _Row(row, cells, base._replace(rates=rates), said).read()
-        found += _further(row, record, found) if record else []
+        read = _Row(row, cells, base._replace(rates=rates), said)
+        record, found = read.read()
+        found += _further(row, record, found, read.rated) if record else []
         faults += found
         if not found:
-            records[row] = record
-    return Read(records, faults, said, cells)
+            records[row], larger[row] = record, read.larger
+    return Read(records, larger, faults, said, cells)
 
 
-def _further(row, record, found):
-    """Faults that the checks of every book find, but for cells that are refused, or empty because another is."""
+def _further(row, record, found, rated):
+    """Faults that the checks of every book find, but for cells that are refused, or empty because another is; of a price in
+    another currency with what it is in USD."""
     odd = {WHOLE if fault.column == PER_GPU else fault.column for fault in found}
     if found:
         odd |= {column for column in (WHOLE, "gpus_per_server") if record[column] != record[column]}
-    return [fault for fault in row_faults("9999", row, record) if fault.column not in odd]
+    faults = [fault for fault in row_faults("9999", row, record) if fault.column not in odd]
+    return [fault._replace(allowed=f"{fault.allowed}; {rated}") if rated and fault.column == WHOLE else fault for fault in faults]
 
 
-def usual_size(gpu: str, sizes: dict[str, int]) -> int:
-    """GPUs in a machine that says nothing of it: what sellers rent out by `sizes`, else what the GPU's link joins."""
+def larger_machines(gpu: str, sizes: dict[str, int]) -> list[int]:
+    """Sizes of the machines of several GPUs in which one that is billed by the GPU is to be had.
+
+    They double up to the largest that sellers rent out by `sizes`, else to what the GPU's link joins.
+    """
     link = rows("gpus")[gpu]["link"]
-    return sizes.get(gpu) or (1 if link.startswith("PCIe") else int(min(_MACHINE, rows("links")[link]["reach"])))
+    most = sizes.get(gpu) or (1 if link.startswith("PCIe") else int(min(_MACHINE, rows("links")[link]["reach"])))
+    return sorted({2**power for power in range(1, most.bit_length()) if 2**power < most} | {most} - {1})
 
 
-def _rates_of(cells):
+def by_the_gpu(larger: list[int]) -> str:
+    """What is taken for granted of a price of one GPU that says nothing of its machine."""
+    *less, most = map(str, larger or [1])
+    machines = f"alone or in machines of {' or '.join(filter(None, [', '.join(less), most]))}" if larger else "alone"
+    return f"size of the machine not stated: taken as billed by the GPU, {machines}; a column gpus says otherwise"
+
+
+def _rates_of(cells, dated):
     """USD for one unit of a currency, from the file's own rows of the item currency."""
     found = {}
     for row in cells.rows:
         if cells.text(row, "item").lower() in ("currency", "fx", "exchange rate"):
             value = cells.number(row, WHOLE if cells.text(row, WHOLE) else PER_GPU)
-            date = cells.date(row) if cells.text(row, "date") else _today()
+            date = cells.date(row) if cells.text(row, "date") else dated
             if isinstance(value, float) and value > 0 and isinstance(date, str):
                 found[_code(cells, row)] = (value, f"{date}, {cells.file}")
     return found
@@ -84,16 +104,12 @@ def _code(cells, row):
     return (cells.text(row, "sku") or cells.currency(row) or "").upper()
 
 
-def _today():
-    return datetime.date.today().isoformat()
-
-
 class _Row:
     """One row on its way to a record: its faults, and what is said of it."""
 
     def __init__(self, number, cells, base, said):
         self.number, self.cells, self.base, self.said, self.faults = number, cells, base, said, []
-        self.remarks = []
+        self.remarks, self.larger, self.rated = [], [], ""
 
     def text(self, field):
         return self.cells.text(self.number, field)
@@ -168,7 +184,7 @@ class _Row:
         return term
 
     def _size(self, item, gpu, many):
-        """GPUs in the product; where a price of one GPU says nothing of it, the size of machine that such GPUs are rented in."""
+        """GPUs in the product: one, where a price of one GPU says nothing of it."""
         text = self.text("gpus_per_server")
         if text:
             size = self.cells.number(self.number, "gpus_per_server", re.compile(r"x|gpus?", re.IGNORECASE))
@@ -190,15 +206,10 @@ class _Row:
             self.refuse("gpus_per_server", f"how many GPUs the price is of; the price of one GPU goes into a column {PER_GPU}"
                         if item == "rent" else "how many GPUs the server has")
             return math.nan
-        return self._usual_size(gpu) if gpu else math.nan
-
-    def _usual_size(self, gpu):
-        """How many GPUs such a machine has, and why that is taken."""
-        size = usual_size(gpu, self.base.sizes)
-        why = (f"the largest in which two or more sellers of {self.base.file} rent out {gpu}" if gpu in self.base.sizes else
-               f"since no two sellers of the newest book rent out {gpu} and its link is {rows('gpus')[gpu]['link']}")
-        self.say(f"size of the machine not stated: taken as {size}, {why}")
-        return float(size)
+        if gpu:
+            self.larger = larger_machines(gpu, self.base.sizes)
+            self.say(by_the_gpu(self.larger))
+        return 1.0
 
     def _unit(self, item):
         unit, text = ITEMS[item].unit, self.text("unit")
@@ -209,7 +220,8 @@ class _Row:
 
     def _date(self):
         if not self.text("date"):
-            return _today()
+            self.say(f"date not stated: taken as {self.base.dated}, when the file was last changed")
+            return self.base.dated
         found = self.cells.date(self.number)
         if isinstance(found, ValueError):
             self.refuse("date", str(found))

@@ -51,6 +51,8 @@ def _best_separator(file, held, score, wanted):
     heads = {each: _records(file, head, each, strict=False) for each in ([named[1]] if named else _SEPARATORS)}
     found = {each: _best_header(grid, score) for each, grid in heads.items()}
     best = max(found, key=lambda each: found[each][0])
+    if not found[best][0] and text.lstrip().startswith(("{", "[")):
+        raise ValueError(f"{file}, row 1: looks like JSON; allowed: CSV or XLSX, a line for each price below {wanted}")
     if not found[best][0]:
         raise _no_header(file, list(heads.values()), wanted)
     return _records(file, text, best), found[best][1], said, best
@@ -124,8 +126,9 @@ def _records(file, text, separator, strict=True):
             cells = [cell.strip() for cell in cells]
             if not (row == 1 and re.fullmatch(r"sep=.?", "".join(cells).lower())):
                 found.append((row, cells))
+            if strict:  # between other separators a whole line may be one cell
+                _check_size(file, row, cells)
             row = reader.line_num + 1
-            _check_size(file, row, cells)
     except csv.Error as error:
         if strict:
             raise ValueError(f"{file}, row {row}: {error}; allowed: cells between {_SEPARATORS.get(separator, separator)}, "

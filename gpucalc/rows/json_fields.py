@@ -77,8 +77,9 @@ def _load(path):
         fields = json.loads(held, object_pairs_hook=_once)
     except _Twice as error:
         raise ValueError(f"{file}, field {shortened(error)}: there twice; allowed: each once") from None
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file}: {error}; allowed: a JSON object of fields, such as model_type") from None
+    except (ValueError, RecursionError) as error:  # what the second says differs between versions of Python
+        said = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise ValueError(f"{file}: {said}; allowed: a JSON object of fields, such as model_type") from None
     if not isinstance(fields, dict):
         raise ValueError(f"{file}: a JSON {type(fields).__name__}; allowed: an object of fields, such as model_type")
     return fields

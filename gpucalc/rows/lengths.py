@@ -70,7 +70,8 @@ def _records(path):
             try:
                 record = json.loads(line)
             except (ValueError, RecursionError) as error:
-                raise ValueError(f"{_named(path)}, row {row}: {error}; allowed: a JSON object in each row, or a .csv") from None
+                said = "nested too deeply" if isinstance(error, RecursionError) else error
+                raise ValueError(f"{_named(path)}, row {row}: {said}; allowed: a JSON object in each row, or a .csv") from None
             if not isinstance(record, dict):
                 raise ValueError(f"{_named(path)}, row {row}: {shortened(line, 60)}; allowed: a JSON object")
             yield row, record

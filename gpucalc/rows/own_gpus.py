@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.evaluate import close
 from ..core.quantities import QUANTITIES
-from .files import hidden, shortened
+from .files import few, hidden, shortened
 from .intake_numbers import plain, readings
 from .intake_sheet import read_sheet
 from .tables import NUMBERS, TABLES, bad, check_quantity, check_row, rows
@@ -50,7 +50,7 @@ def own_gpus(path: str, known: dict[str, dict[str, Any]]) -> dict[str, dict[str,
         faults += map(str, wrong)
         found[record.pop("gpu")] = record
     if faults:
-        raise ValueError("\n".join(faults))
+        raise ValueError("\n".join(few(faults)))
     return found
 
 

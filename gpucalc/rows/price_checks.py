@@ -110,11 +110,11 @@ def _price_faults(row, record, item):
     except ValueError:
         yield Fault(row, "price", record["price"], QUANTITIES[item.quantity].allowed)
         return
-    name = record["item"]
-    low, high = plausible(name, record["gpus_per_server"])
+    name, many = record["item"], record["gpus_per_server"]
+    low, high = plausible(name, many)
     if record["price"] < low or record["price"] > high:
         yield Fault(row, "price", record["price"], f"from {low:,g} to {high:,.0f} {item.unit} for {name}"
-                    + (f" of {record['gpus_per_server']:g} GPUs" if name == "rent" else ""))
+                    + (f" of {'one GPU' if many == 1 else f'{many:g} GPUs'}" if name == "rent" else ""))
 
 
 def is_filled(cell: Any) -> bool:
@@ -126,8 +126,9 @@ def _term_faults(row, record):
     """A reservation has its years and no other rent has any; a rent that is not managed is for no other instance."""
     term, years = record["term"], record["reserved_years"]
     if is_filled(years) != (term in RESERVED_YEARS) or is_filled(years) and years != RESERVED_YEARS[term]:
+        fits = [name for name, held in RESERVED_YEARS.items() if term == "reserved" and held == years]
         yield Fault(row, "reserved_years", years if is_filled(years) else "",
-                    f"{RESERVED_YEARS.get(term, 'blank')} on the term {term}")
+                    f"{RESERVED_YEARS.get(term, 'blank')} on the term {term}" + (f"; {years:g} on {fits[0]}" if fits else ""))
     if record["item"] == "rent" and record["instance"] and term != "managed":
         yield Fault(row, "instance", record["instance"], f"blank on the term {term}")
 
@@ -146,7 +147,7 @@ def _tier_faults(tiered):
     whole = tiered.fillna({"from_bytes": 0, "to_bytes": math.inf})
     for _, tiers in whole.groupby(["item", "provider", "sku", "instance", "region", "term"]):
         below = 0
-        for row, lower, upper in tiers.sort_values("from_bytes")[["from_bytes", "to_bytes"]].itertuples(name=None):
+        for row, lower, upper in tiers.sort_values("from_bytes", kind="stable")[["from_bytes", "to_bytes"]].itertuples(name=None):
             if lower != below:
                 fault = "they overlap" if lower < below else "there is a gap"
                 yield Fault(row, "from_bytes", lower, f"{below:g}, where the tier below ends; {fault}")

@@ -1,5 +1,7 @@
 """Prices that look odd beside those of the newest book: they are read, and asked about."""
+import bisect
 import functools
+import statistics
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +14,24 @@ if TYPE_CHECKING:
 # Shares of the median within which a price of a GPU is not asked about; and of the lowest and highest of other things.
 LOW, HIGH = 0.4, 2.5
 _FAR = 10
+
+
+def standings(own: "DataFrame", base: "DataFrame") -> Iterator[str]:
+    """Where each rent of the reader's stands among the newest book's of the GPU on the term, the cheapest first."""
+    rents = base[base["item"] == "rent"].groupby(["gpu", "term"])["usd_per_hour"]
+    held = {offer: sorted(prices) for offer, prices in rents}
+    for number, row in own[own["item"] == "rent"].iterrows():
+        prices = held.get((row["gpu"], row["term"]))
+        if prices:
+            price = row["price"] / row["gpus_per_server"]
+            yield f"row {number}: {standing(price, row['gpu'], row['term'], prices)}"
+
+
+def standing(price: float, gpu: str, term: str, prices: list[float]) -> str:
+    """Where a rent stands among the sorted `prices` of a book, in words."""
+    place, many = bisect.bisect_left(prices, price) + 1, len(prices)
+    return (f"{_usd(price)} USD/h for one {gpu}, {term}, is number {place} of {many + 1} with the book's {many}, the cheapest "
+            f"first; their median is {_usd(statistics.median(prices))}")
 
 
 class Spread(NamedTuple):
