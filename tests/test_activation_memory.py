@@ -179,6 +179,14 @@ def test_layers_in_flight_keep_their_activations():
     assert kept == close(96 * (1 + 7 / 24) * 34 * 2048 * 12288 / 8)
 
 
+def test_products_in_eight_bits_keep_what_they_cast():
+    """Of GPT-3 in FP8 the MLP keeps its first product, and the second's input as it was cast, half as wide; so has the attention
+    output a copy: 4 x 12,288 and (1 + 1/2) x 49,152 + 1/2 x 12,288."""
+    fp8 = Case(GPT_3, input_element_bytes=1)(activation_memory.split_values)
+    assert fp8 == 4 * 12_288 + 1.5 * 49_152 + 0.5 * 12_288 == 129_024
+    assert Case(GPT_3, input_element_bytes=0.5)(activation_memory.split_values) == 49_152 + 61_440 + 3_072
+
+
 def test_what_is_recomputed_and_its_gradients():
     job = dict(micro_batch=1, sequence=2048)
     assert Case(LLAMA_8B, **job)(activation_memory.recomputed_bytes) == 0

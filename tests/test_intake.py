@@ -18,6 +18,8 @@ TODAY = datetime.date.today().isoformat()
 TOMORROW = (datetime.date.today() + datetime.timedelta(1)).isoformat()
 H100, H200, A100, B200 = "H100 SXM 80GB", "H200 SXM 141GB", "A100 SXM 80GB", "B200 SXM 180GB"
 NEWEST = price_book.price_books()[-1]
+# The newest book is there, so its day has come, on a machine whose clock is behind too.
+LATEST = max(datetime.date.today(), ages.day(NEWEST.stem))
 
 
 @pytest.fixture
@@ -62,7 +64,7 @@ def by_the_gpu(gpu, price, **more):
 
 TWO = [*by_the_gpu(A100, 1.4), *by_the_gpu(H100, 2.95)]
 EIGHTS = [rent(A100, 11.2), rent(H100, 23.6)]
-ACME = rent(H100, 23.6, provider="Acme", date="2026-11-20")
+ACME = rent(H100, 23.6, provider="Acme", date="2026-10-20")
 
 RIGHT = {
     "two columns": ("gpu,usd_per_hour\nH100,2.95\nA100,1.40\n", TWO),
@@ -100,9 +102,9 @@ RIGHT = {
     "a maker beside the provider": ("vendor,gpu,usd_per_hour,provider\nNVIDIA,H100,2.95,your provider\nNVIDIA,A100,1.4,\n", TWO),
     "rows that are too short": ("gpu,usd_per_hour,provider\nH100,2.95\nA100,1.40\n", TWO),
     "a row twice": ("gpu,usd_per_hour\nH100,2.95\nA100,1.40\nH100,2.95\n", TWO),
-    "everything of a quote": ("Cloud;GPU;# GPUs;$/GPU/hr;Term;Date\nAcme;h100-sxm;8;2.95;On Demand;20.11.2026\n", [ACME]),
-    "an American date": ("provider,gpu,gpus,usd_per_hour,date\nAcme,H100,8,2.95,11/20/2026\n", [ACME]),
-    "a date in words": ("provider,gpu,gpus,usd_per_hour,date\nAcme,H100,8,2.95,20 Nov 2026\n", [ACME]),
+    "everything of a quote": ("Cloud;GPU;# GPUs;$/GPU/hr;Term;Date\nAcme;h100-sxm;8;2.95;On Demand;20.10.2026\n", [ACME]),
+    "an American date": ("provider,gpu,gpus,usd_per_hour,date\nAcme,H100,8,2.95,10/20/2026\n", [ACME]),
+    "a date in words": ("provider,gpu,gpus,usd_per_hour,date\nAcme,H100,8,2.95,20 Oct 2026\n", [ACME]),
     "a date settled by another": ("provider,gpu,gpus,usd_per_hour,date\nA,H100,8,2.95,03/04/2026\nB,H100,8,2.95,20/04/2026\n",
                                   [rent(H100, 23.6, provider="A", date="2026-04-03"), rent(H100, 23.6, provider="B", date="2026-04-20")]),
     "terms": ("gpu,usd_per_hour,term\nH100,2.95,OnDemand\nH100,1.5,preemptible\nH100,2,1-year\nH100,1.9,reserved 36 months\nH100,2.1,committed\n",
@@ -173,7 +175,7 @@ REFUSED = {
     "a number with two readings": ('item,gpu,gpus,price\nserver,H100,8,"265,000"\n', [(2, "price", "265 or 265000")]),
     "a point with two readings": ("item,gpu,gpus,price\nserver,H100,8,265.000\n", [(2, "price", "265 or 265000")]),
     "a date with two readings": ("gpu,usd_per_hour,date\nH100,2.95,03/04/2026\n", [(2, "date", "2026-04-03 or 2026-03-04")]),
-    "tomorrow": (f"gpu,usd_per_hour,date\nH100,2.95,{datetime.date.today() + datetime.timedelta(2)}\n", [(2, "date", "not in the future")]),
+    "tomorrow": (f"gpu,usd_per_hour,date\nH100,2.95,{LATEST + datetime.timedelta(2)}\n", [(2, "date", "not in the future")]),
     "two columns of one price": ("gpu,USD per hour,$/hr\nH100,2.95,3\n", [(1, "$/hr", "column 2")]),
     "header twice": ("gpu,gpu,usd_per_hour\nH100,A100,2.95\n", [(1, "gpu", "column 1")]),
     "prices that disagree": ("gpu,gpus,price,usd_per_hour\nH100,8,23.6,3.50\n", [(2, "usd_per_hour", "2.95")]),
@@ -227,10 +229,10 @@ def test_what_is_no_price_file(write, held, said):
 # Spreadsheets
 
 def test_a_workbook_is_read_as_it_shows_its_numbers(write):
-    held = workbook(("Cover", [["Prices"]]), ("Offers", [[None], ["GPU", "Price\nper hour", "Date"], ["H100", 2.95, datetime.date(2026, 11, 20)],
-                                                         [None], ["A100", 1.4, "2026-11-20"]]))
+    held = workbook(("Cover", [["Prices"]]), ("Offers", [[None], ["GPU", "Price\nper hour", "Date"], ["H100", 2.95, datetime.date(2026, 10, 20)],
+                                                         [None], ["A100", 1.4, "2026-10-20"]]))
     path = write(held, "mine.xlsx")
-    assert read(path) == [*by_the_gpu(A100, 1.4, date="2026-11-20"), *by_the_gpu(H100, 2.95, date="2026-11-20")]
+    assert read(path) == [*by_the_gpu(A100, 1.4, date="2026-10-20"), *by_the_gpu(H100, 2.95, date="2026-10-20")]
     assert "only the sheet Offers has prices; the others are not read" in prices(path).attrs["said"]
 
 
@@ -346,15 +348,24 @@ def test_the_order_of_rows_changes_nothing(tmp_path_factory, order):
         key: value for key, value in books[1].attrs.items() if key not in by_row}
 
 
+def test_a_date_of_the_newest_book_has_come_whatever_the_clock_says(write, monkeypatch):
+    monkeypatch.setattr(intake_cells, "today", lambda: datetime.date(2026, 1, 2))
+    newest = ages.day(prices().attrs["date"])
+    day_after, later = (newest + datetime.timedelta(days) for days in (1, 2))
+    assert [row[-1] for row in read(write(f"gpu,gpus,usd_per_hour,date\nH100,8,2.95,{day_after}\n"))] == [str(day_after)]
+    with pytest.raises(ValueError, match=f"^mine.csv, row 2, column date: '{later}'; allowed: .* not in the future$"):
+        read(write(f"gpu,gpus,usd_per_hour,date\nH100,8,2.95,{later}\n"))
+
+
 def test_a_row_without_a_date_is_of_the_day_on_which_its_file_was_changed(write, monkeypatch):
-    path = write("gpu,usd_per_hour,date\nH100,2.95,\nA100,1.40,2026-11-20\n")
+    path = write("gpu,usd_per_hour,date\nH100,2.95,\nA100,1.40,2026-10-20\n")
     changed = datetime.datetime(2026, 3, 14, 12).timestamp()
     os.utime(path, (changed, changed))
-    assert {row[2]: row[-1] for row in read(path)} == {H100: "2026-03-14", A100: "2026-11-20"}
+    assert {row[2]: row[-1] for row in read(path)} == {H100: "2026-03-14", A100: "2026-10-20"}
     assert "row 2: date not stated: taken as 2026-03-14, when the file was last changed" in prices(path).attrs["said"]
     frozen = path.parent / "frozen.csv"
     place(frozen, path.read_bytes(), *dated("given/prices/mine.csv", path))
-    assert {row[2]: row[-1] for row in read(frozen)} == {H100: "2026-03-14", A100: "2026-11-20"}, "in a build too"
+    assert {row[2]: row[-1] for row in read(frozen)} == {H100: "2026-03-14", A100: "2026-10-20"}, "in a build too"
     monkeypatch.setattr(ages, "today", lambda: datetime.date(2026, 2, 1))
     path.touch()
     os.utime(path, (changed + 1, changed + 1))

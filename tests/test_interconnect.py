@@ -352,6 +352,7 @@ def test_messages_by_hand():
     assert ic.context_bytes(10, 100, 2, 16, 3, 4) == ic.context_bytes(10, 100, 2, 16, 0, 4)
     # 100 tokens to 2 experts: 3,200 bytes, 3/4 of them elsewhere; there and back, forward and backward.
     assert ic.expert_bytes(10, 100, 8, 2, 0, 1, 4) == 10 * 4 * 0.75 * 3200
+    assert ic.expert_bytes(10, 100, 8, 2, 2, 1, 4) == 10 * 6 * 0.75 * 3200    # and sent again where whole layers are recomputed
     # One send forward and one backward of a share of the activations; twice as many with two chunks.
     assert ic.pipeline_bytes(100, 8, 4) == 2 * 1600
     assert ic.pipeline_bytes(100, 8, 4, 2, 4) == 2 * 2 * 400

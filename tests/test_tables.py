@@ -120,9 +120,10 @@ def test_keys_hold(name):
 
 @pytest.mark.parametrize("name", [name for name in SCHEMAS if "date" in fields(name)])
 def test_every_date_has_begun(name):
-    """Where the data are read nobody asks a clock."""
-    tomorrow = datetime.date.today() + datetime.timedelta(1)
-    assert [where for where, row in records(name) if row["date"] and day(row["date"]) > tomorrow] == []
+    """Where the data are read nobody asks a clock. One that is behind is put right by the newest date of the change log."""
+    changed = max(re.findall(r"^## .*\((\d{4}-\d\d-\d\d)\)$", (DATA.parent / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE))
+    latest = max(datetime.date.today(), day(changed)) + datetime.timedelta(1)
+    assert [where for where, row in records(name) if row["date"] and day(row["date"]) > latest] == []
 
 
 # Python whose clock stands somewhere else, at the year that is its first word, and then a command.

@@ -69,7 +69,7 @@ def base_of(book: "DataFrame") -> Base:
     rates = {sku: (float(price), f"{date}, {book.attrs['file']}") for sku, price, date in
              currencies[["sku", "price", "date"]].itertuples(index=False, name=None)}
     models = [*dict.fromkeys([*book.loc[book["item"].str.startswith("api-"), "sku"], *rows("models")])]
-    return Base(book.attrs["file"], sizes, sorted(set(book["provider"])), models, rates)
+    return Base(book.attrs["file"], sizes, sorted(set(book["provider"])), models, rates, book.attrs["date"])
 
 
 def _given(rates):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .ages import day
+from .ages import day, today
 from .files import shortened
 from .intake_names import PER_GPU, WHOLE
 from .intake_numbers import CODES, SYMBOLS, amount, dates, day_order, decimal_mark, readings
@@ -30,10 +30,11 @@ class Money(NamedTuple):
 
 
 class Cells:
-    """A sheet by row and field; `faults` and `said` are of its columns."""
+    """A sheet by row and field; `faults` and `said` are of its columns. `begun`: a day that has come, whatever the clock says."""
 
-    def __init__(self, sheet: Sheet, column: Callable[[str], Any]):
+    def __init__(self, sheet: Sheet, column: Callable[[str], Any], begun: str = ""):
         self.file = sheet.file
+        self._latest = max(today(), day(begun) if begun else today()) + _GRACE
         self.faults: list[Fault] = []
         self.said: list[str] = []
         self.rows: dict[int, list[str]] = {}
@@ -142,5 +143,4 @@ class Cells:
         if len(held) > 1:
             return ValueError(f"a date with one reading: this may be {' or '.join(held.values())}, and no other date settles it")
         found = next(iter(held.values()), "")
-        begun = found and is_date(found) and day(found) <= datetime.date.today() + _GRACE
-        return found if begun else ValueError(_NO_DATE)
+        return found if found and is_date(found) and day(found) <= self._latest else ValueError(_NO_DATE)

@@ -19,8 +19,8 @@ _PLAIN = ("provider", "region", "sku", "source", "note", "instance")
 
 
 class Base(NamedTuple):
-    """What of the newest book a row is completed with: sizes of machines by GPU, and its spellings; the rates that hold; and the
-    date of a row that has none.
+    """What of the newest book a row is completed with: sizes of machines by GPU, its spellings and its date; the rates that hold;
+    and the date of a row that has none.
     """
 
     file: str
@@ -28,6 +28,7 @@ class Base(NamedTuple):
     providers: list[str]
     models: list[str]
     rates: dict[str, tuple[float, str]]
+    newest: str
     dated: str = ""
 
 
@@ -46,7 +47,7 @@ class Read(NamedTuple):
 
 def completed(sheet: Sheet, base: Base, given_rates: dict[str, tuple[float, str]]) -> Read:
     """The rows of a sheet as records of a price book; a row with a fault has none. `given_rates` go before the file's own."""
-    cells = Cells(sheet, names.column)
+    cells = Cells(sheet, names.column, base.newest)
     said: dict[str, list[int]] = {sentence: [] for sentence in [*sheet.said, *cells.said]}
     faults, records, larger = list(cells.faults), {}, {}
     rates = base.rates | _rates_of(cells, base.dated) | given_rates
