@@ -1,6 +1,7 @@
 """Price files as readers have them: read right, or refused with every fault named; and what they replace of the newest book."""
 import datetime
 import io
+import itertools
 import os
 import types
 import zipfile
@@ -22,11 +23,16 @@ NEWEST = price_book.price_books()[-1]
 LATEST = max(datetime.date.today(), ages.day(NEWEST.stem))
 
 
+# Seconds of the year 2106 and on, a new one for each file: what is changed then counts as changed today, whose clock ever is asked.
+CHANGED = itertools.count(2**32)
+
+
 @pytest.fixture
 def write(tmp_path):
     def written(held, name="mine.csv", encoding="utf-8"):
-        path = tmp_path / name
+        path, changed = tmp_path / name, next(CHANGED)
         path.write_bytes(held if isinstance(held, bytes) else held.encode(encoding))
+        os.utime(path, (changed, changed))
         return path
     return written
 
