@@ -30,6 +30,7 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]\d+)?")
 
 
 def inputs_hash(frozen, topic, parameters, inputs):
+    """Of all that a notebook is made from; of price books whole, or without them."""
     held = {name: frozen.content(name) for name in inputs}
     if GPU_TABLE in inputs and frozen.given and frozen.given.gpus:
         held["given/gpus/"] = frozen.under("given/gpus/")
@@ -67,15 +68,31 @@ def made_from(notebook):
     return notebook["metadata"].get("made_from", {})
 
 
+def made_of(path):
+    """What the file of a run says that it is made from."""
+    return made_from(json.loads(Path(path).read_text(encoding="utf-8")))
+
+
 def is_current(path, frozen, topic, parameters, pictures):
     """Whether the file is a run of the notebook as it is now, as it came from that run, and with pictures if they are wanted."""
+    return matches(path, pictures, lambda made: made["inputs_hash"] == known_by(frozen, topic, parameters, made)["inputs_hash"])
+
+
+def matches(path, pictures, test):
+    """Whether the file is as it came from a run, with pictures if they are wanted, that was made from what passes the test."""
     try:
         notebook = json.loads(path.read_text(encoding="utf-8"))
         made = made_from(notebook)
-        return (made["inputs_hash"] == inputs_hash(frozen, topic, parameters, made["inputs"])
-                and made["outputs_hash"] == outputs_hash(notebook) and (made["pictures"] or not pictures))
+        return test(made) and made["outputs_hash"] == outputs_hash(notebook) and (made["pictures"] or not pictures)
     except (ValueError, KeyError, TypeError, AttributeError, OSError):
         return False
+
+
+def known_by(frozen, topic, parameters, made):
+    """The hashes by which a run is known again: of all that it is made from, and of all but the books of which it has answers."""
+    books, inputs = made.get("books", []), made["inputs"]
+    hashes = {"inputs_hash": inputs_hash(frozen, topic, parameters, sorted({*inputs, *books}))}
+    return hashes | ({"beside_hash": inputs_hash(frozen, topic, parameters, inputs)} if books else {})
 
 
 class Editions:
@@ -104,11 +121,23 @@ class Editions:
         given = {topic: self.parameters(topic) for topic in self.frozen.topics}
         found = {topic: next((path for path in self.candidates(topic)
                               if is_current(path, self.frozen, topic, given[topic], pictures)), None) for topic in given}
+        found |= self.standing([topic for topic, path in found.items() if path is None], given, pictures)
         todo = [topic for topic, path in found.items() if path is None]
         print(f"Notebooks: {len(todo)} to run, {len(found) - len(todo)} unchanged", flush=True)
         todo.sort(key=lambda topic: (self.frozen.folder / f"notebooks/{topic}.md").stat().st_size, reverse=True)
         ran = self.run({topic: given[topic] for topic in todo}, pictures)
         return {topic: ran.get(topic, path) for topic, path in found.items()}
+
+    def standing(self, topics, given, pictures):
+        """The runs of topics that stand though prices have changed: of all else that they are made from nothing has, and their
+        notebooks would find the same in the books."""
+        def beside(topic):
+            return lambda made: made["beside_hash"] == known_by(self.frozen, topic, given[topic], made)["beside_hash"]
+        runs = {topic: [str(path) for path in self.candidates(topic) if matches(path, pictures, beside(topic))]
+                for topic in topics}
+        runs, around = {topic: paths for topic, paths in runs.items() if paths}, self.given.around(self.frozen.folder)
+        found = still(runs, self.frozen.folder, surroundings(**around)) if runs else {}
+        return {topic: self.keep(topic, given[topic], made_of(path)["pictures"], Path(path)) for topic, path in found.items()}
 
     def run(self, given, pictures, target=None, answer=False):
         """Executes the topics with what each is given, as far as the `answer` if that is all; returns the file of each."""
@@ -131,12 +160,12 @@ class Editions:
                 for left in (Path(job["target"]), Path(job["target"]).with_suffix(".failed")):
                     left.unlink(missing_ok=True)
 
-    def keep(self, topic, parameters, pictures, made, target):
+    def keep(self, topic, parameters, pictures, made, target=None):
         """Gives a run the hashes by which it is known again, and its place."""
         notebook = json.loads(made.read_text(encoding="utf-8"))
-        known = inputs_hash(self.frozen, topic, parameters, made_from(notebook)["inputs"])
-        made_from(notebook).update(inputs_hash=known, outputs_hash=outputs_hash(notebook), pictures=pictures)
-        path = target or self.store / f"{topic}-{known}{'-p' if pictures else ''}.ipynb"
+        known = known_by(self.frozen, topic, parameters, made_from(notebook))
+        made_from(notebook).update(known, outputs_hash=outputs_hash(notebook), pictures=pictures)
+        path = target or self.store / f"{topic}-{known['inputs_hash']}{'-p' if pictures else ''}.ipynb"
         write_whole(path, as_file(notebook))
         if not target:
             self.prune(topic, path)
@@ -172,7 +201,7 @@ def as_file(notebook):
 
 def lacking(executed):
     """What each page lacks that lacks a price, by its topic."""
-    found = {topic: made_from(json.loads(path.read_text(encoding="utf-8"))).get("lacks") for topic, path in executed.items()}
+    found = {topic: made_of(path).get("lacks") for topic, path in executed.items()}
     return {topic: lacks for topic, lacks in found.items() if lacks}
 
 
@@ -199,24 +228,43 @@ def here(parameters, files, folder):
             for name, value in parameters.items()}
 
 
+def still(runs, folder, environment):
+    """Of the files of each topic's runs the first whose notebook would find the same in the price books of the folder."""
+    command = [sys.executable, "-m", "book.found_again"]
+    looked = subprocess.run(command, cwd=folder, env=environment, text=True, input=json.dumps(runs), capture_output=True)
+    if looked.returncode:
+        said = looked.stderr.strip().splitlines() or ["it said nothing"]
+        raise BuildError(f"The process that looks into the price books stopped: {said[-1]}")
+    return json.loads(looked.stdout)
+
+
 def follow(jobs, folder, environment, quiet=False):
-    """Has the runner execute the jobs and says how it goes; returns what went wrong."""
-    started, left, failures = time.perf_counter(), len(jobs), []
+    """Has the runner execute the jobs, and says how it goes and which took longest; returns what went wrong."""
+    began, left, failures, waiting = time.perf_counter(), len(jobs), [], [job["topic"] for job in jobs]
+    # The runner takes the next job, in their order, when one ends.
+    running, took = {waiting.pop(0): began for _ in jobs[:WORKERS]}, {}
     command = [sys.executable, "-m", "book.runner"]
     options = {"cwd": folder, "env": environment, "text": True, "stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with tempfile.TemporaryFile("w+") as log, subprocess.Popen(command, stderr=log, **options) as runner:
         runner.stdin.write(json.dumps({"jobs": jobs, "root": str(folder), "workers": WORKERS}) + "\n")
         runner.stdin.flush()
         for line in runner.stdout:
-            ended = json.loads(line)
+            ended, now = json.loads(line), time.perf_counter()
+            took[ended["topic"]] = now - running.pop(ended["topic"], began)
+            running |= dict.fromkeys(waiting[:1], now)
+            del waiting[:1]
             left -= 1
             failures += [ended["error"]] if ended["error"] else []
             state = "failed" if ended["error"] else "done"
             if not quiet:
-                print(f"  {ended['topic']} {state}, {left} left, {time.perf_counter() - started:.1f} s", flush=True)
+                runs = f"; running: {', '.join(running)}" if running else ""
+                print(f"  {ended['topic']} {state}, {left} left, {now - began:.1f} s{runs}", flush=True)
         runner.wait()
         log.seek(0)
         said = log.read().strip().splitlines() or ["it said nothing"]
     if left:
         raise BuildError(f"The process that runs the notebooks stopped: {said[-1]}")
+    if len(took) > 1 and not quiet:
+        longest = max(took, key=took.get)
+        print(f"  {longest} took longest: {took[longest]:.1f} s", flush=True)
     return failures

@@ -130,8 +130,11 @@ def wait_for(lock):
 
 
 def surroundings(**more):
-    """The environment of a process of the build, which may keep what Python compiles beside the frozen copy."""
-    return {name: value for name, value in os.environ.items() if name not in ("PYTHONDONTWRITEBYTECODE", "GPUCALC_GPUS")} | more
+    """The environment of a process of the build, which may keep what Python compiles beside the frozen copy, and what the library
+    works out where the project's own does."""
+    without = ("PYTHONDONTWRITEBYTECODE", "GPUCALC_GPUS")
+    held = {name: value for name, value in os.environ.items() if name not in without}
+    return {"GPUCALC_STORE": str(ROOT / "_build/store")} | held | more
 
 
 def write_whole(path, content):

@@ -34,18 +34,35 @@ WARM = ["numpy", "pandas", "altair", "sympy", "IPython", "jupytext", "papermill"
 
 
 class Opened(set):
-    """Files and folders of the frozen copy's data that this process has read, by their names there."""
+    """Files and folders of the frozen copy's data that this process has read, by their names there.
+
+    books: those of which only some rows count. answers: hashes of what was found there, by the call that finds it again.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.books, self.answers, self.silent = set(), {}, frozenset
 
     def watch(self, root):
         self.root = os.path.realpath(root) + os.sep
         sys.addaudithook(self.note)
 
+    def watch_books(self):
+        """Has the library of the frozen copy say what is found in a price book, and not that it is opened."""
+        with contextlib.suppress(ImportError):  # a project without one has no such books
+            from gpucalc.rows import kept
+            kept.watch()
+            self.silent = kept.silent
+
     def note(self, event, arguments):
-        if event not in ("open", "gpucalc.read", *FOLDERS) or not isinstance(arguments[0], (str, os.PathLike)):
+        if event == "gpucalc.asked":
+            self.answers.update([arguments])
+        if event not in ("open", "gpucalc.read", "gpucalc.book", *FOLDERS) or not isinstance(arguments[0], (str, os.PathLike)):
             return
-        name = os.path.abspath(os.fspath(arguments[0]))
-        if name.startswith((self.root + "data", self.root + "given")):
-            self.add(name[len(self.root):] + ("/" if event in FOLDERS else ""))
+        path = os.path.abspath(os.fspath(arguments[0]))
+        if path.startswith((self.root + "data", self.root + "given")) and not (event == "open" and path in self.silent()):
+            name = path[len(self.root):] + ("/" if event in FOLDERS else "")
+            (self.books if event == "gpucalc.book" else self).add(name)
 
 
 OPENED = Opened()
@@ -114,7 +131,8 @@ def execute(job):
                 raise ValueError(in_cell(path, notebook, cell.source, output.text.strip()))
     clean(done)
     dates = [date for value in get_ipython().user_ns.values() if isinstance(value, str) for date in OLDEST.findall(value)]
-    done.metadata["made_from"] = made | {"inputs": sorted(OPENED)} | ({"oldest": min(dates)} if dates else {})
+    found = {"books": sorted(OPENED.books), "answers": OPENED.answers} if OPENED.books else {}
+    done.metadata["made_from"] = made | {"inputs": sorted(OPENED)} | found | ({"oldest": min(dates)} if dates else {})
     return done
 
 
@@ -176,6 +194,7 @@ def warm_up(root, jobs):
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a process with threads is not safe to fork
     sys.path.insert(0, str(root))
     OPENED.watch(root)
+    OPENED.watch_books()
     if len(jobs) > 2:
         # What shows pages teaches the shell of a notebook when it is imported there.
         modules = [path.relative_to(root).with_suffix("").parts for path in sorted(Path(root, "gpucalc").rglob("*.py"))]
@@ -202,6 +221,8 @@ def work_out(jobs):
         from gpucalc.plan.beforehand import work_out_for
         work_out_for([job["parameters"] for job in jobs])
     OPENED.intersection_update(before)
+    OPENED.books.clear()
+    OPENED.answers.clear()
 
 
 def run_all(jobs, root, workers, stdin):

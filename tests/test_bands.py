@@ -1,5 +1,6 @@
 """Bands: made by hand for a few figures, never from the source that is asked for, and holding what they promise."""
 import collections
+import functools
 import html
 import json
 import math
@@ -18,14 +19,18 @@ from gpucalc.rows import bands, published, tables
 from gpucalc.rows.bands import Band
 from gpucalc.rows.claims import measurements
 
-FRAME = published.published()
 FAMILIES = tables.rows("families")
 CASE = Case(model="Llama-3-8B", gpu="H100 SXM 80GB", batch=8, context=4096, efficiency="achieved")
 STEP = Band(4.9, 5.6, 7.1, 4.8, 3.0, 60, 9, "training step", "second")
 
 
+@functools.cache
+def frame():
+    return published.published()
+
+
 def clear():
-    for each in (bands._powers, bands._sources, bands.measured, bands.errors_of, published.published, published.families,
+    for each in (bands._powers, bands._sources, bands.measured, bands.ratios, bands.errors_of, published.published, published.families,
                  published.coverage):
         each.cache_clear()
 
@@ -38,6 +43,7 @@ def own_rows(monkeypatch):
                                     inputs=json.dumps(inputs), value=value, date=date, confidence="seen", note="")
                 for place, (law, inputs, value, source, date) in enumerate(found)}
         real = tables.rows
+        monkeypatch.setenv("GPUCALC_STORE", "")
         monkeypatch.setattr(bands, "rows", lambda name: held if name == "measurements" else real(name))
         clear()
     yield put
@@ -201,11 +207,11 @@ def test_a_bound_has_peaks_no_latency_and_all_hidden():
 
 def test_a_band_calls_for_no_other_predictions_than_the_comparison():
     compared = measurements(None, "measured")
-    assert (FRAME["predicted"].sort_index() == compared["predicted"].sort_index()).all()
+    assert (frame()["predicted"].sort_index() == compared["predicted"].sort_index()).all()
 
 
 def test_no_published_figure_beats_its_bound():
-    beyond = FRAME[FRAME["faster"] > 1e-6]
+    beyond = frame()[frame()["faster"] > 1e-6]
     assert beyond.index.tolist() == []
 
 
@@ -225,7 +231,7 @@ def test_eight_in_ten_hold_eight_in_ten_on_sources_that_had_no_part():
 def test_coverage_counts_rows_in_the_band_without_their_publisher():
     family = "training memory"
     inside = collections.defaultdict(list)
-    for row in FRAME[FRAME["family"] == family].itertuples():
+    for row in frame()[frame()["family"] == family].itertuples():
         band = bands.band(Case.of(json.loads(row.inputs)), LAWS[row.law], without=row.source, year=int(row.date[:4]))
         inside[row.publisher].append(band.low <= row.value <= band.high)
     assert published.coverage(family) == pytest.approx(numpy.mean([numpy.mean(each) for each in inside.values()]))
@@ -268,7 +274,7 @@ def test_a_lesson_says_how_wrong_it_is():
     assert how_wrong("kv_cache")._repr_markdown_().startswith("Published engine's count figures are")
     assert "decode" not in how_wrong("interconnect")._repr_markdown_()   # one row of 72
     assert how_wrong("layouts")._repr_markdown_().startswith("Too few figures are published on this subject")
-    for topic in FRAME["topic"].unique():
+    for topic in frame()["topic"].unique():
         assert how_wrong(topic)._repr_markdown_().count(". ") <= 4, topic
 
 
@@ -282,11 +288,11 @@ def test_a_family_has_older_and_newer_figures():
 
 
 def test_the_page_shows_every_family_and_every_figure():
-    assert every_figure().source.count("<tr><td") == len(FRAME)
+    assert every_figure().source.count("<tr><td") == len(frame())
     assert worst_table(10, "Worst")._repr_html_().count("<tr><td") == 10
     found = published.families()
     shown = family_table("Families")._repr_html_()
-    assert all(f">{html.escape(name)}<" in shown for name in FRAME["family"].unique() if name)
+    assert all(f">{html.escape(name)}<" in shown for name in frame()["family"].unique() if name)
     both = found[found["years"] != ""].groupby("family").size() == 2
     assert era_table("Years")._repr_html_().count("<tr><td") == both.sum() >= 8
 
@@ -294,7 +300,7 @@ def test_the_page_shows_every_family_and_every_figure():
 def test_every_served_figure_has_an_engine():
     rows = published.served()
     assert not (rows["engine"] == "").any() and set(rows["engine"]) == set(published.ENGINES)
-    assert len(rows) == sum(bands.widest(name) in published.SERVED for name in FRAME["family"] if name)
+    assert len(rows) == sum(bands.widest(name) in published.SERVED for name in frame()["family"] if name)
     one = rows.loc["infx-Qwen3.5-397B-A17B-b300_sxm-sglang-fp8-tp4-1024-1024-c64"]
     assert (one.engine, one.version, one.kind, one.bits, one.users) == ("SGLang", "0.5.10.post1", "hybrid", 8, 64)
     assert rows.loc["tpu7x-Qwen3-32B-1024-1024", ["engine", "version", "kind"]].tolist() == ["vLLM on TPU", "", "dense"]
@@ -318,7 +324,7 @@ def test_errors_by_engine_by_hand():
 def test_the_chart_draws_every_figure():
     from gpucalc.page.measured_charts import error_chart
     spec = error_chart("Published over predicted for all figures.").to_dict()
-    assert len(next(iter(spec["datasets"].values()))) == len(FRAME) or any(len(each) == len(FRAME) for each in spec["datasets"].values())
+    assert len(next(iter(spec["datasets"].values()))) == len(frame()) or any(len(each) == len(frame()) for each in spec["datasets"].values())
 
 
 def test_a_band_is_quick(calls):

@@ -9,7 +9,6 @@ from gpucalc.rows.instances import offers, priced
 
 ALL = catalogue.instances()
 BOOK = price_book.prices()
-PRICED = priced(BOOK)
 
 
 def test_names_are_made_of_provider_and_machine():
@@ -39,7 +38,8 @@ def test_a_name_is_not_the_beginning_of_another():
 
 
 def test_the_price_of_a_machine_is_that_of_its_gpus():
-    known = PRICED[PRICED["price"].notna()]
+    found = priced(BOOK)
+    known = found[found["price"].notna()]
     way = {"on-demand": "on_demand_usd", "spot": "spot_usd"}
     for row in known.to_dict("records"):
         assert row["price"] == pytest.approx(row["gpus"] * row[way.get(row["price_way"], "reserved_usd")])
@@ -50,7 +50,7 @@ def test_the_cheapest_decides_and_only_a_firm_one_if_there_is_any():
     machine = ALL.loc["AWS p5.48xlarge"]
     found = offers(BOOK, machine, ["on-demand"])
     firm = found[found["confidence"] == "seen"]["usd_per_hour"]
-    assert PRICED.at["AWS p5.48xlarge", "on_demand_usd"] == firm.min()
+    assert priced(BOOK).at["AWS p5.48xlarge", "on_demand_usd"] == firm.min()
 
 
 def test_which_machines_have_eight_h200():

@@ -1,4 +1,5 @@
 """Which GPU: the questions of a decision are its declared limits, and where they turn, the choice turns."""
+import functools
 import math
 import re
 from pathlib import Path
@@ -25,9 +26,22 @@ CHAT = Case(job="serve", model="Llama-3-8B", weight_format="FP8", cache_element_
 TUNE = Case(job="qlora", model="Llama-3-8B", training_tokens=10**8)
 CASES = {"serve": CHAT, "tune": TUNE, "embed": Case(job="embed", model="Llama-3-8B", window_requests=10**6, weight_format="BF16"),
          "batch": Case(job="batch", model="Llama-3-8B", window_requests=10**6, weight_format="FP8", cache_element_bytes=1)}
-WANTED = {key: needs.need(case, BOOK) for key, case in CASES.items()}
-ASKED = {key: needs.questions(each) for key, each in WANTED.items()}
-BEST = {key: needs.best(each) for key, each in WANTED.items()}
+CHOSEN = ("chat_70b", "four_cards", *CASES)
+
+
+@functools.cache
+def wanted_of(key):
+    return needs.need(CASES[key] if key in CASES else read_case(DATA / "cases" / f"{key}.yaml"), BOOK)
+
+
+@functools.cache
+def asked_of(key):
+    return needs.questions(wanted_of(key))
+
+
+@functools.cache
+def best_of(key):
+    return needs.best(wanted_of(key))
 
 
 def close(value):
@@ -44,8 +58,8 @@ def test_how_large_a_model_may_be():
 
 
 def test_a_model_of_the_largest_size_just_fits():
-    room = needs.sizes(WANTED["serve"], [H100])[H100]
-    alone = WANTED["serve"].case.but(gpu=H100, tensor_parallel=1, batch=1, context="final_context")
+    room = needs.sizes(wanted_of("serve"), [H100])[H100]
+    alone = wanted_of("serve").case.but(gpu=H100, tensor_parallel=1, batch=1, context="final_context")
     bytes_each = alone("gpu_weight_bytes") / CHAT.rows["model"].params
     assert room * bytes_each + alone("kv_bytes") == close(alone("usable_bytes"))
 
@@ -54,48 +68,45 @@ def test_a_model_of_the_largest_size_just_fits():
 
 @pytest.mark.parametrize("key", CASES)
 def test_the_questions_are_the_limits_in_their_order(key):
-    assert [each.limit for each in ASKED[key]] == [limit for step in WANTED[key].steps for limit in step.limits]
+    assert [each.limit for each in asked_of(key)] == [limit for step in wanted_of(key).steps for limit in step.limits]
 
 
 @pytest.mark.parametrize("key", CASES)
 def test_what_stops_and_what_goes_on_add_up(key):
-    left = len(set(WANTED[key].solved()["plan"].kept["gpu"]))
-    assert ASKED[key][-1].left == left
-    counts = [ASKED[key][0].left + len(ASKED[key][0].out), *(each.left for each in ASKED[key])]
-    assert all(before - len(each.out) == after for before, after, each in zip(counts, counts[1:], ASKED[key], strict=False))
+    left = len(set(wanted_of(key).solved()["plan"].kept["gpu"]))
+    assert asked_of(key)[-1].left == left
+    counts = [asked_of(key)[0].left + len(asked_of(key)[0].out), *(each.left for each in asked_of(key))]
+    assert all(before - len(each.out) == after for before, after, each in zip(counts, counts[1:], asked_of(key), strict=False))
 
 
 def test_a_new_limit_is_a_new_box():
-    step = WANTED["serve"].steps[-1]
+    step = wanted_of("serve").steps[-1]
     added = Limit("rented_gpus", 1, "one GPU at most")
-    wanted = WANTED["serve"]._replace(steps=(WANTED["serve"].steps[0], step._replace(limits=(*step.limits, added))))
+    wanted = wanted_of("serve")._replace(steps=(wanted_of("serve").steps[0], step._replace(limits=(*step.limits, added))))
     found = needs.questions(wanted)
-    assert found[-1].limit == added and len(found) == len(ASKED["serve"]) + 1 and found[-1].out
+    assert found[-1].limit == added and len(found) == len(asked_of("serve")) + 1 and found[-1].out
     titles = [box.title for box in shown.boxes(wanted, found, needs.best(wanted))]
     assert titles[-2].endswith(": is it within the limit?")
 
 
 @pytest.mark.parametrize(("key", "name"), [("serve", "token_limit"), ("serve", "first_token_limit"), ("tune", "deadline_days")])
 def test_a_choice_turns_where_its_question_says(key, name):
-    wanted, each = WANTED[key], next(each for each in ASKED[key] if each.limit.most == name)
+    wanted, each = wanted_of(key), next(each for each in asked_of(key) if each.limit.most == name)
 
     def least(most):
         kept = wanted.solved(**{name: most})["plan"].kept
         return kept[wanted.objective].min() if len(kept["gpu"]) else math.inf
     assert least(each.free) == close(least(math.inf)) and least(each.free * (1 - 1e-6)) >= least(math.inf)
     assert least(each.nearest * 0.97) == math.inf > least(each.nearest * (1 + 1e-9))
-    assert least(each.asked) == close(BEST[key].plan)
-
-
-CHOSEN = {name: needs.need(read_case(DATA / "cases" / f"{name}.yaml"), BOOK) for name in ("chat_70b", "four_cards")} | WANTED
+    assert least(each.asked) == close(best_of(key).plan)
 
 
 @pytest.mark.parametrize("key", CHOSEN)
 def test_no_plan_is_nearer_than_the_nearest(key):
     """Of every question with a limit of the case, also of the second one that a limit asks."""
-    wanted = CHOSEN[key]
+    wanted = wanted_of(key)
     plan = needs.best(wanted).row
-    held = {place: each for place, each in enumerate(ASKED.get(key) or needs.questions(wanted)) if each.asked is not None}
+    held = {place: each for place, each in enumerate(asked_of(key)) if each.asked is not None}
     assert held and all(each.nearest <= plan[each.limit.column] <= each.asked for each in held.values())
     steps = [(place, number) for place, step in enumerate(wanted.steps) for number in range(len(step.limits))]
     for at, each in held.items():
@@ -114,29 +125,29 @@ def test_a_question_to_which_nothing_comes_says_no_least():
 
 
 def test_a_shorter_deadline_takes_the_next_choice():
-    each = next(each for each in ASKED["tune"] if each.limit.of == "training_days")
+    each = next(each for each in asked_of("tune") if each.limit.of == "training_days")
     now, after = each.after
-    assert now["compute_usd"] == close(BEST["tune"].plan) and after["training_days"] < now["training_days"]
-    kept = WANTED["tune"].solved(deadline_days=now["training_days"] * (1 - 1e-9))["plan"].kept
+    assert now["compute_usd"] == close(best_of("tune").plan) and after["training_days"] < now["training_days"]
+    kept = wanted_of("tune").solved(deadline_days=now["training_days"] * (1 - 1e-9))["plan"].kept
     assert kept["compute_usd"].min() == close(after["compute_usd"])
 
 
 def test_degrees_count_the_kinds_of_gpu():
-    found = needs.degrees(WANTED["serve"])
-    assert found and set(found) <= {1, 2, 4, 8} and sum(found.values()) <= len(set(WANTED["serve"].tables["cards"]["gpu"]))
+    found = needs.degrees(wanted_of("serve"))
+    assert found and set(found) <= {1, 2, 4, 8} and sum(found.values()) <= len(set(wanted_of("serve").tables["cards"]["gpu"]))
 
 
 def test_the_ladder_has_the_format():
-    found = needs.ladder(WANTED["serve"], H100)
+    found = needs.ladder(wanted_of("serve"), H100)
     memory = catalogue.gpus().loc[found]["memory_bytes"]
     assert H100 in found and memory.is_monotonic_increasing and "T4 16GB" in found
-    assert "T4 16GB" not in needs.ladder(WANTED["tune"], H100)
+    assert "T4 16GB" not in needs.ladder(wanted_of("tune"), H100)
 
 
 # Choices
 
 def test_a_choice_is_close_where_bands_meet():
-    for key, each in BEST.items():
+    for key, each in zip(CASES, map(best_of, CASES)):
         assert each.low <= each.plan <= each.high, key
         assert each.other is None or each.close == (each.other[f"low_{each.need.objective}"] <= each.high)
 
@@ -145,7 +156,7 @@ def test_what_nothing_serves_says_why():
     none = needs.best(needs.need(CHAT.but(token_limit=1e-6), BOOK))
     assert none.row is None and none.plan == math.inf and none.reason == "the time per token"
     assert shown.answer_box(none).title == "No GPU on offer keeps all limits"
-    cells = {("Llama-3-8B", "5/s"): none, ("Llama-3-8B", "tune"): BEST["tune"]}
+    cells = {("Llama-3-8B", "5/s"): none, ("Llama-3-8B", "tune"): best_of("tune")}
     assert "the time per token" in shown.need_map(cells, "x").source and "none: the time per token" in shown.need_table(cells, BOOK, "x").source
 
 
@@ -169,14 +180,14 @@ def test_loads_find_the_turn_between_two():
 # Pictures
 
 def picture(key):
-    return flowchart(key, key, shown.boxes(WANTED[key], ASKED[key], BEST[key], H100), shown.finding(key, ASKED[key], BEST[key]))
+    return flowchart(key, key, shown.boxes(wanted_of(key), asked_of(key), best_of(key), H100), shown.finding(key, asked_of(key), best_of(key)))
 
 
 @pytest.mark.parametrize("key", CASES)
 def test_a_flowchart_has_a_box_for_each_question(key):
     source = picture(key).source
-    assert source.count("<rect") == len(ASKED[key]) + 2 and "style=" not in source and "nan" not in source
-    assert BEST[key].row["gpu"] in picture(key).plain
+    assert source.count("<rect") == len(asked_of(key)) + 2 and "style=" not in source and "nan" not in source
+    assert best_of(key).row["gpu"] in picture(key).plain
 
 
 def test_every_box_leads_to_a_page():
@@ -193,10 +204,10 @@ def test_text_is_escaped_and_links_stay_on_the_site():
 
 
 def test_the_map_shows_what_and_for_how_much():
-    cells = {("Llama-3-8B", "5/s"): BEST["serve"], ("Llama-3-8B", "QLoRA"): BEST["tune"]}
+    cells = {("Llama-3-8B", "5/s"): best_of("serve"), ("Llama-3-8B", "QLoRA"): best_of("tune")}
     drawn, listed = shown.need_map(cells, "Map").source, shown.need_table(cells, BOOK, "Table").source
-    for choice in BEST["serve"], BEST["tune"]:
+    for choice in best_of("serve"), best_of("tune"):
         assert shown.short(choice.row["gpu"]) in drawn and choice.row["gpu"] in listed
         assert BOOK.loc[choice.row["row"]]["sku"] in listed
-    assert drawn.count("≈") == BEST["serve"].close + BEST["tune"].close and "style=" not in drawn
+    assert drawn.count("≈") == best_of("serve").close + best_of("tune").close and "style=" not in drawn
     assert shown.short("RTX PRO 6000 Server 96GB") == "RTX PRO 6000" and shown.short(H100) == "H100"

@@ -3,6 +3,7 @@
 A law's few lines serve floats, NumPy arrays, pandas columns, Altair parameters, SymPy symbols and Pint quantities.
 Python's operators already do; only rounding, extremes and choice need the functions here.
 """
+import functools
 import math
 from typing import Any
 
@@ -136,9 +137,16 @@ def _vega(name, *values):
 
 def _kind(*values):
     for value in values:
-        package = type(value).__module__.partition(".")[0]
+        package = _package(type(value))
         if package in ("altair", "sympy"):
             return package
-        if package in ("numpy", "pandas") and value.ndim:
+        if package and value.ndim:
             return "array"
     return "number"
+
+
+@functools.cache
+def _package(kind):
+    """The library that values of the kind belong to, if it is one of those that laws are called with."""
+    package = kind.__module__.partition(".")[0]
+    return package if package in ("altair", "sympy", "numpy", "pandas") else ""

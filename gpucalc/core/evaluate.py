@@ -111,6 +111,39 @@ class Case:
         """Values by name of the laws and of every law they need."""
         return {step.law: step.value for step in self._trace(laws)[0]}
 
+    def again(self, laws: Iterable[str], **moving: Any) -> Callable[..., dict[str, Any]]:
+        """What works the laws out for other values of the inputs `moving`, and for some places of all columns: only what
+        follows from them is worked out anew, and nothing is checked again.
+
+        Returns a function of the values by name and the places, whose result is the values of the laws by name.
+        """
+        steps, used = self.but(**moving)._traced(laws)
+        found = {name: each.name if isinstance(each, Input) else each.law for name, each in used.items()}
+        anew = {}
+        for step in steps.values():
+            held = {name: found[name] for name in step.arguments}
+            if any(name in moving or name in anew for name in held.values()):
+                anew[step.law] = LAWS[step.law].formula, held, step.arguments
+        still = {name: step.value for name, step in steps.items() if name not in anew}
+
+        def worked(places, **values):
+            def taken(value):
+                return value[places] if getattr(value, "ndim", 0) else value
+
+            done, fixed = dict(values), {}
+            for law, (formula, held, known) in anew.items():
+                arguments = {}
+                for name, source in held.items():
+                    if source in done:
+                        arguments[name] = done[source]
+                    else:
+                        if name not in fixed:
+                            fixed[name] = taken(known[name])
+                        arguments[name] = fixed[name]
+                done[law] = formula(**arguments)
+            return {law: done[law] if law in done else taken(still[law]) for law in laws}
+        return worked
+
     def band(self, law: Law | str) -> Any:
         """What to plan for, from how far off the law was where figures were published: a `Band` of gpucalc.rows.bands."""
         return READERS["band"](self, law_named(law))
@@ -182,6 +215,11 @@ class Case:
 
     def _trace(self, laws):
         """Steps and inputs of the laws, in the order in which they were needed."""
+        steps, used = self._traced(laws)
+        return list(steps.values()), list({each.name: each for each in used.values() if isinstance(each, Input)}.values())
+
+    def _traced(self, laws):
+        """Steps by law, and by name of an argument the input or step that gives it."""
         steps, used = {}, {}
         try:
             for each in map(law_named, laws):
@@ -189,7 +227,7 @@ class Case:
         except RecursionError:
             bound = ", ".join(f"{name}={law}" for name, law in self._bound().items())
             raise ValueError(f"{bound}: the law needs what it stands for") from None
-        return list(steps.values()), list({each.name: each for each in used.values() if isinstance(each, Input)}.values())
+        return steps, used
 
     def _bound(self):
         cells = [cell for row in self.rows.values() for cell in row.items() if isinstance(cell[1], str) and cell[1] in QUANTITIES]

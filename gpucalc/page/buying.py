@@ -14,6 +14,7 @@ from ..rows import catalogue
 from ..rows.ages import firm
 from ..rows.bands import CLOSE
 from ..rows.rents import rents
+from ..rows.selections import selection
 from .catalogue_table import catalogue_table
 from .dates import dated
 from .sentences import in_words
@@ -43,6 +44,7 @@ class Tier(NamedTuple):
     months: float
 
 
+@selection
 def tiers(book, budgets):
     """The choices of each sum and goal, in their order."""
     found, rates = buying.offers(book), machines.rates(book)
@@ -62,6 +64,7 @@ def behind(found, book):
     return [book.loc[key] for key in dict.fromkeys(tier.desk.row["row"] for tier in found if tier.desk.row)]
 
 
+@selection
 def first_server(book):
     """The cheapest server of data-center GPUs that is still sold, a row of `plan.buying.offers`; None without one."""
     found = buying.offers(book)
@@ -119,6 +122,7 @@ def lasting(hours, gpus=1):
 
 # Tables
 
+@selection
 def tiers_table(found, book):
     """What each sum buys for each goal, what that has and costs, and the next best; None where nothing is on sale."""
     if not behind(found, book):
@@ -165,6 +169,7 @@ def _speed(found):
     return f"{found['model']}{doubt}: {found['plan']:.3g} ({found['low']:.3g} to {found['high']:.3g})"
 
 
+@selection
 def rented_table(book, budgets):
     """How long each sum rents one GPU and a server with the cheapest firm FLOP; None where nothing firm is rented."""
     kept = [each for each in (_one(book), _first(offers.cheapest_flops(book))) if each is not None]
@@ -195,6 +200,7 @@ def _first(found):
     return None if kept.empty else kept.iloc[0]
 
 
+@selection
 def every_offer(book, budgets):
     """Every card and server of the book at its newest price, how many GPUs each sum buys of it, and what is in the way."""
     found = buying.offers(book)

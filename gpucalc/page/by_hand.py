@@ -10,6 +10,7 @@ from ..plan import post_training, stores
 from ..plan.answer import of_choice
 from ..plan.rule import value_of
 from ..rows.price_book import select
+from ..rows.selections import selection
 
 
 class Held(NamedTuple):
@@ -49,6 +50,7 @@ class Run(NamedTuple):
     usd: float
 
 
+@selection
 def held(answer):
     """Weights and cache of the best choice of a served load."""
     best, case = answer.best, answer.case
@@ -58,6 +60,7 @@ def held(answer):
     return Held(weights, cache, weights + cache, best["memory_bytes"])
 
 
+@selection
 def load(answer):
     """Little's law: what is in flight fills the places of so many replicas; a month of them is GPUs x hours x rent."""
     best, rate = answer.best, value_of(answer.case, "requests_per_second")
@@ -66,6 +69,7 @@ def load(answer):
     return Load(rate, seconds, rate * seconds, batch, math.ceil(rate * seconds / batch), best["planned_replicas"], usd)
 
 
+@selection
 def run(answer, choice=None):
     """6 FLOP a parameter and token, 4 where weights are frozen, over the peak times the share that runs of this size reach.
 
@@ -110,6 +114,7 @@ class Images(NamedTuple):
     floor_hours: float
 
 
+@selection
 def bought(case, book, provider):
     """Tokens in and out of a month at a provider's list prices."""
     model, people = case.rows["model"].name, value_of(case, "daily_users")
@@ -120,6 +125,7 @@ def bought(case, book, provider):
     return Bought(messages, requests, prompt, output, *prices, requests * (prompt * prices[0] + output * prices[1]) / 1e6)
 
 
+@selection
 def images(answer):
     """Reading is 2 FLOP a parameter and token, writing reads the weights once a pass for all that are in hand."""
     case, best = answer.case, answer.best
@@ -143,6 +149,7 @@ class Data(NamedTuple):
     sample: float
 
 
+@selection
 def data(answer, book):
     """By the tiers of where the data is; the runs follow each other."""
     case, place = answer.case, answer.case.rows["data_at"].name
@@ -155,6 +162,7 @@ def data(answer, book):
     return Data(corpus, months, float(kept), every, once, text, sample)
 
 
+@selection
 def steps(answer):
     """Steps of a run: its tokens over those of a step."""
     case = answer.case
@@ -162,6 +170,7 @@ def steps(answer):
     return tokens / (value_of(case, "sequence") * value_of(case, "global_batch"))
 
 
+@selection
 def quantized(answer):
     """Bytes of the whole model's weights as the recipe keeps them."""
     return answer.case.but(tensor_parallel=1, pipeline_parallel=1)(LAWS["held_weight_bytes"])
@@ -193,6 +202,7 @@ class Rollouts(NamedTuple):
     usd: float
 
 
+@selection
 def rollouts(answer):
     """Passes of the engines are as many as the longest answer has tokens, or more in rounds; learning is 6 FLOP a parameter and
     token, and 2 for each score."""
@@ -213,6 +223,7 @@ def rollouts(answer):
         held["rollout_share"], count, hours, paid, paid * best["usd_per_hour"])
 
 
+@selection
 def split(answer, shared):
     """The best choice in which all GPUs write and train in turn, or in which some only write; None without one."""
     places = [place for place, share in enumerate(answer.kept["trainer_share"]) if (share == 1) == shared]

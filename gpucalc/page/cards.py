@@ -8,6 +8,7 @@ from ..core.figures import gib, hourly, number, seconds, three_figures
 from ..plan import cards
 from ..rows.ages import not_yours
 from ..rows.price_book import price_row
+from ..rows.selections import selection
 from ..rows.tables import plain_row
 from .catalogue_table import catalogue_table
 from .dates import dated
@@ -70,6 +71,7 @@ FORMATS = {
     "marketed_bytes": _rate("byte"), "ridge_point": three_figures, "link_latency": seconds}
 
 
+@selection
 def cards_table(frame, book, loads, caption):
     """Every card with every column of its row and all that follows; the speeds stand under the names of the loads."""
     groups = {"Memory": GROUPS["Memory"], "Tokens/s": list(loads)} | GROUPS
@@ -93,6 +95,7 @@ def _owned(frame, column, row, book):
     return frame[column].mask(frame[row].isin(others), frame[column] + " (not yours)")
 
 
+@selection
 def slices_table(frame, book, caption):
     """Every slice of every card that can be cut."""
     groups = {"Slice": ["slice_memory", "slice_bandwidth", "slice_flops", "instances"],
@@ -106,6 +109,7 @@ def slices_table(frame, book, caption):
         {"slice_memory": gib, "slice_usd_per_hour": hourly})
 
 
+@selection
 def card_sources(book, prices, parts):
     """Where these prices are from, and the slices, once for each of their sources."""
     once = parts.drop_duplicates("source").set_index("gpu").to_dict("index")
@@ -114,6 +118,7 @@ def card_sources(book, prices, parts):
     return sources(*paid, *cut, caption="Prices of the cards that come first, and slices")
 
 
+@selection
 def ranked(frame, column, book, caption, count=8):
     """The cards with most of something for a dollar."""
     price, seller, date, row = RENTED if "rent" in column else BOUGHT

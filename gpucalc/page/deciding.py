@@ -16,6 +16,7 @@ from ..plan.points import number_of
 from ..plan.turns import turns
 from ..plan.ways import ways
 from ..rows import case_file, price_book
+from ..rows.selections import derivation, selection
 from . import answer_words as words
 from . import owning_words
 from .printer import in_words
@@ -49,6 +50,7 @@ def book_of(prices: Any = None) -> pd.DataFrame:
     return prices if isinstance(prices, pd.DataFrame) else price_book.prices(prices)
 
 
+@derivation
 def decide(case: Any, prices: Any = None) -> pd.DataFrame:
     """Every choice for the case of a job: those that keep its limits, the best first, then of each other GPU the nearest.
 
@@ -63,6 +65,7 @@ def decide(case: Any, prices: Any = None) -> pd.DataFrame:
     return owning_words.table(case, book) if owning_words.is_owning(case) else table(plan.answer(case, book), book)
 
 
+@selection
 def said(case: Any, prices: Any = None) -> Markdown:
     """The answer in words, for a notebook: the question, what to take, the cards, and what binds, helps and flips it.
 
@@ -105,6 +108,7 @@ def table(answer: plan.Answer, book: pd.DataFrame) -> pd.DataFrame:
 
 # Two cases side by side
 
+@selection
 def compare(first: Any, second: Any, prices: Any = None) -> pd.DataFrame:
     """Two cases side by side: the inputs that differ and the figures of both, in words, and in `better` which wins, `tie` where
     their ranges overlap.
@@ -115,6 +119,7 @@ def compare(first: Any, second: Any, prices: Any = None) -> pd.DataFrame:
     return beside(answered(read(first), book), answered(read(second), book), book)
 
 
+@derivation
 def answered(case: Case, book: pd.DataFrame) -> plan.Answer:
     """The answer to a case that chooses among offers. Raises ValueError for one that asks to rent or to buy."""
     if owning_words.is_owning(case):
@@ -122,6 +127,7 @@ def answered(case: Case, book: pd.DataFrame) -> plan.Answer:
     return plan.answer(case, book)
 
 
+@selection
 def beside(first: plan.Answer, second: plan.Answer, book: pd.DataFrame) -> pd.DataFrame:
     """The table of `compare` for two answers. Raises ValueError for jobs that differ in kind."""
     both = (first, second)

@@ -8,6 +8,7 @@ from ..laws.arithmetic_intensity import ridge_point
 from ..laws.worth import bandwidth_per_rent, bandwidth_per_usd, flops_per_rent, flops_per_usd, unit_peak
 from ..rows import catalogue
 from ..rows.price_history import rents_at_will
+from ..rows.selections import derivation, selection
 from .dates import dated
 from .show import difference, table
 
@@ -166,6 +167,7 @@ def rents_by_quarter():
                         per_tbs=TERA / bandwidth_per_rent(frame["bandwidth"], frame["usd_per_hour"]))
 
 
+@derivation
 def purchases(book):
     """Prices of cards and servers in a book, a GPU at a time, with what a PFLOP/s and a TB/s of it cost; the oldest first."""
     found = book[book["item"].isin(["card", "server"]) & (book["currency"] == "USD")]
@@ -178,6 +180,7 @@ def purchases(book):
                         per_tbs=TERA / bandwidth_per_usd(frame["bandwidth"], frame["card_usd"]))
 
 
+@selection
 def launched(book):
     """Those of `purchases` of new cards with tensor cores, in the year it came or the next; `at` is the time in years."""
     frame = purchases(book)
@@ -186,6 +189,7 @@ def launched(book):
     return frame.assign(at=year + (month - 1) / 12)[new]
 
 
+@selection
 def purchase_table(book):
     """`purchases` as a page shows them, each at its own date; None if there are none."""
     frame = purchases(book)

@@ -4,6 +4,7 @@ from ..laws import nodes as nd
 from ..rows import catalogue
 from ..rows.instances import WAYS, priced
 from ..rows.rents import rents
+from ..rows.selections import derivation, selection
 from .catalogue_table import catalogue_table
 from .dates import dated
 from .nodes import summed
@@ -42,6 +43,7 @@ BETTER = {"on_demand_usd": "low", "spot_usd": "low", "reserved_usd": "low", "pri
 _OF_CARD = ["marketed_bytes", "bandwidth", "peak_flops", "link", "link_bandwidth"]
 
 
+@derivation
 def all_instances(book):
     """Every machine with its prices in the book, its card's link and the sums over its cards; of a provider the newest first."""
     frame = priced(book).join(catalogue.gpus()[_OF_CARD], "gpu")
@@ -118,6 +120,7 @@ def saved_table(frame, book):
                  LABELS | {"saved": "saved"}, FORMATS | {"saved": percent})
 
 
+@selection
 def nameless(book):
     """Providers that give their machines no name of their own: the cheapest GPU-hour of each card, on demand or on a market."""
     sold = rents(book, per="provider", required=False)
@@ -127,6 +130,7 @@ def nameless(book):
     return sold.sort_values(["provider", "usd_per_hour"]).reset_index()
 
 
+@selection
 def nameless_table(book):
     """`nameless` as a page shows it."""
     found = nameless(book)

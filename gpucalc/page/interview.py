@@ -8,6 +8,7 @@ from ..plan.run_speeds import planned_mfu
 from ..rows.interview import KINDS, LEVELS, MINUTES, ROLES, Question, questions
 from ..rows.price_book import price
 from ..rows.rents import cheapest_rent
+from ..rows.selections import selection
 from ..rows.tables import rows
 from .held import Held
 from .links import linked
@@ -56,6 +57,7 @@ def said(question: Question, book: "DataFrame") -> dict[str, Any]:
         raise ValueError(f"interview/{question.kind}.yaml, {question.name}: {error}") from None
 
 
+@selection
 def bank(book: "DataFrame", kind: str) -> Html:
     """The questions of a kind, each folded under its title, and under it folded again what is not asked."""
     found = questions(kind).values()

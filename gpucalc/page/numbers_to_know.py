@@ -14,6 +14,7 @@ from ..rows import catalogue
 from ..rows.ages import firm
 from ..rows.price_book import cheapest_first, select
 from ..rows.rents import cheapest_rent
+from ..rows.selections import selection
 from ..rows.tables import rows
 from .dates import marked_date
 from .show import Html
@@ -74,6 +75,7 @@ def shown(known: Known) -> str:
     return _FORMS[known.unit](known.value) if known.unit in _FORMS else number(known.value, known.unit)
 
 
+@selection
 def sections(book: "DataFrame") -> dict[str, list[Known]]:
     """All numbers by section, with prices of the book."""
     return {title: list(make(book) if title == "Money and time" else make()) for title, make in _SECTIONS.items()}

@@ -3,6 +3,7 @@ from ..core.figures import number, three_figures, times
 from ..laws.arithmetic_intensity import ridge_point
 from .generations import FORMATS, generations, launched, rents_by_quarter
 from .log_plot import panels
+from ..rows.selections import selection
 
 # One card a year: those that were the largest of their day.
 _FRONT = ("Pascal", "Volta", "Ampere", "Hopper", "Blackwell", "Rubin")
@@ -109,6 +110,7 @@ def rent_picture():
                   {str(first): max(first + 1 / 12, frame["at"].min()) for first in sorted(set(year))})
 
 
+@selection
 def bought_picture(book):
     """What a PFLOP/s and a TB/s cost to buy when a card was new, by kind of card; None if the book has no such price."""
     frame = launched(book)

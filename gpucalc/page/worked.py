@@ -17,6 +17,7 @@ from ..rows.ages import firm
 from ..rows.case_file import read_case
 from ..rows.mapping import read_mapping
 from ..rows.price_book import MissingPrice, select
+from ..rows.selections import derivation, selection
 from . import answer_words, deciding
 from .answer_texts import WORDS
 from .sentences import Markdown, in_words, markdown
@@ -36,12 +37,19 @@ class Worked(NamedTuple):
     cost: plan.Figure | None
     behind: pd.DataFrame
 
+    @property
+    def best(self) -> dict[str, Any] | None:
+        """The columns of the best choice, without the number of its offer, which moves with prices that decide nothing."""
+        best = self.answer.best
+        return best and {name: value for name, value in best.items() if name != "offer"}
+
 
 def case_file(name):
     """The path of a worked case."""
     return DATA / "cases" / f"{name}.yaml"
 
 
+@derivation
 def worked(name: str, book: pd.DataFrame, **changes: Any) -> Worked:
     """What the worked case of that name comes to, with changes. Raises MissingPrice where nothing keeps its limits."""
     found = nearest(name, book, **changes)
@@ -50,6 +58,7 @@ def worked(name: str, book: pd.DataFrame, **changes: Any) -> Worked:
     return found
 
 
+@derivation
 def on_spot(name: str, book: pd.DataFrame, **changes: Any) -> Worked | None:
     """What the case comes to on spot; None where no spot offer keeps its limits."""
     try:
@@ -58,6 +67,7 @@ def on_spot(name: str, book: pd.DataFrame, **changes: Any) -> Worked | None:
         return None
 
 
+@derivation
 def nearest(name: str, book: pd.DataFrame, **changes: Any) -> Worked:
     """As `worked`, also where nothing keeps the limits: the first choice is then the one that comes nearest, and has no cost."""
     found = plan.answer(read_case(case_file(name)).but(**changes), book)
@@ -68,17 +78,22 @@ def nearest(name: str, book: pd.DataFrame, **changes: Any) -> Worked:
     rows = [lost.row["row"] for lost in found.lost.values() if lost.row.get("row")]
     if found.best:
         rows = [found.kept["row"][place] for place in choices[choices["reason"] == ""].drop_duplicates("gpu").index]
+    first.attrs = {}    # else it would carry all that was found
     return Worked(found.case, found, told, choices, first, found.figures.get("cost"), book.loc[rows[:5]])
 
 
+@selection
 def second_card(found: Worked) -> pd.Series:
     """The best choice of another card than the first. Raises MissingPrice where one card alone keeps the limits."""
     able = found.choices[found.choices["reason"] == ""].drop_duplicates("gpu")
     if len(able) < 2:
         raise MissingPrice("no offer of a second card that keeps the limits of the case")
-    return able.iloc[1]
+    second = able.iloc[1]
+    second.attrs = {}
+    return second
 
 
+@selection
 def in_one_server(found: Worked, gpus: int, term: str = "on-demand") -> dict[str, Any]:
     """The columns of the best choice of so many GPUs that are rented as one server. Raises MissingPrice without one."""
     kept = found.answer.kept
@@ -88,6 +103,7 @@ def in_one_server(found: Worked, gpus: int, term: str = "on-demand") -> dict[str
     raise MissingPrice(f"no {term} rent of {gpus} GPUs in a server for this case")
 
 
+@selection
 def lost_of(found: Worked, gpu: str) -> dict[str, Any]:
     """The columns of the nearest choice of a GPU that has none. Raises MissingPrice where nobody offers it."""
     if gpu not in found.answer.lost:
@@ -159,6 +175,7 @@ def runs(found):
                                 for each in found.told.commands))
 
 
+@selection
 def shortlist(choices, by=("gpu",), most=5):
     """The best choices, one for each value of the columns `by`, and folded what each of the others lacks."""
     objective = choices.attrs["answer"].objective
@@ -173,6 +190,7 @@ def shortlist(choices, by=("gpu",), most=5):
     return Html("".join(each.source for each in shown), "; ".join(each.plain for each in shown))
 
 
+@selection
 def loads_table(name, book, users):
     """A worked case for other numbers of people a day: the best servers, their bill, and that of the cheapest firm API."""
     rows = []
@@ -208,6 +226,7 @@ def _name(row):
     return row["gpu"] if row["gpus"] != row["gpus"] else taken(row)
 
 
+@selection
 def ends(choices, by=("gpu",), most=5, days=False):
     """The best choices, one for each value of the columns `by`, as (what is taken, low, plan, high) of what is to be least.
 
@@ -230,6 +249,7 @@ def rests_on(*found):
     return sources(*(row for each in found for _, row in each.behind.iterrows()), *(each.case.rows["model"] for each in found))
 
 
+@derivation
 def own_cards(book, gpu, count, usd_per_hour, who):
     """The book with one more firm offer: a machine with so many GPUs that somebody has, at what an hour of one costs them.
 
@@ -245,6 +265,7 @@ def own_cards(book, gpu, count, usd_per_hour, who):
     return made
 
 
+@selection
 def card_price(book, gpu):
     """The cheapest price of a new card, as a row of the book; one that is firm where there is one. Raises MissingPrice."""
     rows = select(book, item="card", gpu=gpu, term="purchase")

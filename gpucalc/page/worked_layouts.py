@@ -6,6 +6,7 @@ from ..plan.answer import Figure
 from ..plan.columns import nine_digits
 from ..plan.rule import value_of
 from ..rows.price_book import MissingPrice
+from ..rows.selections import selection
 from . import answer_words
 from .show import table
 from .worked import spread, taken, worked
@@ -13,6 +14,7 @@ from .worked import spread, taken, worked
 DEGREES = ("tensor_parallel", "attention_parallel", "pipeline_parallel")
 
 
+@selection
 def layouts(found, book, gpu):
     """The cheapest choice of a card for each size of a replica, with its experts spread and with every matrix split; best first.
 
@@ -26,6 +28,7 @@ def layouts(found, book, gpu):
     return frame.drop_duplicates(["replica_gpus", "spread"]).reset_index(drop=True)
 
 
+@selection
 def layouts_table(found, book, gpu, most=6):
     """The layouts of a card as a table."""
     best = layouts(found, book, gpu).head(most)
@@ -50,6 +53,7 @@ def held(found, row):
     return {"weights": weights, "caches": caches}
 
 
+@selection
 def rates_table(name, book, rates):
     """A worked case at other loads: what to take, how it is laid out, and the bill."""
     each = [worked(name, book, requests_per_second=rate) for rate in rates]

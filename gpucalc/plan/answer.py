@@ -122,7 +122,7 @@ def answer(case: Case, book: pd.DataFrame) -> Answer:
     kept = ranked(solved, kind)
     lost = nearest(solved["plan"], steps, whole)
     shown = figures(whole, kept, solved, kind) if rule.count(kept) else {}
-    helps = helping(case, whole, book, tables["offers"], kept)
+    helps = helping(case, whole, book, tables, kept)
     return Answer(whole, kind, kept, lost, shown, binding(whole, tables, kind, kept), helps)
 
 
@@ -202,7 +202,7 @@ def binding(case, tables, kind, kept):
     return sorted([cost for cost in costs if cost[1] > 1e-9], key=lambda cost: -cost[1])
 
 
-def helping(given, case, book, offers, kept):
+def helping(given, case, book, tables, kept):
     """The changes of `CHANGES` that lower the objective, as `Help`, the lowest first; all that work if none did."""
     kind, found = kind_of(case), []
     before = kept[OBJECTIVES[kind]][0] if rule.count(kept) else math.inf
@@ -212,17 +212,18 @@ def helping(given, case, book, offers, kept):
         value = change.value if change.value is not None else _scaled(case, change)
         if value is None:
             continue
-        same = None if change.name in CHOICES else offers
-        best = _best_of(completed(given.but(**{change.name: value})), book, kind, same)
+        best = _best_of(completed(given.but(**{change.name: value})), book, kind, tables, change.name in CHOICES)
         if best and best[OBJECTIVES[kind]] < before * (1 - 1e-9):
             found.append(Help(change._replace(value=value), float(best[OBJECTIVES[kind]]), best))
     return sorted(found, key=lambda each: each.after)
 
 
-def _best_of(case, book, kind, offers=None):
-    """The best choice on the market of the case; None where there is none, or the book has no such offer."""
+def _best_of(case, book, kind, tables, others):
+    """The best choice on the market of the case, which has `others` than the offers of `tables` or the same; None where there is
+    none, or the book has no such offer."""
     try:
-        return first_of(kept_at_plan(case, market(case, book, kind, offers=offers), kind), kind)
+        found = market(case, book, kind, offers=None if others else tables["offers"])
+        return first_of(kept_at_plan(case, found | {"worked": tables["worked"]}, kind), kind)
     except MissingPrice:
         return None
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from .columns import nine_digits
 from .offers import decided, searched
-from .stores import egress_tiers, ends, homes, storage_tiers, stored_usd, stores, tiered_usd, tiers_of_stores
+from .stores import egress_tiers, every_tier, homes, storage_tiers, stored_usd, stores, tiered_usd, tiers_at
 from ..core.arithmetic import HOURS_PER_DAY, ceil, maximum
 from ..core.evaluate import Case
 from ..laws.total_cost import break_even_corpus_bytes, break_even_runs, managed_usd, pulled_bytes, total_usd
@@ -79,11 +79,9 @@ def rents_with_services(book, gpu, term="on-demand", providers=None, work=None):
     if work is not None:
         found = _able(found, work)
     plain = found.assign(service="", premium=0.0, firm=firm(found)).reset_index()
-    managed = []
-    for row in plain.to_dict("records") if term == "on-demand" else []:
-        mark_up = managed_price(book, row["provider"], row["sku"], gpu)
-        if mark_up is not None:
-            managed.append({**row, "service": mark_up.sku, "premium": mark_up.premium})
+    mark_ups = _mark_ups(book, gpu, zip(plain["provider"], plain["sku"])) if term == "on-demand" else []
+    managed = [row | {"service": mark_up["sku"], "premium": mark_up["price"]}
+               for row, mark_up in zip(plain.to_dict("records"), mark_ups) if mark_up is not None]
     columns = ["row", "provider", "service", "sku", "region", "gpus_per_server", "usd_per_hour", "premium", "firm", "source",
                "date", "confidence", *([] if work is None else [*HOURS, "gpus", "pace"])]
     return pd.concat([plain, pd.DataFrame(managed)], ignore_index=True)[columns]
@@ -103,22 +101,35 @@ def _able(found, work):
 
 def managed_price(book, provider, sku, gpu):
     """The provider's lowest managed mark-up, or None: for the instance, else for another of the GPU, else the one for all."""
-    rows = book[(book["item"] == "managed") & (book["provider"] == provider)].sort_values(["price", *TIES])
-    others = rents(book, provider=provider, gpu=gpu, required=False)["sku"]
-    instance = rows["instance"]
-    found = pd.concat([rows[instance == sku], rows[instance.isin(others)], rows[instance == ""]])
-    return price_row(found.iloc[0]) if len(found) else None
+    [row] = _mark_ups(book, gpu, [(provider, sku)])
+    return None if row is None else price_row(row)
+
+
+def _mark_ups(book, gpu, machines):
+    """The row of the book with the `managed_price` of each machine, a provider and a SKU; None where it has none."""
+    rows = book[book["item"] == "managed"].sort_values(["price", *TIES])
+    same = book[(book["item"] == "rent") & (book["gpu"] == gpu)][["provider", "sku"]]
+    others, found = set(same.itertuples(index=False, name=None)), []
+    for provider, sku in machines:
+        fits = [(0 if instance == sku else 1 if (provider, instance) in others else 2, place)
+                for place, (seller, instance) in enumerate(zip(rows["provider"], rows["instance"]))
+                if seller == provider and (instance in (sku, "") or (provider, instance) in others)]
+        found.append(rows.iloc[min(fits)[1]] if fits else None)
+    return found
 
 
 def bills(book, offers, data_at, gpu_hours, runs, corpus_bytes, stored_bytes, months, cached=0, minimum_gpu_hours=0,
           usd_per_gb=None, usd_per_gb_month=None, copy_usd_per_gb_month=None):
     """The bill at each rent of `offers`, cheapest first, every part to the cent. The load is numbers, or columns beside `offers`.
 
-    gpu_hours: of the fastest machines; others take their `pace` times that. The data lives at `data_at` and is pulled from there,
-    once in the first month or in equal parts every month. A copy is priced at the provider's own store. Where the book has
-    none, it is priced at the most expensive one, and `copy_estimated` says so.
+    gpu_hours: of the fastest machines; others take their `pace` times that. The data lives at `data_at`, one provider or a column
+    of them, and is pulled from there, once in the first month or in equal parts every month. A copy is priced at the provider's
+    own store. Where the book has none, it is priced at the most expensive one, and `copy_estimated` says so.
     """
-    kept, tiers = storage_tiers(book, data_at, usd_per_gb_month), egress_tiers(book, data_at, usd_per_gb)
+    if isinstance(data_at, str):
+        kept, tiers = storage_tiers(book, data_at, usd_per_gb_month), egress_tiers(book, data_at, usd_per_gb)
+    else:
+        kept, tiers = (tiers_at(every_tier(book, item), data_at) for item in ("storage", "egress"))
     away, hours = offers["provider"] != data_at, gpu_hours * offers.get("pace", 1)
     leaves = tiered_usd(tiers, pulled_bytes(corpus_bytes, runs, cached), 1 if cached else maximum(ceil(months), 1))
     nothing = pd.DataFrame(0.0, offers.index, ["own", "least", "most", "estimated"])
@@ -136,19 +147,20 @@ def bills(book, offers, data_at, gpu_hours, runs, corpus_bytes, stored_bytes, mo
 
 def _copies(book, offers, corpus_bytes, months, price):
     """What a copy costs at each offer's own store, and the ends between which it lies where that price is missing or not firm."""
-    known, every = stores(book), {} if price is not None else tiers_of_stores(book)
-    costs = {name: stored_usd(tiers, corpus_bytes, months) for name, tiers in every.items()}
-    low, high = (costs[name] for name in ends(book)) if costs else (math.nan, math.nan)
-    given = None if price is None else stored_usd(storage_tiers(book, "", price), corpus_bytes, months)
-    parts = []
-    for name in offers["provider"].unique():
-        own = given if price is not None else costs.get(name, high)
-        sure = price is not None or name in costs and known["firm"][name]
-        least, most = (own, own) if sure else (np.minimum(own, low), np.maximum(own, high))
-        unpriced = float(price is None and name not in costs)
-        part = pd.DataFrame(dict(own=own, least=least, most=most, estimated=unpriced), offers.index)
-        parts.append(part[offers["provider"] == name])
-    return pd.concat(parts).loc[offers.index].round(2)
+    nothing = pd.DataFrame(0.0, offers.index, ["own", "least", "most", "estimated"])
+    if price is not None:
+        given = stored_usd(storage_tiers(book, "", price), corpus_bytes, months)
+        return nothing.assign(**{name: nothing[name] + given for name in ("own", "least", "most")}).round(2)
+    held = stores(book)
+    if held.empty:
+        return nothing.assign(own=math.nan, least=math.nan, most=math.nan, estimated=1.0)
+    at, edges, every = offers["provider"], (held["price"].idxmin(), held["price"].idxmax()), every_tier(book, "storage")
+    own, low, high = (nothing["own"] + stored_usd(tiers_at(every, each), corpus_bytes, months)
+                      for each in (at, *(pd.Series(name, at.index) for name in edges)))
+    known, sure = at.isin(held.index), at.map(held["firm"]).eq(True)
+    own = own.where(known, high)
+    return pd.DataFrame(dict(own=own, least=own.where(sure, np.minimum(own, low)), most=own.where(sure, np.maximum(own, high)),
+                             estimated=(~known).astype(float))).round(2)
 
 
 def by_the_most(found):
@@ -217,16 +229,16 @@ def moving(pulled, copied, data_at, home, usd_per_gb):
 def by_home(book, offers, **load):
     """The cheapest bill for each place that sells both storage and egress, cheapest first: pulled on every run, and copied."""
     load = {name: value for name, value in load.items() if name not in ("usd_per_gb", "usd_per_gb_month")}
-    rows = []
-    for name in homes(book):
-        every, once = (best(bills(book, offers, name, cached=kept, **load)) for kept in (0, 1))
-        tiers, corpus = egress_tiers(book, name), load["corpus_bytes"]
-        rows.append(dict(
-            data_at=name, storage_usd=every.storage_usd, once=tiered_usd(tiers, corpus), every=tiered_usd(
-                tiers, corpus * load["runs"], max(1, math.ceil(load["months"]))),
-            at=every.provider, total=every.total_usd, copy_at=once.provider, copy_total=once.total_usd))
-    columns = ["data_at", "storage_usd", "once", "every", "at", "total", "copy_at", "copy_total"]
-    return pd.DataFrame(rows, columns=columns).sort_values(["total", "data_at"])
+    at = pd.Series(homes(book), name="data_at", dtype=str)
+    every, corpus = offers.merge(at, how="cross"), load["corpus_bytes"]
+    pulled, copied = (by_the_most(bills(book, every, every["data_at"], cached=kept, **load)).drop_duplicates("data_at")
+                      .set_index("data_at").reindex(at).reset_index() for kept in (0, 1))
+    tiers = tiers_at(every_tier(book, "egress"), at)
+    found = pd.DataFrame(dict(
+        data_at=at, storage_usd=pulled["storage_usd"], once=tiered_usd(tiers, corpus),
+        every=tiered_usd(tiers, corpus * load["runs"], max(1, math.ceil(load["months"]))),
+        at=pulled["provider"], total=pulled["total_usd"], copy_at=copied["provider"], copy_total=copied["total_usd"]))
+    return found.sort_values(["total", "data_at"])
 
 
 def against_managed(counted, usd_per_hour, premium, storage_usd):

@@ -26,6 +26,7 @@ from ..rows import bands, catalogue
 from ..rows.ages import firm, sold
 from ..rows.price_book import TIES
 from ..rows.rents import rents
+from ..rows.selections import derivation, selection
 
 # Loads tried in each decade, and the decades from one request a month on.
 STEPS, DECADES = 250, 12
@@ -46,6 +47,7 @@ class Amount(NamedTuple):
     offer: Any
 
 
+@derivation
 def sure(book: pd.DataFrame, provider: str | None = None, region: str | None = None) -> pd.DataFrame:
     """The prices of a book that may decide; rents of one provider or region only, if given."""
     wanted = pd.Series(True, book.index)
@@ -173,6 +175,7 @@ def _through_api(book, model, case, usd):
                 api_requests=affordable_requests_per_month(usd, float(best["api_request_usd"])))
 
 
+@selection
 def trained(book: pd.DataFrame, usd: float, mfu: float, recipe: str) -> dict[str, Any] | None:
     """The model that a sum trains from nothing on 20 tokens a parameter, on the server with the cheapest FLOP; None without one.
 
@@ -199,6 +202,7 @@ def judged(low: Any, high: Any, room: Any) -> Any:
     return found if found.ndim else str(found)
 
 
+@selection
 def tunings(model: str, book: pd.DataFrame, term: str, usd: float, sequence: int, global_batch: int, minimum_gpu_hours: float,
             recipes: tuple[str, ...] = ("lora", "qlora")) -> pd.DataFrame:
     """Tuning a model with adapters on every single GPU of the book: does it fit, and how many tokens does the sum buy.
@@ -245,6 +249,7 @@ def amount(row: Any, law: str = "") -> Amount:
     return Amount(row[low], row[plan], row[high], row)
 
 
+@selection
 def owned(book: pd.DataFrame, usd_per_month: float, budget_months: float) -> dict[str, Any] | None:
     """The new server for data centers with the cheapest FLOP, how many the months buy, and the months until the first.
 

@@ -16,6 +16,7 @@ from ..laws.budget import affordable_servers
 from ..laws.owning import power_usd_per_hour
 from ..rows import catalogue
 from ..rows.ages import SOLD_DAYS, days, firm
+from ..rows.selections import derivation
 
 # What is to be most, a column of `bought`: it decides the largest model, the fastest answers, the shortest training.
 GOALS = ("memory", "bandwidth", "peak_flops")
@@ -38,6 +39,7 @@ class Buy(NamedTuple):
     close: bool = False
 
 
+@derivation
 def offers(book):
     """The newest price of each card alone and of each size of server, with what one machine has; the reader's own come first.
 

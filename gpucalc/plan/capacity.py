@@ -111,7 +111,7 @@ def search(case, cards, degrees, batches=BATCHES):
     open_case = case.but(gpu=None, link=None, batch=None, tensor_parallel=None)
     every = REPLICAS._replace(axes={"tensor_parallel": degrees, "batch": batches}, limits=(), sparing=(),
                               figures=(*REPLICAS.figures, Figure("output_tokens_per_second")))
-    points = Points(every, open_case, {"cards": of_frame(cards), "assumed": {}}, {})
+    points = Points(every, open_case, {"cards": of_frame(cards), "assumed": {}}, {}).work()
     achieved = getattr(case.rows.get("efficiency"), "name", None) == "achieved"
     ends = [*points.bands["request_seconds"], *points.bands[PROMPTS[0]]] if achieved else [1] * 6
     found = pandas.DataFrame(points.table()).rename(columns={"replica_places": "places"})

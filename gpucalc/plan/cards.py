@@ -13,6 +13,7 @@ from ..laws.serving_cost import serving_usd_per_month
 from ..rows import catalogue
 from ..rows.bands import factors
 from ..rows.rents import firm_rents
+from ..rows.selections import derivation, selection
 from . import buying
 from .capacity import left_out, narrow_products
 from .fine_print import forbidden
@@ -82,6 +83,7 @@ def derived(loads):
     } | holds | {name: Derived(tokens_per_second, load=each) for name, each in loads.items()}
 
 
+@selection
 def priced(book):
     """Every card with its cheapest firm rent on demand and its newest price; one that is too old or only remembered is none."""
     rent = firm_rents(book)
@@ -97,6 +99,7 @@ def priced(book):
         bought.set_index("gpu")[["card_usd", "priced_as", "card_date", "card_row"]])
 
 
+@derivation
 def every_card(book, loads):
     """Every card with its prices and all that is derived; the newest first."""
     frame = priced(book)
@@ -121,6 +124,7 @@ def spread(loads):
     return {name: (low / plan, high / plan) for name, (low, plan, high) in ends.items()}
 
 
+@derivation
 def slices(book):
     """Every slice with its part of the card, and what an hour of it costs where all are used."""
     cards = priced(book)

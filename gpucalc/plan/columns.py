@@ -41,6 +41,13 @@ def count(table):
     return len(next(iter(table.values()))) if table else 0
 
 
+def alike(one, other):
+    """Whether two tables have the same columns with the same values."""
+    return one is other or one.keys() == other.keys() and all(
+        column is other[name] or np.array_equal(column, other[name], equal_nan=column.dtype.kind == "f")
+        for name, column in one.items())
+
+
 def stacked(tables):
     """The rows of several tables, one after the other; NaN where one lacks a column."""
     tables = [table for table in tables if table]

@@ -12,6 +12,7 @@ from ..rows import catalogue
 from ..rows.ages import firm
 from ..rows.price_book import TIES, MissingPrice, price_row
 from ..rows.rents import rents
+from ..rows.selections import selection
 
 RESERVED = ["reserved", "reserved-1y", "reserved-3y"]
 # Which price stands in where none is firm: one read by others before one recalled, and last one said to be the lowest of several.
@@ -27,6 +28,7 @@ class Rates(NamedTuple):
     spot: Row | None
 
 
+@selection
 def rates(book, gpu, provider=None):
     """The cheapest reserved, on-demand and spot rent of the GPU: firm ones first, of others the surest."""
     found = rents(book, gpu=gpu, provider=provider, required=False)
@@ -86,6 +88,7 @@ def costs(case):
     return {name: case.but(**changes)(portfolio_usd_per_hour) for name, changes in at.items()}
 
 
+@selection
 def by_gpu(book, case):
     """For each GPU with a reserved and an on-demand rent: both, the spot rent, what to reserve, and what the mix saves."""
     rows = []
@@ -106,6 +109,7 @@ def by_gpu(book, case):
     return pd.DataFrame(rows, columns=columns)
 
 
+@selection
 def blocks(book, block_days, gpu=None):
     """Capacity blocks: the seller's own price on demand, the cheapest of all, and the days of work from which a block pays.
 

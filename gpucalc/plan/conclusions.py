@@ -19,6 +19,7 @@ from ..rows import bands, catalogue, price_book
 from ..rows.ages import dates, firm, sold, why_not_sold
 from ..rows.book_diff import HOME, NOT_STATED
 from ..rows.rents import rents
+from ..rows.selections import derivation, selection
 
 PRICED = {"rent": "rent", "server": "server", "power": "power", "hosting": "hosting", "switch": "switch port", "cable": "cable"}
 DRAWS = 20_000
@@ -93,17 +94,20 @@ def ranking(found: Conclusion, names: list[str] | None = None) -> Conclusion:
     return found._replace(answer=best, value=scores[best], figure=figure, scores=scores, prices=prices)
 
 
+@selection
 def firm_rents(book: pd.DataFrame, term: str, per: str) -> pd.DataFrame:
     """The cheapest firm rents on a term; a table without rows where the book has none."""
     return rents(book[firm(book)], term=term, per=per, required=False)
 
 
+@selection
 def new_servers(book: pd.DataFrame) -> pd.DataFrame:
     """New servers whose price may decide: firm, and of servers that are still sold."""
     found = sold(book)
     return found[(found["item"] == "server") & (found["term"] == "purchase") & firm(found)].sort_values(["gpu", *price_book.TIES])
 
 
+@derivation
 def decision(book: pd.DataFrame, gpu: str, situation: Situation = USUAL, term: str = "on-demand",
              provider: str | None = None) -> dict[str, Any]:
     """Rent or own one GPU: break-even utilization, both costs of a used hour and `answer` with every input likely, and the deal.
@@ -133,6 +137,7 @@ def prices_of(held: Any) -> dict[str, Price]:
     return found
 
 
+@selection
 def left_out(book: pd.DataFrame) -> pd.DataFrame:
     """GPUs whose servers have a price in the book that decides nothing: `gpu`, and `why` the newest of them doesn't."""
     servers = book[(book["item"] == "server") & (book["term"] == "purchase")]

@@ -5,6 +5,7 @@ import pandas as pd
 
 from ..rows import catalogue
 from ..rows.price_book import TIES, cheapest_first
+from ..rows.selections import selection
 
 WAYS = {"rent": "rent, USD/h", "server": "buy a server, USD", "card": "buy a card, USD"}
 
@@ -16,6 +17,7 @@ def forbidden(cards):
     return cards["kind"].isin(kinds) & (cards["vendor"] == "NVIDIA")
 
 
+@selection
 def substitutes(book, term):
     """Each card that a license rules out, by the way to get it (`way`, USD per PFLOP/s), and the cheapest allowed instead.
 
@@ -47,6 +49,7 @@ def terms_of(kinds):
     return {term: [told.get((term, kind)) for kind in kinds] for term in ("license", "warranty")}
 
 
+@selection
 def card_terms(book):
     """Every card that the book prices alone, with what its license and warranty say, its error correction, link and power."""
     cards = cheapest_first(book[book["item"] == "card"]).drop_duplicates("gpu")[["gpu", "price", "date"]]

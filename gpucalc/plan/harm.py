@@ -2,13 +2,16 @@
 from ..core.evaluate import Case
 from ..laws.sharing import wasted_usd_per_month
 from ..rows.rents import cheapest_rent, rents
+from ..rows.selections import selection
 
 
+@selection
 def fleet(book, gpu="H100 SXM 80GB", gpus=8, term="on-demand"):
     """The cheapest firm rent of servers of so many GPUs, as a `Row`."""
     return cheapest_rent(book, gpu=gpu, term=term, whole=gpus)
 
 
+@selection
 def fleet_if_priced(book, gpu, gpus=8, term="on-demand"):
     """The same, or None where the book has no such rent."""
     return fleet(book, gpu, gpus, term) if len(rents(book, gpu=gpu, term=term, required=False)) else None

@@ -18,6 +18,7 @@ from ..laws.total_cost import egress_usd
 from ..rows import catalogue
 from ..rows.price_book import TIES
 from ..rows.rents import firm, rents
+from ..rows.selections import selection
 
 DESK, LARGE, OFTEN = "RTX 4090 24GB", "Llama-3-70B", "Ethernet 10G"
 BATCH, SHORT, LONG, MOVED, BUSY, AIM, HELD = 32, 2048, 8192, 10e12, 0.3, 0.7, 0.85
@@ -62,6 +63,7 @@ def speed(model: str, gpu: str) -> dict[str, Any]:
                 sparse=catalogue.reported("sparse-sam-mlp").value, kept=job(1024)(goodput), kept_large=job(16384)(goodput))
 
 
+@selection
 def money(book: Any, gpu: str, gpus: int, model: str = "Llama-3-8B") -> dict[str, Any]:
     """What faults and choices cost a fleet in a month at the book's rents; None where the book has no price for it."""
     rent = fleet(book, gpu, gpus)
@@ -86,6 +88,7 @@ def money(book: Any, gpu: str, gpus: int, model: str = "Llama-3-8B") -> dict[str
                 owning=owning(book, gpu), term=commitment_utilization(term, 1), hour=gpus * rate)
 
 
+@selection
 def owning(book: Any, gpu: str) -> float | None:
     """Utilization from which an owned GPU costs less than a rented one, all else likely; None where the book lacks a price."""
     try:
@@ -101,6 +104,7 @@ def _spot(book, gpu):
     return float(cheapest["spot"] / cheapest["on-demand"]) if len(cheapest) == 2 else None
 
 
+@selection
 def per_dollar(book: Any, gpu: str) -> float | None:
     """Bandwidth for a dollar of rent of a desk card over that of the GPU, where the book rents both."""
     found = rents(book, gpu=[DESK, gpu], term="on-demand", required=False)

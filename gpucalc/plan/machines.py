@@ -11,6 +11,7 @@ from ..laws.serving_cost import usd_per_million_tokens
 from ..laws.training_memory import usable_bytes
 from ..rows import catalogue
 from ..rows.rents import firm_rents
+from ..rows.selections import selection
 
 ALONE = dict(efficiency="achieved", cached_share=0, **queue.ENGINE)
 
@@ -99,11 +100,13 @@ def hourly(gpus, book, years):
                          "price": price}, pd.Index(gpus, name="gpu"))
 
 
+@selection
 def rates(book):
     """The cheapest firm rent of each GPU on demand (USD/h)."""
     return firm_rents(book).set_index("gpu")["usd_per_hour"]
 
 
+@selection
 def newest_prices(book):
     """The newest price of one of each GPU (USD), alone or as its part of a server."""
     found = buying.offers(book)

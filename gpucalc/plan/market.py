@@ -14,7 +14,7 @@ from ..rows.choices import names
 from ..rows.kept import kept
 from ..rows.rents import rents
 from .capacity import left_out, narrow_products, with_links
-from .columns import of_frame
+from .columns import count, taken
 from .decisions import BATCHES, USUAL_TERM, trains
 from .fine_print import forbidden
 from .rule import value_of
@@ -44,7 +44,7 @@ def market(case, book, kind, network=None, small_network=None, offers=None):
     that wants the same of providers, regions, terms and cards, where they are known.
     """
     offers = offers_of(case, book, kind) if offers is None else offers
-    tables = {"offers": offers, "assumed": assumed()}
+    tables = {"offers": offers, "assumed": assumed(), "worked": []}
     if trains(kind):
         networks = [small_network or NETWORKS[False], network or NETWORKS[True]]
         return tables | {"clusters": clusters(case, offers, networks)} | degrees(case)
@@ -101,9 +101,10 @@ def stale(offers, book):
 
 def sole(offers, book):
     """Which prices stand alone, and so are not firm: no second provider's, and not the reader's own; 0 or 1."""
-    sure = rents(book, required=False)
-    sellers = sure[firm(sure)].groupby(["gpu", "term"])["provider"].nunique()
-    alone = [sellers.get(key, 0) < 2 for key in zip(offers["gpu"], offers["term"])]
+    sure, sellers = book[(book["item"] == "rent") & firm(book)], {}
+    for gpu, term, provider in zip(*(sure[name].tolist() for name in ("gpu", "term", "provider"))):
+        sellers.setdefault((gpu, term), set()).add(provider)
+    alone = [len(sellers.get(key, ())) < 2 for key in zip(offers["gpu"], offers["term"])]
     return (np.array(alone, bool) & ~offers["yours"].to_numpy(bool)).astype(float)
 
 
@@ -111,16 +112,15 @@ def cards(case, offers, network=NETWORKS[True]):
     """The cards of the offers and those that the case names, with their links and the network between their servers, whether they
     lack a path for its format, and the context of its model.
     """
-    weight_format = getattr(case.rows.get("weight_format"), "name", None)
-    frame = _linked(case, offers)
+    table = _linked(case, offers)
     model = case.rows["model"].get("max_context", math.nan)
     context = value_of(case, "max_context") if "max_context" in case.inputs else model
-    lacks = left_out(frame.assign(latency=0), weight_format, case.inputs.get("cache_element_bytes")) != ""
-    between = catalogue.link(network)
-    return of_frame(frame.assign(
-        lacks_format=lacks.astype(float), narrow_products=narrow_products(frame, weight_format),
-        most_context=float(context if context == context else math.inf),
-        network_bandwidth=between.link_bandwidth, network_latency=between.latency))
+    lacks, narrow = _paths(getattr(case.rows.get("weight_format"), "name", None), case.inputs.get("cache_element_bytes"))
+    between, size = catalogue.link(network), count(table)
+    return _whole(table | dict(
+        lacks_format=lacks[table["card"]], narrow_products=narrow[table["card"]],
+        most_context=np.full(size, float(context if context == context else math.inf)),
+        network_bandwidth=np.full(size, between.link_bandwidth), network_latency=np.full(size, between.latency)))
 
 
 def replica_degrees(case, cards):
@@ -145,26 +145,32 @@ def clusters(case, offers, networks):
 
     Of a server with more GPUs than the case's there is one, of a card that is not rented one card.
     """
-    # As in the search over layouts, whose errors are known without what a collective takes to start.
-    frame = _linked(case, offers).drop(columns="base_latency")
-    networks = catalogue.links().loc[[catalogue.link(name).name for name in networks]]
     compute_format = case.rows["recipe"].get("compute_format", "BF16")
-    narrow = narrow_products(frame, compute_format)
-    lacks = {"BF16": frame["peak_format"] != "BF16", "FP32": narrow > 0}.get(compute_format, narrow == 0)
-    shares = planned_mfu().loc[frame.index, ["low", "plan", "high"]].add_suffix("_mfu")
-    frame = frame.assign(lacks_format=lacks.astype(float), narrow_products=narrow).join(shares)
+    networks = catalogue.links().loc[[catalogue.link(name).name for name in networks]]
     most, sold = value_of(case, "gpus"), dict.fromkeys(zip(offers["gpu"], offers["gpus_per_server"]))
-    sold |= {(gpu, 1): None for gpu in frame.index[frame["unrented"] == 1]}
-    kinds = [(gpu, size, count) for gpu, size in sold for count in machine_counts(int(size), most) or [size]]
+    table = _linked(case, offers)
+    places = {gpu: place for place, gpu in enumerate(table["gpu"])}
+    sold |= {(gpu, 1): None for gpu, place in places.items() if table["unrented"][place]}
+    kinds = [(gpu, size, number) for gpu, size in sold for number in machine_counts(int(size), most) or [size]]
     gpus, sizes, counts = (np.array(column) for column in zip(*kinds))
+    table = taken(table, np.array([places[gpu] for gpu in gpus]))
+    narrow = _paths(compute_format, None)[1][table["card"]]
+    peaks = _peaks()[table["card"]]
+    lacks = {"BF16": peaks != "BF16", "FP32": narrow > 0}.get(compute_format, narrow == 0)
+    shares = planned_mfu()[["low", "plan", "high"]].to_numpy(float)[table["card"]].T
     # Servers of one rack, such as the trays of an NVL72, are one node.
-    rack = frame["reach"].where(frame["reach"] > SERVER, 0)
-    near, machines = networks.iloc[(sizes >= SERVER).astype(int)], counts / sizes
-    return of_frame(frame.loc[gpus].assign(
-        gpus_per_server=sizes, gpus_per_node=np.maximum(sizes, rack[gpus]), gpus=counts, machines=machines,
-        most_gpus=np.full(len(counts), most),
-        excess_machines=case.but(machines=machines, gpus_per_server=sizes)(excess_machines),
-        network_bandwidth=near["link_bandwidth"].to_numpy(), network_latency=near["latency"].to_numpy(),
+    rack = np.where(table["reach"] > SERVER, table["reach"], 0)
+    near, machines = (sizes >= SERVER).astype(int), counts / sizes
+    # As in the search over layouts, whose errors are known without what a collective takes to start.
+    del table["base_latency"]
+    return _whole(table | dict(
+        lacks_format=lacks.astype(float), narrow_products=narrow,
+        low_mfu=shares[0], plan_mfu=shares[1], high_mfu=shares[2],
+        gpus_per_server=sizes.astype(float), gpus_per_node=np.maximum(sizes, rack).astype(float), gpus=counts.astype(float),
+        machines=machines, most_gpus=np.full(len(counts), float(most)),
+        excess_machines=np.asarray(case.but(machines=machines, gpus_per_server=sizes)(excess_machines), float),
+        network_bandwidth=networks["link_bandwidth"].to_numpy(float)[near],
+        network_latency=networks["latency"].to_numpy(float)[near],
     )) | {"kind": np.array([f"{gpu} x {size:g}" for gpu, size, _ in kinds], object)}
 
 
@@ -177,15 +183,50 @@ def degrees(case):
 
 
 def _linked(case, offers):
-    """The cards of the offers and those that the case names."""
+    """The cards of the offers and those that the case names, each with its place in the catalogue as `card`."""
     offered = dict.fromkeys(offers["gpu"])
-    frame = _filled().loc[[*offered, *(gpu for gpu in wanted(case, "cards") or () if gpu not in offered)]]
-    return frame.assign(unrented=(~frame.index.isin(list(offered))).astype(float))
+    names = [*offered, *(gpu for gpu in wanted(case, "cards") or () if gpu not in offered)]
+    places = [_places()[name] for name in names]
+    return taken(_catalogue(), places) | {"unrented": np.array([gpu not in offered for gpu in names], float)}
+
+
+def _whole(table):
+    """The columns without blanks: laws take no others."""
+    return {name: column for name, column in table.items()
+            if name != "card" and (column.dtype.kind != "f" or not np.isnan(column).any())}
+
+
+@kept
+def _catalogue():
+    """All cards; one whose link is not known has no blanks, since no law sees it."""
+    frame = _filled()
+    numbers = frame.select_dtypes(["number", "bool"]).astype(float)
+    return {name: numbers[name].to_numpy() for name in numbers} | {
+        "gpu": frame.index.to_numpy(object), "card": np.arange(len(frame))}
+
+
+@kept
+def _places():
+    """The place of each card in the catalogue."""
+    return {gpu: place for place, gpu in enumerate(_filled().index)}
+
+
+@kept
+def _paths(weight_format, cache_element_bytes):
+    """Of each card whether it lacks a path for the formats, and how often it halves the 16 bits of products."""
+    frame = _filled()
+    lacks = left_out(frame.assign(latency=0), weight_format, cache_element_bytes) != ""
+    return lacks.to_numpy(float), np.asarray(narrow_products(frame, weight_format), float)
+
+
+@kept
+def _peaks():
+    """The format of each card's peak."""
+    return _filled()["peak_format"].to_numpy(object)
 
 
 @kept
 def _filled():
-    """All cards; one whose link is not known has no blanks, since no law sees it."""
     frame = with_links()
     unlinked = frame["latency"].isna()
     numbers = frame.select_dtypes("number").columns

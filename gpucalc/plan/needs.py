@@ -15,6 +15,7 @@ from ..laws.choosing import largest_params, largest_trained_params
 from ..laws.demand import mean_requests_per_month
 from ..laws.sharing import api_usd_per_month
 from ..rows import catalogue
+from ..rows.selections import selection
 from .columns import row
 from .decisions import CHAINS, FREE, OBJECTIVES, trains
 from .market import market
@@ -199,6 +200,7 @@ def degrees(wanted: Need) -> dict[int, int]:
 
 # Loads
 
+@selection
 def loads(case: Case, book: pd.DataFrame, values: list[float]) -> pd.DataFrame:
     """The cheapest servers at each load (requests a second in the busiest hour), and that month through the cheapest API.
 

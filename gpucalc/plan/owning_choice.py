@@ -14,6 +14,7 @@ from ..laws.renting import level_usd_per_hour
 from ..rows import catalogue
 from ..rows.bands import INSIDE, Band
 from ..rows.rents import doubtful, rents
+from ..rows.selections import derivation
 from . import decide, draws
 from .decisions import USUAL_TERM
 from .market import wanted
@@ -49,6 +50,7 @@ class RentOrBuy(NamedTuple):
     cheaper: Any = None
 
 
+@derivation
 def rent_or_buy(case: Case, book: pd.DataFrame) -> RentOrBuy:
     """The answer to a case of a `gpu`, by the prices of a book.
 

@@ -9,6 +9,7 @@ from ..laws.total_cost import managed_usd
 from ..rows.price_book import RESERVED_YEARS
 from ..rows.ages import firm
 from ..rows.rents import cheapest_rent, rents
+from ..rows.selections import selection
 
 OFFER = ["provider", "sku", "gpu", "region"]
 WAYS = ("on_demand", "reserved", "spot", "owned")
@@ -20,6 +21,7 @@ def beside_on_demand(book, found):
     return found.join(own.rename("on_demand"), on=OFFER)
 
 
+@selection
 def reservations(book):
     """Reserved rents that have a price on demand beside them, with the utilization `needed` to beat it."""
     found = rents(book, required=False)
@@ -34,6 +36,7 @@ def first_with_reservations(books):
     return next((pair for pair in made if len(pair[1])), made[0])
 
 
+@selection
 def spot_offers(book, gpu, alone, together):
     """Spot rents of the GPU: the `discount` on the same machine's price on demand, and what an hour that counts costs.
 
@@ -45,6 +48,7 @@ def spot_offers(book, gpu, alone, together):
     return found.assign(discount=1 - found["usd_per_hour"] / found["on_demand"], **slowed)
 
 
+@selection
 def managed_rents(book, gpu):
     """Each provider's cheapest rent of the GPU on demand that has a managed service, and the rate with it, `managed`."""
     if rents(book, gpu=gpu, term="on-demand", required=False).empty:
@@ -79,6 +83,7 @@ class Work(NamedTuple):
     tied: bool = False
 
 
+@selection
 def usual_rent(book, gpu):
     """The median of what providers ask for an hour of the GPU on demand, each for its cheapest firm offer; None if there is none.
 

@@ -10,6 +10,7 @@ import pandas as pd
 from ..laws.training_cost import planned_gpu_hours
 from ..rows import bands, catalogue
 from ..rows.kept import kept
+from ..rows.store import stored
 
 FAMILY, STEPS, NARROW = "training run", "training step in 16 bits", "training step in 8 bits"
 # A chip has an MFU of its own from so many runs of so many publishers.
@@ -44,7 +45,7 @@ def mfu_by_chip():
     return pd.DataFrame([dict(chip=name) | _of_chip(group) for name, group in groups]).set_index("chip")
 
 
-@kept
+@stored
 def planned_mfu():
     """The MFU to plan with for each GPU of the catalogue, `plan`, its `low` and `high` end, what it is `of` and its `chip`."""
     runs, own, spread = published_mfu().query("family == @FAMILY"), mfu_by_chip(), bands.errors(FAMILY)

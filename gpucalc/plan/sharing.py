@@ -13,6 +13,7 @@ from ..laws.serving_cost import requests_per_second
 from ..laws.sharing import api_usd_per_month, slice_bandwidth, slice_flops, slice_usd_per_hour, unsliced_share
 from ..rows import catalogue
 from ..rows.rents import rents
+from ..rows.selections import derivation, selection
 
 _PEAKS = ("peak_flops", "fp8_flops", "fp4_flops", "int8_flops", "fp32_flops", "tf32_flops", "fp16_accumulate_flops",
           "narrow_flops", "quarter_flops", "integer_flops")
@@ -71,6 +72,7 @@ class Choice(NamedTuple):
     rents: pd.DataFrame
 
 
+@derivation
 def choice(case: Case, book: pd.DataFrame, gpu: str, small: list[str], term: str) -> Choice | None:
     """Slices of a GPU, the whole GPU and small cards that the book rents one at a time; None if it rents none of them."""
     offered = _alone(book, [gpu, *small], term)
@@ -120,6 +122,7 @@ def at(found: Choice, case: Case, row: Any) -> Case:
                     usd_per_hour=rate)
 
 
+@selection
 def api_usd(case: Case, book: pd.DataFrame, model: str) -> tuple[float, Any]:
     """The month of the case through the cheapest API (USD; infinite without one), and its offer."""
     sold = token_offers.priced_offers(book, model, case)
@@ -129,6 +132,7 @@ def api_usd(case: Case, book: pd.DataFrame, model: str) -> tuple[float, Any]:
     return float(case.but(api_request_usd=float(offer["api_request_usd"]))(api_usd_per_month)), offer
 
 
+@selection
 def smaller_cards(book: pd.DataFrame, gpu: str, busiest: float, used_bytes: float, target: float, term: str) -> pd.DataFrame:
     """Cards that do what one GPU was measured to do at its busiest, each on its cheapest rent, the cheapest first.
 

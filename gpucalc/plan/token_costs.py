@@ -12,6 +12,7 @@ from ..laws.serving_cost import MILLION, usd_per_million_tokens
 from ..rows import catalogue
 from ..rows.ages import firm
 from ..rows.claims import claims, measurements
+from ..rows.selections import selection
 
 # Tokens per dollar, by what the dollar pays for.
 MEASURES = {"per_card": "card, one user", "per_owned": "owned server, full", "per_rented": "rent, full"}
@@ -81,6 +82,7 @@ def ideal_and_real(case):
     return most.assign(ideal_batch=inputs["batch"], ideal=found["predicted"].to_numpy(), usd=usd)
 
 
+@selection
 def bandwidth_per_usd(book, reference):
     """Memory bandwidth for a dollar of each card's lowest price, over that of the reference; empty if that has no price."""
     bought = book[book["item"] == "card"].groupby("gpu")["price"].min()

@@ -7,6 +7,7 @@ from ..laws.energy import carbon_per_million_tokens, kwh_per_million_tokens
 from ..laws.owning import watts_per_gpu
 from ..rows import catalogue
 from ..rows.ages import firm
+from ..rows.selections import selection
 
 
 def energy_of_tokens(seconds, gpu, replica_gpus, output, utilization):
@@ -31,6 +32,7 @@ def carbon_of_tokens(kwh):
     return grids.map(lambda grid: carbon_per_million_tokens(kwh, grid)).to_dict()
 
 
+@selection
 def power_prices(book):
     """The rows of a book that price electricity, firm ones if there are any."""
     found = book[book["item"] == "power"]

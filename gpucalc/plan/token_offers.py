@@ -14,6 +14,7 @@ from ..laws.queueing import spare_places
 from ..rows.ages import firm
 from ..rows.price_book import MissingPrice
 from ..rows.rents import cheapest_rent, rents
+from ..rows.selections import selection
 from ..laws.serving_cost import (api_batch_request_usd, api_request_usd, break_even_requests_per_month,
                                  carried_requests_per_month, input_usd_per_million, output_usd_per_million,
                                  paid_utilization, replica_seconds, requests_per_second,
@@ -30,6 +31,7 @@ SIDES = ("", "formula_", "low_", "high_")
 TAKEN_BACK = ("spot", "marketplace")
 
 
+@selection
 def api_offers(book, model):
     """Every API offer of a model, its prices under the laws' names; `row` cites its output price.
 
@@ -44,6 +46,7 @@ def api_offers(book, model):
     return offers.join(about[["row", "date", "source", "confidence", "note"]]).join(sure).reset_index()
 
 
+@selection
 def batch_offers(book, model):
     """Every `firm` API offer of a model whose requests may wait for their batch; prices and `row` as in `api_offers`."""
     rows = book[book["item"].isin(BATCH_ITEMS) & (book["sku"] == model)]
@@ -53,6 +56,7 @@ def batch_offers(book, model):
     return prices.rename(columns=BATCH_ITEMS).join(about).reset_index()
 
 
+@selection
 def batch_offer(book, model, case):
     """The cheapest of the `batch_offers` for the case's request: `provider`, `row` of its output price, and
     `api_batch_request_usd`; None if the book has none."""
@@ -64,6 +68,7 @@ def batch_offer(book, model, case):
     return priced.sort_values(["api_batch_request_usd", *OFFER]).iloc[0]
 
 
+@selection
 def priced_offers(book, model, case):
     """The `api_offers` with what the request of the case costs at each, `api_request_usd`, the cheapest first.
 
@@ -101,6 +106,7 @@ def request_usd_of(offers, case):
     return case.but(**{name: offers[name] for name in API_ITEMS.values()})(api_request_usd)
 
 
+@selection
 def servers(book, term):
     """The cheapest server to rent of each GPU and size, by GPU-hour."""
     found = rents(book, term=term, per="server", required=False)
@@ -113,6 +119,7 @@ def rentable(cards, book, term):
     return cards[cards.index.isin([*servers(book, term)["gpu"], *servers(book, "serverless")["gpu"]])]
 
 
+@selection
 def server(book, gpu, tensor_parallel, term, usd_per_hour=None):
     """The cheapest offer of a GPU in servers that hold a replica, or one at a rate that is given, as a row for a case.
 

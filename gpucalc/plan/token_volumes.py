@@ -13,6 +13,7 @@ from ..laws.owning import fixed_usd_per_hour, work_usd_per_hour
 from ..laws.serving_cost import requests_per_second, serving_usd_per_month, usd_per_million_tokens
 from ..rows import catalogue
 from ..rows.bands import CLOSE
+from ..rows.selections import selection
 
 API, BATCH, SERVERLESS, SCALED = "an API", "an API, in batches", "serverless GPUs", "servers rented with the load"
 RENTED, OWNED = "servers rented all month", "servers of one's own"
@@ -138,6 +139,7 @@ def _all_month(way, plans, kinds, month):
                  fleet=f"{best['rented_gpus']:.0f} × {best['gpu']}", row=best["row"])]
 
 
+@selection
 def owned_hours(book, term):
     """What an hour of owned servers costs, of those whose price may decide: GPU, size, fixed cost with its ends, work.
 

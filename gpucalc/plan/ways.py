@@ -18,6 +18,7 @@ from . import capacity, token_offers
 from .owning_choice import USUAL_TERM, RentOrBuy, given_value, rent_or_buy
 from .points import value_of
 from .token_volumes import API, BATCH, OWNED, RENTED
+from ..rows.selections import derivation
 
 DEGREES = ("tensor_parallel", "attention_parallel", "pipeline_parallel")
 # What of the times of its replica a plan has worked out.
@@ -67,6 +68,7 @@ class Ways(NamedTuple):
     owning: RentOrBuy | None
 
 
+@derivation
 def ways(case: Case, book: pd.DataFrame, plan: Mapping[str, Any]) -> Ways:
     """The ways to serve the load of a case, by the prices of a book.
 

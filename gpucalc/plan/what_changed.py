@@ -8,6 +8,7 @@ import pandas as pd
 from .conclusions import PRICED, USUAL, Situation, conclusions, decision, firm_rents, new_servers, prices_of, ranking
 from ..rows import bands, price_book
 from ..rows.book_diff import ROUNDING
+from ..rows.selections import selection
 
 COLUMNS = ["topic", "question", "verdict", "moved", *(f"{name}_{when}" for when in ("before", "after")
                                                       for name in ("answer", "value", "figure", "oldest"))]
@@ -31,10 +32,13 @@ def two_books(prices: str | Path | None = None, before: str | Path | None = None
 
 
 def _same(path, other):
-    """Whether two files hold the same, under whatever names."""
+    """Whether two files hold the same, under whatever names; no two of the project's books do."""
+    if Path(other) in price_book.price_books():
+        return Path(path) == Path(other)
     return Path(path).read_bytes() == Path(other).read_bytes()
 
 
+@selection
 def provider_moves(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
     """The cheapest firm GPU-hour of each provider, GPU and term in both books, the ratio, and whether it is the same `sku`.
 
@@ -49,6 +53,7 @@ def provider_moves(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
     return moves.assign(ratio=ratio.where((ratio - 1).abs() > ROUNDING, 1.0), same=moves["sku_before"] == moves["sku_after"])
 
 
+@selection
 def compared(before: pd.DataFrame, after: pd.DataFrame, situation: Situation = USUAL) -> pd.DataFrame:
     """Every conclusion under both books: the answers, what they rest on, the `verdict`, and which price `moved` most.
 
@@ -102,6 +107,7 @@ def _price(side, name):
     return (f"{value:,.2f}" if value < 1000 else f"{value:,.0f}") + (f" ({whose})" if whose else "")
 
 
+@selection
 def worked(before: pd.DataFrame, after: pd.DataFrame) -> str | None:
     """The GPU to work an example through: of those that both books decide to own or rent, that whose rent moved most.
 
@@ -115,6 +121,7 @@ def worked(before: pd.DataFrame, after: pd.DataFrame) -> str | None:
     return max(rented, key=lambda gpu: abs(math.log(rates[1][gpu] / rates[0][gpu])), default=None)
 
 
+@selection
 def one_at_a_time(before: pd.DataFrame, after: pd.DataFrame, gpu: str, situation: Situation = USUAL, term: str = "on-demand",
                   provider: str | None = None) -> pd.DataFrame:
     """The decision of the older book with each price of the newer one put in alone, and then with all of them."""

@@ -21,6 +21,7 @@ import numpy
 
 from . import catalogue
 from .kept import kept
+from .store import stored
 from .tables import rows
 from ..core.arithmetic import maximum, minimum
 from ..core.evaluate import FINDERS, Case, is_law
@@ -214,7 +215,7 @@ def _own_source(case, law):
     return _sources().get(_key(law.__name__, held | case.inputs), "")
 
 
-@kept
+@stored
 def _sources():
     """The publisher of each measured row by its law and inputs."""
     return {_key(row["law"], json.loads(row["inputs"])): publisher(row["source"])
@@ -249,10 +250,16 @@ def measured(root: str) -> list[dict]:
     return found
 
 
-def rows_of(family: str, era: int | None) -> list[dict]:
-    """Rows of a family with its parts, of one era or all."""
+@stored
+def ratios(root: str) -> list[dict]:
+    """Of the measured rows of such a family what its errors follow from."""
+    return [{name: row[name] for name in ("ratio", "publisher", "era", "family")} for row in measured(root)]
+
+
+def rows_of(family: str, era: int | None, source: Callable[[str], list[dict]] = measured) -> list[dict]:
+    """Rows of a family with its parts, of one era or all, from `measured` or `ratios`."""
     wider = rows("families")[family]["part_of"]
-    return [row for row in measured(wider or family)
+    return [row for row in source(wider or family)
             if era in (None, row["era"]) and (row["family"] == family or not wider)]
 
 
@@ -264,7 +271,7 @@ def publishers(held: list[dict]) -> int:
 @kept
 def errors_of(family: str, era: int | None, without: str = "") -> Errors | None:
     """The family's errors of an era without a source, None where too few rows are left."""
-    there = rows_of(family, era)
+    there = rows_of(family, era, ratios)
     left = [row for row in there if row["publisher"] != publisher(without)]
     narrow = era is not None or rows("families")[family]["part_of"]
     if narrow and publishers(there) < CHECKED_SOURCES or len(left) < FEWEST_ROWS or publishers(left) < FEWEST_SOURCES:

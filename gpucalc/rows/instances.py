@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from .ages import firm
 from .catalogue import instances
 from .rents import rents
+from .selections import derivation
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -16,6 +17,7 @@ WAYS = {"on_demand": ["on-demand"], "spot": ["spot"],
 _BEHIND = re.compile(r"| Capacity Block| \(.*\)|, .*")
 
 
+@derivation
 def offers(book: "DataFrame", machine: Any, terms: list[str] | None = None) -> "DataFrame":
     """The rents of a machine, a row of data/instances.csv, on some terms: the cheapest first, but firm ones before others.
 
@@ -39,6 +41,7 @@ def _of(sold, machine, terms=None):
     return own if terms is None else own[own["term"].isin(terms)]
 
 
+@derivation
 def priced(book: "DataFrame") -> "DataFrame":
     """All machines with the cheapest GPU-hour by way to pay, its key in the book and its term; NaN and blanks without one.
 

@@ -1,19 +1,25 @@
 """Results that a process keeps, and that those forked from it have: each use still says which files they were read from.
 
-Who wants to know listens for the audit event `gpucalc.read`, which comes with the path of a file.
+Who wants to know calls `watch` and listens for audit events: `gpucalc.read` comes with the path of a file, `gpucalc.book` with
+that of one of which only what is asked for counts, `gpucalc.asked` with the call that asks and a hash of what came of it.
 """
+import contextlib
 import functools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 Function = TypeVar("Function", bound=Callable)
 
-# The files behind what is being worked out, and those that this process has said already.
-_behind: set[str] = set()
-_told: set[str] = set()
+# The files behind what is being worked out, and the calls with their hashes; what of both this process has said already.
+_behind: set[str | tuple[str, str]] = set()
+_told: set[str | tuple[str, str]] = set()
+_watched = False
+_answered = False
+_silent: frozenset[str] = frozenset()
 
 
 def kept(function: Function) -> Function:
@@ -24,12 +30,9 @@ def kept(function: Function) -> Function:
     def again(*arguments, **named):
         key = (arguments, *sorted(named.items())) if named else arguments
         if key not in held:
-            held[key] = _made(function, arguments, named)
-        value, files = held[key]
-        if not files <= _behind:
-            _behind.update(files)
-        if not files <= _told:
-            _tell(files - _told)
+            held[key] = made(function, arguments, named)
+        value, behind = held[key]
+        _tell(behind)
         return value
 
     again.cache_clear = held.clear  # type: ignore[attr-defined]
@@ -37,8 +40,70 @@ def kept(function: Function) -> Function:
 
 
 def reads(path: str | os.PathLike) -> None:
-    """Says that the file is read now."""
+    """Says that the file is read now; opening it tells others so."""
     _behind.add(os.path.abspath(path))
+
+
+def is_read(*paths: str | os.PathLike) -> None:
+    """Says that files count as read now, though they were opened before."""
+    _tell(frozenset(os.path.abspath(path) for path in paths))
+
+
+def is_asked(call: str, outcome: str) -> None:
+    """Says that the call of a selection is asked now."""
+    _tell(frozenset([(call, outcome)]))
+
+
+def watch() -> None:
+    """Has all that is read said from here on by those parts of files that count."""
+    global _watched
+    _watched = True
+
+
+def watched() -> bool:
+    """Whether somebody wants to know."""
+    return _watched
+
+
+@contextlib.contextmanager
+def answering(whether: bool = True) -> Iterator[None]:
+    """While a selection is at work, which answers for all that it reads of books."""
+    global _answered
+    outer, _answered = _answered, whether
+    try:
+        yield
+    finally:
+        _answered = outer
+
+
+def answered() -> bool:
+    """Whether a selection is at work."""
+    return _answered
+
+
+def silent() -> frozenset[str]:
+    """The files that may be opened now without being read."""
+    return _silent
+
+
+@contextlib.contextmanager
+def silence(*paths: str | os.PathLike) -> Iterator[None]:
+    """Lets files be opened as books: whoever uses what they hold says so."""
+    for path in paths:
+        sys.audit("gpucalc.book", os.path.abspath(path))
+    with unread(*paths):
+        yield
+
+
+@contextlib.contextmanager
+def unread(*paths: str | os.PathLike) -> Iterator[None]:
+    """Lets files be opened without being read: nothing that they hold is used."""
+    global _silent
+    outer, _silent = _silent, frozenset(os.path.abspath(path) for path in paths)
+    try:
+        yield
+    finally:
+        _silent = outer
 
 
 def stamp(path: Path) -> tuple:
@@ -52,21 +117,25 @@ def forget_told() -> None:
     _told.clear()
 
 
-def _made(function, arguments, named):
+def made(function: Callable, arguments: tuple = (), named: Mapping = MappingProxyType({})) -> tuple:
     """The value and the files behind it, which are also behind what it is asked for."""
     outer = set(_behind)
     _behind.clear()
     try:
-        value = function(*arguments, **named)
+        with answering(False):    # others ask for it outside of what asks now
+            value = function(*arguments, **named)
         return value, frozenset(_behind)
     finally:
+        _behind.difference_update(_silent)
         _behind.update(outer)
 
 
-def _tell(files):
-    _told.update(files)
-    for file in sorted(files):
-        sys.audit("gpucalc.read", file)
+def _tell(items):
+    items -= _silent
+    _behind.update(items)
+    for item in items - _told:
+        _told.add(item)
+        sys.audit("gpucalc.read", item) if isinstance(item, str) else sys.audit("gpucalc.asked", *item)
 
 
 if hasattr(os, "register_at_fork"):

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.evaluate import Row
 from .intake import own_book
-from .kept import kept
+from .kept import is_read, kept, silence, watched
 from .price_checks import FILLED, ITEMS, MAY_FILL, MOST_GPUS, PRICES, RESERVED_YEARS, plausible
 from .project_books import MissingPrice, file_state, newest, price_books, project_book
+from .selections import in_project, known_as, selection
 from .tables import DATA, OWN_GPUS, plain_row
 
 if TYPE_CHECKING:
@@ -53,6 +54,20 @@ def prices(path: str | Path | None = None, only: bool = False, rates: dict[str, 
     too, what was taken for granted, `warnings`, prices that look odd, and `from_book`, what the file has no price for.
     """
     path = Path(path) if path else newest()
+    if not watched():
+        return _prices(path, only, rates)
+    from .book_frame import watched_frame
+    files = [path, *price_books()[-1:]]
+    try:
+        with silence(*files):
+            frame = _prices(path, only, rates)
+        return watched_frame(frame, known_as([in_project(path), only, rates]), files)
+    except ValueError:
+        is_read(*files)
+        raise
+
+
+def _prices(path, only, rates):
     books = price_books()
     if any(_is(book, path) for book in books):
         return project_book(path)
@@ -73,20 +88,26 @@ def _own_book(path, only, rates, *_):
     return book
 
 
+@selection
 def select(book: "DataFrame", **wanted: Any) -> "DataFrame":
     """The rows with these values, in the book's order; None allows all, a list several, each of which must be there.
 
     Raises MissingPrice naming the file, what was asked, and what is allowed.
     """
     wanted = {column: value for column, value in wanted.items() if value is not None}
+    if not wanted:
+        return book
+    # Places in the book: a frame of all its columns for each value asked for would take longer than the rest.
+    import numpy
+    found = numpy.arange(len(book))
     for column, value in wanted.items():
-        values = value if isinstance(value, list) else [value]
-        there = set(book[column])
-        for value in values:
-            if value not in there:
-                raise no_price(book.attrs["file"], wanted | {column: value}, column, there)
-        book = book[book[column].isin(values)]
-    return book
+        values, cells = value if isinstance(value, list) else [value], book[column].to_numpy()[found]
+        there = set(cells)
+        for each in values:
+            if each not in there:
+                raise no_price(book.attrs["file"], wanted | {column: each}, column, there)
+        found = found[[cell in values for cell in cells]]
+    return book.iloc[found]
 
 
 def no_price(file: str, wanted: dict[str, Any], column: str, there: Iterable) -> MissingPrice:
@@ -108,6 +129,7 @@ def cheapest_first(rows: "DataFrame") -> "DataFrame":
     return rows.sort_values(["usd_per_hour" if (rows["item"] == "rent").all() else "price", *TIES], kind="stable")
 
 
+@selection
 def price(book: "DataFrame", item: str, *, gpu: str | None = None, provider: str | None = None, sku: str | None = None,
           region: str | None = None, term: str | None = None, instance: str | None = None, cheapest: bool = False) -> Row:
     """The one row of `book` that is asked for; with `cheapest` the lowest price of several (per GPU where rented).

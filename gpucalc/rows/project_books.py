@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..core.figures import number
-from .files import shortened
+from .files import content, shortened
 from .kept import kept, stamp
 from .price_checks import KEY, PRICES, book_faults, row_faults
-from .tables import DATA, bad, read, refuse_duplicates
+from .store import key, recalled
+from .tables import DATA, MOST_BYTES, bad, read, refuse_duplicates
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -47,6 +48,10 @@ def project_book(path: Path) -> "DataFrame":
 
 @kept
 def _project_book(path, _):
+    return recalled(key("book", path.name, content(path, MOST_BYTES)), lambda: _checked(path))
+
+
+def _checked(path):
     file = shortened(path.name)
     last = path.stem if re.fullmatch(r"\d{4}-\d\d-\d\d", path.stem) else "9999"
     frame = read(path, PRICES, functools.partial(_refuse_row, last))

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.evaluate import Row
 from .ages import firm
 from .price_book import cheapest_first, no_price, price_row, select
+from .selections import derivation, selection
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -15,6 +16,7 @@ PER = {"gpu": ["gpu"], "server": ["gpu", "gpus_per_server"], "provider": ["gpu",
        "instance": ["gpu", "provider", "sku", "region"]}
 
 
+@selection
 def rents(book: "DataFrame", *, gpu: Choice = None, term: Choice = None, provider: Choice = None, region: Choice = None,
           gpus_per_server: float | list[float] | None = None, at_least: float | None = None, per: str | None = None,
           required: bool = True) -> "DataFrame":
@@ -27,7 +29,7 @@ def rents(book: "DataFrame", *, gpu: Choice = None, term: Choice = None, provide
     Raises ValueError, naming what is allowed, where nothing matches; with required=False the table is empty.
     """
     wanted = dict(item="rent", gpu=gpu, term=term, provider=provider, region=region, gpus_per_server=gpus_per_server)
-    import pandas
+    import numpy
     try:
         found = _large(select(book, **wanted), wanted, at_least)
     except ValueError:
@@ -37,8 +39,9 @@ def rents(book: "DataFrame", *, gpu: Choice = None, term: Choice = None, provide
     found = cheapest_first(found)
     if per is None:
         return found
-    sure = found[firm(found)]
-    return cheapest_first(pandas.concat([sure, found[~firm(found)]]).drop_duplicates([*PER[per], "term"]))
+    order = numpy.argsort(~firm(found).to_numpy(), kind="stable")
+    later = found[[*PER[per], "term"]].iloc[order].duplicated().to_numpy()
+    return found.iloc[numpy.sort(order[~later])]
 
 
 def _large(found, wanted, at_least):
@@ -49,6 +52,7 @@ def _large(found, wanted, at_least):
     return large
 
 
+@selection
 def cheapest_rent(book: "DataFrame", *, whole: float | None = None, **wanted: Any) -> Row:
     """The cheapest offer per GPU-hour, as a `Row` for a case; `wanted` as in `rents`.
 
@@ -61,18 +65,21 @@ def cheapest_rent(book: "DataFrame", *, whole: float | None = None, **wanted: An
     return price_row((sure if len(sure) else found).iloc[0])
 
 
+@selection
 def firm_rents(book: "DataFrame") -> "DataFrame":
     """The cheapest firm offer on demand of each GPU that has one."""
     found = rents(book, term="on-demand", per="gpu", required=False)
     return found[firm(found)]
 
 
+@selection
 def doubtful(book: "DataFrame", best: Row, **wanted: Any) -> "DataFrame":
     """Offers that cost less than the best but are not `firm`, the cheapest first: a headline names them, they never decide."""
     found = rents(book, **wanted, required=False)
     return found[~firm(found) & (found["usd_per_hour"] < best.usd_per_hour)]
 
 
+@derivation
 def with_rent(book: "DataFrame", gpu: str, gpus_per_server: float, term: str, usd_per_hour: float) -> "DataFrame":
     """The book with one rent that is given in place of all its own."""
     import pandas

@@ -15,10 +15,11 @@ from ..core.quantities import DATA, DOMAINS, QUANTITIES, check
 from ..laws.quantization import format_element_bytes, stored_bits
 from .files import hidden, shortened, text
 from .kept import kept
+from .store import OWN_GPUS as OWN_GPUS
 
 
 # The most that a file holds: a hundred times the largest price book, read in seconds.
-_MOST_BYTES, _MOST_ROWS, _LONGEST_LINE = 50_000_000, 200_000, 100_000
+MOST_BYTES, _MOST_ROWS, _LONGEST_LINE = 50_000_000, 200_000, 100_000
 FIRST_YEAR = 1990
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -49,8 +50,6 @@ def _table(schema):
     return Table(*schema.get("primaryKey", ["row"]), list(rules), blank, choices)
 
 
-# Names a file with GPUs of the reader's own, for this process.
-OWN_GPUS = "GPUCALC_GPUS"
 # The unit of a range whose numbers are factors on a price.
 OF_PRICE = "of the price"
 TABLES, NUMBERS = _package()
@@ -203,7 +202,7 @@ def records(path, schema, check_row=None):
 
 def _lines(path):
     """Number of the first line and cells of every record that is not blank, spaces around cells removed."""
-    held, file = text(path, _MOST_BYTES), shortened(path.name)
+    held, file = text(path, MOST_BYTES), shortened(path.name)
     count = max(held.count("\n"), held.count("\r"))
     if count > _MOST_ROWS:
         raise ValueError(f"{file}: {count:,} rows; allowed: at most {_MOST_ROWS:,}")
