@@ -7,7 +7,7 @@ import shutil
 from ast import literal_eval
 from textwrap import fill
 
-from .editions import alike, lacking, made_from, text
+from .editions import alike, made_from, text
 
 MARKS = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|<[^>]*>|\*\*|[*`$]|(?<!\w)__?|__?(?!\w)")
 ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
@@ -40,9 +40,8 @@ def headline_in(cells):
     return ""
 
 
-def headlines(executed):
-    """The answer of each page that has one, by its topic."""
-    without = lacking(executed)
+def headlines(executed, without):
+    """The answer of each page that has one, by its topic, but for those `without` a price."""
     found = {topic: headline(path) for topic, path in executed.items() if topic not in without}
     return {topic: sentence for topic, sentence in found.items() if sentence}
 

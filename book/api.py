@@ -6,6 +6,7 @@ import ast
 import importlib
 import inspect
 import re
+from functools import cache
 from pathlib import Path
 
 from docutils import nodes
@@ -87,8 +88,21 @@ def formula(name, law):
     """The entry of a formula: also its unit, its equation in words, and what it takes in which unit."""
     item = entry(name, name, inspect.getdoc(law), f" → {unit(name)}")
     takes = ", ".join(map(taken(law), law.arguments))
-    item[-1] += [nodes.paragraph("", f"{in_words(name)} = {words(tree(law))}"), nodes.paragraph("", f"Takes {takes}.")]
+    item[-1] += [nodes.paragraph("", equation(name)), nodes.paragraph("", f"Takes {takes}.")]
     return item
+
+
+@cache
+def equation(name):
+    return f"{in_words(name)} = {words(tree(LAWS[name]))}"
+
+
+def prepare(idle):
+    """Works out the equations for as long as there is nothing else to do."""
+    for name in LAWS:
+        if not idle():
+            break
+        equation(name)
 
 
 def taken(law):

@@ -42,26 +42,31 @@ def build_book(root=ROOT, prices=None, output=None, recorded=True, given=None):
 
 def make(frozen, output, known, recorded, notes):
     new = site_pages.beside(output, "new")
-    before = answers.recorded_headlines(frozen.root) | known.get("headlines", {})
     try:
         with site_pages.warm(frozen) as jupyter_book, front.scripts(frozen) as scripts:
-            executed, scripts = Editions(frozen, recorded).current(), scripts()
-            lacks, now = lacking(executed), answers.headlines(executed)
+            executed = Editions(frozen, recorded).current()
+            lacks = lacking(executed)
             notes = [*notes, *(f"{topic}: lacks {what.partition(';')[0]}" for topic, what in lacks.items())]
             pages = site_pages.page_sources(frozen, executed, lacks)
-            record = {"inputs": inputs_of(frozen.digests, frozen.given),
-                      "pages": site_pages.site_hash(frozen, pages, front.content(scripts)), "headlines": now, "notes": notes}
-            if known.get("pages") == record["pages"]:
+            common = site_pages.common_hash(frozen, pages)
+            record = {"inputs": inputs_of(frozen.digests, frozen.given), "pages": site_pages.pages_hash(common, pages)}
+            # Sphinx needs no scripts: it starts before they are made, unless they are all that can have changed.
+            same = record["pages"] == known.get("pages") and front.content(scripts()) == known.get("scripts")
+            if same:
                 print("Pages: none changed", flush=True)
-                site_pages.write_record(output, record)
             else:
                 print("Pages: Jupyter Book is making them", flush=True)
-                site_pages.make_pages(frozen, pages, new, jupyter_book, scripts)
-                site_pages.write_record(new, record)
+                site_pages.start_pages(frozen, pages, common, new, jupyter_book)
+            before, now = answers.recorded_headlines(frozen.root), answers.headlines(executed, lacks)
+            record |= {"scripts": front.content(scripts()), "headlines": now, "notes": notes}
+            if not same:
+                site_pages.finish_pages(common, jupyter_book, scripts())
+            site_pages.write_record(output if same else new, record)
+            if not same:
                 site_pages.swap(new, output)
     finally:
         shutil.rmtree(new, ignore_errors=True)
-    for line in filter(None, [answers.changed(before, now), *notes]):
+    for line in filter(None, [answers.changed(before | known.get("headlines", {}), now), *notes]):
         print(line)
 
 

@@ -10,6 +10,7 @@ from book.inputs import digest, write_whole
 
 MIME = "application/vnd.vegalite.v6+json"
 VEGA_LITE = "6.4"
+DRAWN_BY = version("vl-convert-python")
 # The parts of Vega that these charts need, in the versions that this vl_convert carries: no maps, no forces, no trees.
 PARTS = {
     "vega-dataflow@6.1.0": "{ transforms }",
@@ -122,7 +123,7 @@ def control(signal):
 
 def compiled(spec: dict, cache: Path) -> str:
     """JSON with the chart as Vega, in the theme's stand-in colors, and its heights in pixels on a desk and on a phone."""
-    key = json.dumps([spec, CONFIG, VEGA_LITE, WIDE, NARROW, version("vl-convert-python")], sort_keys=True)
+    key = json.dumps([spec, CONFIG, VEGA_LITE, WIDE, NARROW, DRAWN_BY], sort_keys=True)
     return kept(cache, "chart", key, lambda: compile_chart(json.loads(key)[0]))
 
 
@@ -149,7 +150,7 @@ def fitted(vega, width):
 
 def library(cache: Path) -> str:
     """The JavaScript that draws charts, as the global `vega`; it evaluates expressions without `eval`."""
-    return kept(cache, "vega", version("vl-convert-python") + LIBRARY, bundle)
+    return kept(cache, "vega", DRAWN_BY + LIBRARY, bundle)
 
 
 def bundle():

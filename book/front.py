@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from .editions import here
@@ -24,7 +25,10 @@ FIGURE = re.compile(r"\byours(?:\((?:[^()]|\([^()]*\))*\))?\.(\w+)|\bformula\(\s
 
 @contextmanager
 def scripts(frozen):
-    """Starts to make the scripts; yields what waits for them and gives their folder, None where the project has no such page."""
+    """Starts to make the scripts; yields what waits for them and gives their folder, None where the project has no such page.
+
+    It may be asked again.
+    """
     if PROGRAM not in frozen.digests:
         yield lambda: None
         return
@@ -38,7 +42,7 @@ def scripts(frozen):
     with tempfile.TemporaryDirectory(dir=frozen.root / "_build", prefix="work-") as work:
         process = start(frozen, given, Path(work), follow)
         try:
-            yield lambda: finished(process, Path(work), folder)
+            yield cache(lambda: finished(process, Path(work), folder))
         finally:
             process.kill()
             process.wait()

@@ -26,6 +26,8 @@ CORE = ("training_memory", "kv_cache", "arithmetic_intensity", "interconnect", "
 WORKSHEET = "_worksheet"
 FORMULA = re.compile(r'<div class="formula" id="([\w-]+)">')
 FOLD_ENDS = "</details></div>"
+# Parts of a page that the search doesn't read.
+SKIPPED = {"cell_input", "pasted-text"}
 MAY_NAME = re.compile(r"arXiv|[\w:]/[\w/]|\w\.[a-z]{2,3}\b")
 
 
@@ -236,16 +238,20 @@ def depart_section(translator, node):
     type(translator).depart_section(translator, node)
 
 
-def searched(node):
+def searched(page):
     """What the search reads of a page: no code, which has the same names everywhere, and nothing twice."""
-    copy = node.copy() if not isinstance(node, nodes.document) else nodes.container()
-    if isinstance(copy, nodes.Element):
-        copy.extend(searched(child) for child in node.children if not is_skipped(child))
-    return copy
+    return nodes.container("", *read_of(page))
 
 
-def is_skipped(node):
-    return isinstance(node, nodes.Element) and bool({"cell_input", "pasted-text"} & set(node["classes"]))
+def read_of(node):
+    """The parts of a page that hold words, one after the other; a title in a section, which names its place."""
+    for child in node.children:
+        if isinstance(child, (nodes.Text, nodes.raw, nodes.comment, nodes.meta, addnodes.index)):
+            yield child.deepcopy()
+        elif isinstance(child, nodes.title):
+            yield nodes.section("", child.deepcopy(), ids=node.get("ids", []))
+        elif not SKIPPED & set(child["classes"]):
+            yield from read_of(child)
 
 
 def search_text_only(app):

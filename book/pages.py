@@ -1,6 +1,7 @@
 """Turns executed notebooks and prose into the site: Jupyter Book on a folder that it keeps, so that only what changed is made.
 
-`python -m book.pages` is that process: it imports Jupyter Book, waits on stdin for what to build, and ends when stdin does.
+`python -m book.pages` is that process: it imports Jupyter Book, waits on stdin for a line with what to build and one with
+the scripts to put beside it, and ends when stdin does.
 """
 
 import ctypes
@@ -11,7 +12,8 @@ import re
 import shutil
 import subprocess
 import sys
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
@@ -20,11 +22,14 @@ from .editions import PICTURE
 from .inputs import BuildError, digest, files_in, no_space, surroundings, write_whole
 
 MADE_FROM = ".made-from"
+MADE_OF = "made-from"
 # What decides on all pages at once; the title of a page stands in the sidebar of every other.
 COMMON = ("_config.yml", "requirements.txt", "book/_toc.yml", "book/glossary.md", "book/search_words.yml", "book/static/",
           "gpucalc/", "data/quantities.csv", "data/defaults.csv", "data/units.csv")
 IMPORTED = ["jupyter_book.sphinx", "myst_nb.sphinx_ext", "sphinx.builders.html", "sphinx_book_theme", "book.extension",
             "book.finish"]
+STEP = re.compile(r"(\w+) (?:sources|output): (\d+) of (\d+)")
+SAID_EVERY = 10  # seconds, while Sphinx reads or writes pages
 SURROUNDINGS = ("BOOK_URL", "GITHUB_REPOSITORY")
 
 
@@ -58,13 +63,13 @@ def without_provenance(path, frozen):
 
 def common_hash(frozen, pages):
     programs = {name: value for name, value in frozen.digests.items() if name.startswith("book/") and name.endswith(".py")}
-    titles = {name: re.findall(r"(?m)^\s*\"?# .*$", page)[:1] for name, page in sorted(pages.items())}
+    titles = {name: (re.search(r"(?m)^\s*\"?# .*$", page) or [""])[0] for name, page in sorted(pages.items())}
     around = {name: os.environ.get(name) for name in SURROUNDINGS}
     return digest(frozen.under(*COMMON), programs, titles, around, sys.version)
 
 
-def site_hash(frozen, pages, scripts=""):
-    return digest(common_hash(frozen, pages), sorted(pages.items()), scripts)
+def pages_hash(common, pages):
+    return digest(common, *(part.encode() for name, page in sorted(pages.items()) for part in (name, page)))
 
 
 class Warm:
@@ -76,15 +81,36 @@ class Warm:
         self.process = subprocess.Popen([sys.executable, "-m", "book.pages"], cwd=frozen.folder, env=environment, text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
-    def build(self, kept, new, scripts=None):
-        """Makes the pages of the kept folder's `book`, and a finished copy of them in `new`, with these scripts beside them."""
-        asked = [kept, new, self.frozen.root / "_build/cache", *filter(None, [scripts])]
-        self.process.stdin.write(json.dumps(list(map(str, asked))) + "\n")
-        self.process.stdin.flush()
-        log = self.process.stdout.read()
+    def start(self, kept, new, changed):
+        """Begins to make the pages of the kept folder's `book`, of which some changed; a finished copy of all goes to `new`."""
+        self.kept, self.new, self.log = kept, new, []
+        self.ask([kept, new, self.frozen.root / "_build/cache", *changed])
+        self.reader = Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def finish(self, scripts=None):
+        """Waits for the pages, which have these scripts beside them: a folder of what else they load."""
+        self.ask(list(filter(None, [scripts])))
+        self.reader.join()
         self.process.wait()
-        if self.process.returncode or not (new / "index.html").exists():
-            raise BuildError("Jupyter Book stopped:\n" + explain_failure(log, kept / "book"))
+        if self.process.returncode or not (self.new / "index.html").exists():
+            raise BuildError("Jupyter Book stopped:\n" + explain_failure("".join(self.log), self.kept / "book"))
+
+    def ask(self, paths):
+        with suppress(BrokenPipeError):  # what ended this process stands in its log
+            self.process.stdin.write(json.dumps(list(map(str, paths))) + "\n")
+            self.process.stdin.flush()
+
+    def read(self):
+        """Keeps the log, and says now and then how far Sphinx is."""
+        started, doing, told = time.perf_counter(), "", 0
+        for line in self.process.stdout:
+            self.log.append(line)
+            if step := STEP.match(line):
+                took = time.perf_counter() - started
+                if step[1] != doing or took - told > SAID_EVERY:
+                    doing, told = step[1], took
+                    print(f"  {doing} page {step[2]} of {step[3]}, {took:.1f} s", flush=True)
 
     def end(self):
         self.process.stdin.close()
@@ -102,24 +128,30 @@ def warm(frozen):
         ready.end()
 
 
-def make_pages(frozen, pages, new, jupyter_book, scripts=None):
+def start_pages(frozen, pages, common, new, jupyter_book):
     """Brings the kept folder up to date, and has Jupyter Book make what changed and finish a copy of the whole in `new`.
 
-    scripts: a folder of what else pages load.
+    common: the hash of what decides on all pages.
     """
     kept = frozen.root / "_build/pages"
-    record, common = kept / "made-from", common_hash(frozen, pages)
+    record = kept / MADE_OF
     if not record.exists() or record.read_text() != common:
         shutil.rmtree(kept, ignore_errors=True)
     source = kept / "book"
     source.mkdir(parents=True, exist_ok=True)
     shutil.copy(frozen.folder / "book/_toc.yml", source)
-    for name, page in pages.items():
-        if not (source / name).is_file() or (source / name).read_text(encoding="utf-8") != page:
-            write_whole(source / name, page)
+    changed = [name for name, page in pages.items()
+               if not (source / name).is_file() or (source / name).read_text(encoding="utf-8") != page]
+    for name in changed:
+        write_whole(source / name, pages[name])
     record.unlink(missing_ok=True)
-    jupyter_book.build(kept, new, scripts)
-    record.write_text(common)
+    jupyter_book.start(kept, new, changed)
+
+
+def finish_pages(common, jupyter_book, scripts):
+    """Waits for the pages, beside which these scripts go: a folder, if there is one."""
+    jupyter_book.finish(scripts)
+    (jupyter_book.kept / MADE_OF).write_text(common)
 
 
 def explain_failure(log, source):
@@ -193,16 +225,23 @@ def main():
     import gc
 
     gc.disable()  # a short run needs no garbage collector, which would take a seventh of it
+    sys.stdout.reconfigure(line_buffering=True)
     asked = SimpleQueue()
     Thread(target=listen, args=(asked,), daemon=True).start()
+    lean = importlib.import_module("book.lean")
+    lean.without_kernels()
     from jupyter_book.cli.main import main as jupyter_book
 
     for name in IMPORTED:
         importlib.import_module(name)
-    kept, new, cache, *scripts = map(Path, json.loads(asked.get()))
+    lean.lean()
+    with suppress(ImportError):  # a page that needs it will say so
+        importlib.import_module("book.api").prepare(asked.empty)
+    kept, new, cache, *changed = map(Path, json.loads(asked.get()))
     cache.mkdir(exist_ok=True)
-    beforehand = [sys.executable, "-m", "book.finish", str(cache), *map(str, sorted(kept.glob("book/*.ipynb")))]
-    with subprocess.Popen(beforehand):
+    lean.keep_templates(cache)
+    notebooks = sorted(str(kept / "book" / name) for name in changed if name.suffix == ".ipynb")
+    with subprocess.Popen([sys.executable, "-m", "book.finish", str(cache), *notebooks]) if notebooks else nullcontext():
         sys.argv = ["jupyter-book", "build", str(kept / "book"), "--config", "_config.yml", "--path-output", str(kept)]
         sys.argv += ["-W", "--keep-going", "-n"]
         try:
@@ -210,11 +249,11 @@ def main():
         except SystemExit as end:
             if end.code:
                 raise
-    shutil.copytree(kept / "_build/html", new, ignore=shutil.ignore_patterns(".buildinfo", "_sources"))
-    for folder in scripts:
-        shutil.copytree(folder, new / "_static", dirs_exist_ok=True)
+        shutil.copytree(kept / "_build/html", new, ignore=shutil.ignore_patterns(".buildinfo", "_sources"))
+        for folder in json.loads(asked.get()):
+            shutil.copytree(folder, new / "_static", dirs_exist_ok=True)
     try:
-        importlib.import_module("book.finish").finish(new, cache)
+        importlib.import_module("book.finish").finish(new, cache, kept / "finished")
     except BuildError as error:
         print(f"ERROR: {error}", flush=True)
         os._exit(1)
@@ -224,8 +263,8 @@ def main():
 
 def listen(asked):
     """Passes on what is asked, and ends this process when nobody is there any more to read what it makes."""
-    asked.put(sys.stdin.readline())
-    sys.stdin.read()
+    for line in sys.stdin:
+        asked.put(line)
     os._exit(1)
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from book import build, editions, front, pages, serve
 from book.charts import MIME
-from book.editions import Editions, as_file, made_from, outputs_hash
+from book.editions import Editions, as_file, is_current, made_from, outputs_hash
 from book.given import Given, read_parameters
 from book.inputs import BuildError, Frozen, alone
 
@@ -160,13 +160,25 @@ def test_a_notebook_runs_again_for_what_it_read_only(project, capsys):
     assert executed(project, capsys)[0] == ["cost", "size"]
 
 
+def test_a_run_says_what_still_runs_and_which_page_took_longest(project, capsys):
+    waits = "import os, time\nwhile not os.path.exists({0!r}):\n    time.sleep(0.05)\ntime.sleep(2)"
+    write_notebook(project, "size", "layers = 2", waits.format(str(project / "_build/executed/cost.part")))
+    with alone(project / "_build"):
+        Editions(Frozen(project, project / "_build/frozen")).current()
+    said = re.sub(r"\d+\.\d s", "T", capsys.readouterr().out).splitlines()[1:]
+    assert said == ["  cost done, 1 left, T; running: size", "  size done, 0 left, T", "  size took longest: T"]
+
+
 def test_an_edition_that_is_not_whole_is_made_again(project, capsys):
     whole = executed(project, capsys)[1]["size"]
+    stored, = (project / "_build/executed").glob("size-*")
+    frozen = Frozen(project, project / "_build/frozen")
+    assert is_current(stored, frozen, "size", {}, pictures=False)
     for spoil in (lambda text: text[:100], lambda text: "", lambda text: "{}", lambda text: text.replace("42", "43")):
-        stored, = (project / "_build/executed").glob("size-*")
         stored.write_text(spoil(whole))
-        ran_again, shown = executed(project, capsys)
-        assert ran_again == ["size"] and shown["size"] == whole
+        assert not is_current(stored, frozen, "size", {}, pictures=False)
+    ran_again, shown = executed(project, capsys)
+    assert ran_again == ["size"] and shown["size"] == whole
 
 
 def test_no_clock_matters(project, capsys, monkeypatch):
@@ -280,15 +292,14 @@ def test_the_line_of_a_cell_that_failed_is_shown(project, code, line):
     assert line in str(caught.value)
 
 
-def test_a_notebook_that_warns_stops_the_build(site):
-    write_notebook(site, "size", "layers = 2", "import warnings\nwarnings.warn('an old name')")
-    message = refused(site)
-    assert "notebooks/size.md, code cell 2" in message and "an old name" in message
-
-
-def test_a_notebook_whose_process_dies_is_tried_twice_and_named(site):
-    write_notebook(site, "size", "layers = 2", "import os\nos._exit(3)")
-    assert "notebooks/size.md: its process ended twice without a word (exit code 3)" in refused(site)
+def test_a_notebook_that_warns_and_one_whose_process_dies_twice_are_named(project, capsys):
+    write_notebook(project, "cost", "layers = 2", "import warnings\nwarnings.warn('an old name')")
+    write_notebook(project, "size", "layers = 2", "import os\nos._exit(3)")
+    with pytest.raises(BuildError) as caught:
+        executed(project, capsys)
+    message = str(caught.value)
+    assert "notebooks/cost.md, code cell 2" in message and "an old name" in message
+    assert "notebooks/size.md: its process ended twice without a word (exit code 3)" in message
 
 
 def test_a_process_that_the_machine_ends_once_is_forgiven(project, capsys):
@@ -357,7 +368,7 @@ def test_nothing_outlives_a_build_that_is_stopped(site, number):
     assert page(site, "index") == "the last good site"
 
 
-@pytest.mark.parametrize("renames", [1, 2])
+@pytest.mark.parametrize("renames", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_a_build_killed_while_it_swaps_leaves_a_site(site, capsys, renames):
     """Where folders can't be exchanged in one step: before the new site has its name, and before the old one is gone."""
     killer = "from book import pages; pages.exchange = lambda *_: False; import os, itertools, pathlib; count = itertools.count(); "
@@ -422,8 +433,8 @@ def test_a_full_disk_whose_file_is_not_named():
 def test_what_make_is_given_is_text():
     """No character of a value is in the lines that the shell reads, and make itself runs none of it."""
     hostile = "'$(shell echo ran >&2)`echo ran`\";echo ran;#"
-    names = "PRICES TOPIC PARAMS ONLY RATE GPUS CASE COMPARE ROWS OUT PORT".split()
-    for target in ("book", "check", "answer", "decide", "report", "notebook", "serve"):
+    names = "PRICES TOPIC PARAMS ONLY RATE GPUS CASE COMPARE ROWS OUT PORT SEED".split()
+    for target in ("book", "check", "answer", "decide", "report", "notebook", "serve", "test", "test-all"):
         done = subprocess.run(["make", "-n", target, *(f"{name}={hostile}" for name in names)], cwd=build.ROOT, capture_output=True, text=True)
         assert done.returncode == 0 and "echo ran" not in done.stdout and "ran" not in done.stderr.split(), (target, done)
 
@@ -455,27 +466,19 @@ def test_a_folder_that_is_a_file_is_one_message(project):
     assert "_build: File exists" in said and "Traceback" not in said
 
 
-def test_a_page_that_is_gone_is_made_again(project, capsys):
+def test_a_site_that_is_not_as_it_was_made_is_made_again(project, capsys):
     built(project, capsys)
-    for spoiled in ("index.html", "_static/site.js"):
-        (project / f"_build/html/{spoiled}").unlink()
-        assert built(project, capsys)[0] == [] and (project / f"_build/html/{spoiled}").exists()
-    (project / "_build/html/index.html").write_text("changed by hand")
-    built(project, capsys)
-    assert "A small book" in page(project, "index")
+    html = project / "_build/html"
+    for spoil in ((html / "_static/site.js").unlink, lambda: (html / "index.html").write_text("changed by hand")):
+        spoil()
+        assert pages.record_of(html) == {}
+    assert built(project, capsys)[0] == [] and (html / "_static/site.js").exists() and "A small book" in page(project, "index")
 
 
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("# A book\n\n[](nowhere)\n", "book/index.md:3"),
-        ("# A book\n\n{glue:text}`cost.ipynb::absent:s`\n", "absent"),
-        ("# A book\n\n$\\nosuchcommand$\n", "nosuchcommand"),
-    ],
-)
-def test_a_warning_of_sphinx_stops_the_build(site, text, named):
-    (site / "book/index.md").write_text(text)
-    assert named in refused(site)
+def test_a_warning_of_sphinx_stops_the_build_and_all_are_named(site):
+    (site / "book/index.md").write_text("# A book\n\n[](nowhere)\n\n{glue:text}`cost.ipynb::absent:s`\n\n$\\nosuchcommand$\n")
+    said = refused(site)
+    assert all(named in said for named in ("book/index.md:3", "absent", "nosuchcommand"))
 
 
 def test_a_chart_that_cannot_be_drawn_stops_the_build_without_a_traceback(site):
@@ -591,3 +594,29 @@ def test_the_scripts_of_the_front_page_follow_the_prices(project, tmp_path):
     with pytest.raises(BuildError, match="bad row"):
         scripts_of(project, Given(own))
     assert not [*project.glob("_build/work-*"), *project.glob("_build/front/*.part")]
+
+
+WAITING = """import os, sys, time
+from pathlib import Path
+if not any(os.path.exists({0!r}) or time.sleep(0.1) for _ in range(6000)):
+    sys.exit("no page")
+said = Path("data/gpus.csv").read_text()
+Path(sys.argv[1], "engine.js").write_text(said)
+sys.exit(said.startswith("bad") and said)
+"""
+
+
+def test_sphinx_starts_before_the_scripts_are_made(project, capsys):
+    """They wait here for a page that Sphinx writes. Where only they change, or nothing that shows, no more is made than that."""
+    made = project / "_build/html/_static/engine.js"
+    (project / "gpucalc/page/front.py").write_text(WAITING.format(str(project / "_build/pages/_build/html/index.html")))
+    assert "reading page 1 of 3" in built(project, capsys)[1] and made.read_text() == "a fast one"
+    (project / "data/gpus.csv").write_text("a slow one")
+    ran_again, said = built(project, capsys)
+    assert ran_again == [] and "making them" in said and "reading" not in said and made.read_text() == "a slow one"
+    (project / "data/links.csv").write_text("nobody reads this")
+    assert "Pages: none changed" in built(project, capsys)[1]
+    (project / "data/gpus.csv").write_text("bad figures")
+    with pytest.raises(BuildError, match="bad figures"):
+        build.build_book(project)
+    assert made.read_text() == "a slow one" and left_over(project) == ["front"]

@@ -87,6 +87,29 @@ def test_finishing_twice_is_finishing_once(html, cache, monkeypatch, address):
     assert contents(html) == once
 
 
+def test_a_page_is_finished_anew_where_its_text_changed_or_what_is_kept_is_spoiled(html, cache, tmp_path, monkeypatch):
+    made, compiled, raw = [], charts.compile_charts, contents(html)
+    monkeypatch.setattr(charts, "compile_charts", lambda page, cache: made.append(page) or compiled(page, cache))
+
+    def finished(**texts):
+        made.clear()
+        for name, text in (raw | texts).items():
+            (html / name).parent.mkdir(exist_ok=True)
+            (html / name).write_bytes(text)
+        finish.finish(html, cache, tmp_path / "before")
+        return len(made), contents(html)
+
+    count, once = finished()
+    assert count == 3 and finished() == (0, once)
+    edited = {"lesson.html": raw["lesson.html"].replace(b"A lesson", b"Another lesson")}
+    count, other = finished(**edited)
+    assert count == 1 and [name for name in once if other[name] != once[name]] == ["lesson.html"]
+    for spoil in (lambda text: text[:-9], lambda text: text.replace(b"away", b"here"), lambda text: b""):
+        kept = tmp_path / "before/index.html"
+        kept.write_bytes(spoil(kept.read_bytes()))
+        assert finished(**edited) == (1, other)
+
+
 def test_a_chart_is_compiled_in_the_theme_s_stand_ins(html, cache):
     finish.finish(html, cache)
     page = (html / "lesson.html").read_text()

@@ -54,7 +54,7 @@ def headline_of(cells):
     return next((cell.source.partition("\n")[2] for cell in cells if cell.source.startswith("%%say headline\n")), None)
 
 
-PAGES = {path.stem: path for path in sorted(NOTEBOOKS.glob("*.md")) if headline_of(written(path))}
+PAGES = {path.stem: path for path in sorted(NOTEBOOKS.glob("*.md")) if "\n%%say headline\n" in path.read_text(encoding="utf-8")}
 
 
 def parameters_of(cells):
