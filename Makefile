@@ -13,7 +13,8 @@ export BOOK_COMPARE := $(value COMPARE)
 export BOOK_ROWS := $(value ROWS)
 export BOOK_OUT := $(value OUT)
 export BOOK_PORT := $(value PORT)
-unexport PRICES TOPIC PARAMS ONLY RATE GPUS CASE COMPARE ROWS OUT PORT
+export BOOK_SEED := $(value SEED)
+unexport PRICES TOPIC PARAMS ONLY RATE GPUS CASE COMPARE ROWS OUT PORT SEED
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 IN_VENV := .venv/bin/python
@@ -23,8 +24,8 @@ INSTALL := $(IN_VENV) -m pip install --quiet --no-build-isolation -e
 # What any of book, check, answer and notebook may be given.
 GIVEN := --prices="$$BOOK_PRICES" --only="$$BOOK_ONLY" --rate="$$BOOK_RATE" --gpus="$$BOOK_GPUS" --case="$$BOOK_CASE"
 
-# Notebooks that the tests run in Jupyter's own kernel too; the others are compared with the run of the tests' site.
-NBVAL := $(patsubst %,notebooks/%.ipynb,training_memory kv_cache arithmetic_intensity interconnect break_even)
+# Notebooks that the tests run in Jupyter's own kernel too; all are compared with the run that the book is made from.
+NBVAL := kv_cache arithmetic_intensity
 
 # What decide and report may be given besides.
 BESIDE := --compare="$$BOOK_COMPARE" --rows="$$BOOK_ROWS"
@@ -46,11 +47,16 @@ decide: .venv/ready
 report: .venv/ready
 	@$(IN_VENV) -m gpucalc decide $(GIVEN) $(BESIDE) --report="$${BOOK_OUT:-report.html}"
 
-# What test leaves out, test-all runs too; the last lines of a run say how many that is.
-test: CHOSEN := -m "not long"
+# What test leaves out, test-all runs too, on random cases that are new each time or of SEED; the last lines of a run say how many
+# tests that is. What Python compiles is kept, so that only the first run has to.
+test: CHOSEN := -m "not long" --seed="$$BOOK_SEED"
+test-all: CHOSEN := --seed="$${BOOK_SEED:-new}"
+test-all: NBVAL += training_memory interconnect break_even
+test test-all: export PYTHONDONTWRITEBYTECODE :=
 test test-all: .venv/ready lint
 	-@$(IN_VENV) -m tests.browser
-	@$(IN_VENV) -m pytest -rs -n logical --maxprocesses 4 --dist loadscope --no-loadscope-reorder $(CHOSEN) --nbval tests $(NBVAL)
+	@$(IN_VENV) -m pytest -rs -n logical --maxprocesses 4 --dist loadscope --no-loadscope-reorder $(CHOSEN) \
+	  --nbval tests $(NBVAL:%=notebooks/%.ipynb)
 
 lint: .venv/ready
 	@$(IN_VENV) -m ruff check --quiet .

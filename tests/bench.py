@@ -3,6 +3,7 @@
 import gzip
 import math
 import multiprocessing
+import os
 import re
 import resource
 import shutil
@@ -13,13 +14,14 @@ import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from unittest.mock import patch
 
 import pandas
 from playwright.sync_api import sync_playwright
 
 from book.inputs import ROOT
 from gpucalc import break_even, training_memory
-from gpucalc.rows import case_file, catalogue, price_book
+from gpucalc.rows import case_file, catalogue, price_book, store
 from gpucalc.rows.tables import rows
 from gpucalc.plan import answer, decide, decisions, rule
 from gpucalc.plan.market import market
@@ -169,6 +171,23 @@ def report_edges():
             slowest[fits] = max(slowest[fits], (time.process_time() - started, f"{name} {held[name]}"))
     for fits, (took, told) in slowest.items():
         report(f"{'answer' if fits else 'refusal'} at an end: {told}", took, 2, "s")
+
+
+def report_command():
+    """Processor seconds of `gpucalc decide` on each worked case: with what any case needs at hand, and again."""
+    with tempfile.TemporaryDirectory() as folder:
+        def asked(name):
+            before = processor_seconds()
+            subprocess.run([sys.executable, "-m", "gpucalc", "decide", f"data/cases/{name}.yaml"], cwd=ROOT, check=True,
+                           capture_output=True, env=os.environ | {store.WHERE: folder})
+            return processor_seconds() - before
+
+        names = sorted(path.stem for path in (ROOT / "data/cases").glob("*.yaml"))
+        asked(names[0])
+        for how in ("first", "second"):
+            took = [asked(name) for name in names]
+            report(f"gpucalc decide, {how} time, median of {len(took)} cases", statistics.median(took), 1.2, "s")
+            report(f"gpucalc decide, {how} time, {names[took.index(max(took))]}", max(took), 2.5, "s")
 
 
 def change_price(root, offer, price):
@@ -341,8 +360,10 @@ def main():
     report("memory account of one model", account_milliseconds(), 1, "ms")
     report("fit of 100,000 models, GPUs and recipes", fit_seconds(100_000), 1, "s")
     report_search()
-    report_serving()
-    report_edges()
+    with patch.dict(os.environ, {store.WHERE: ""}):
+        report_serving()
+        report_edges()
+    report_command()
     took, machine = decision_seconds(1_000_000), pace(time.process_time)
     report("1,000,000 draws of what owning is worth", took, 1, "s")
     print(f"  at the pace of the machine of the budgets: {took / machine:.2f} s")

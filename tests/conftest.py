@@ -1,8 +1,12 @@
 """One site and one browser for all browser tests of a run, and how its work is shared among workers."""
 
+import io
+import os
+import random
 import re
 import sys
 import threading
+from contextlib import redirect_stdout
 from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import PurePath
@@ -18,6 +22,7 @@ from book.editions import Editions
 from book.inputs import Frozen, alone
 from gpucalc.page import front
 from gpucalc.rows import price_book
+from tests import few
 from tests.browser import launch, visit
 
 settings.register_profile("any machine", deadline=None)
@@ -25,9 +30,9 @@ settings.load_profile("any machine")
 
 
 # The tests of these files share nothing, so that any worker may take any of them.
-SHARES_NOTHING = ("test_build", "test_layouts", "test_memory_properties", "test_random_books")
+SHARES_NOTHING = ("test_build", "test_memory_properties", "test_random_books")
 # What takes long begins first, and what needs the site after the worker that makes it.
-FIRST = ("site-0", *SHARES_NOTHING, "site-1", "test_own_prices")
+FIRST = ("site-0", *SHARES_NOTHING, "test_layouts", "test_answer_in_browser", "test_readme", "site-1", "test_own_prices")
 
 
 def share(nodeid):
@@ -51,9 +56,31 @@ def pytest_xdist_make_scheduler(config, log):
     return Shares(config, log)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
+    for item in few.late(items):
+        item.add_marker(pytest.mark.long)
     order = {name: number for number, name in enumerate(FIRST)}
     items.sort(key=lambda item: order.get(share(item.nodeid), len(FIRST)))
+
+
+# Of the random cases of `make test`, which are the same each time.
+SEED = 14
+
+
+def pytest_addoption(parser):
+    parser.addoption("--seed", default="", metavar="N", help=f"draw the random cases from this seed ({SEED}), or from a `new` one")
+
+
+def pytest_configure(config):
+    given = config.option.seed or str(SEED)
+    if given != "new" and not (given.isascii() and given.isdecimal()):
+        raise pytest.UsageError(f"--seed={given}: allowed: a whole number, or new")
+    config.option.seed = random.randrange(10**6) if given == "new" else int(given)
+
+
+def pytest_report_header(config):
+    return f"random cases: seed {config.option.seed}"
 
 
 LONG = pytest.StashKey()
@@ -76,6 +103,8 @@ def pytest_testnodedown(node):
 
 
 def pytest_terminal_summary(terminalreporter, config):
+    if terminalreporter.stats.get("failed") and config.option.seed != SEED:
+        terminalreporter.write_line(f"The random cases were of seed {config.option.seed}: `make test-all SEED={config.option.seed}` draws them again.")
     if config.stash.get(LONG, 0):
         terminalreporter.write_line(f"{config.stash[LONG]} long tests were left out; `make test-all` runs them too.")
 
@@ -99,23 +128,49 @@ def calls():
     return counted
 
 
-@pytest.fixture(scope="session")
-def site():
-    """The site from notebooks that ran for it: recordings stand for nothing here. The first worker that asks makes it."""
-    return build_book(output=ROOT / "_build/test-site", recorded=False)
+class Progress(io.TextIOBase):
+    """Passes on what a build prints, also where pytest keeps what is printed to itself; of the notebooks that are done every tenth."""
+
+    def __init__(self, config):
+        with config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+            self.shown = os.fdopen(os.dup(sys.stderr.fileno()), "w")
+
+    def write(self, text):
+        left = re.search(r"(\d+) left", text)
+        if text.strip() and (not left or int(left[1]) % 10 == 0):
+            print(f"\n{text.strip()}", end="", file=self.shown, flush=True)
+        return len(text)
+
+    def close(self):
+        self.shown.close()
 
 
 @pytest.fixture(scope="session")
-def executed():
-    """The file of each notebook as it ran for the tests' site."""
-    with alone(ROOT / "_build"):
+def executed(pytestconfig):
+    """The file of each notebook from a run of it as it is now, of this time or an earlier one: recordings stand for nothing here."""
+    with alone(ROOT / "_build"), Progress(pytestconfig) as shown, redirect_stdout(shown):
         return Editions(Frozen(ROOT, ROOT / "_build/frozen"), recorded=False).current()
+
+
+@pytest.fixture(scope="session")
+def site(pytestconfig, executed):
+    """The book that `make book` makes, from these notebooks. The first worker that asks makes it."""
+    with Progress(pytestconfig) as shown, redirect_stdout(shown):
+        return build_book(recorded=False)
 
 
 @pytest.fixture(scope="session")
 def scripts():
     """The scripts of the front page and of lessons by name, by the prices of the project."""
     return front.scripts(price_book.prices())
+
+
+@pytest.fixture(scope="session")
+def cases(pytestconfig):
+    """The random cases of this run, and what Python makes of them."""
+    from tests.cases import worked
+
+    return worked(pytestconfig.option.seed, price_book.prices())
 
 
 @pytest.fixture(scope="session")

@@ -70,11 +70,11 @@ def test_hidden_characters_are_found(value, found):
 
 
 def test_of_many_faults_ten_are_named_and_the_rest_counted(tmp_path):
-    names, file = [f"name{number}" for number in range(10_000)], tmp_path / "mine.csv"
+    names, file = [f"name{number}" for number in range(1_000)], tmp_path / "mine.csv"
     file.write_text("gpu,usd_per_hour\n" + "".join(f"{name},1\n" for name in names))
-    for refused, more in ((lambda: case_of({"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1} | dict.fromkeys(names, 1)), "9,990"),
-                          (lambda: prices(file), "9,990"),
-                          (lambda: check_case(Given(case=dict.fromkeys(names, 1)), {}), "9,990")):
+    for refused, more in ((lambda: case_of({"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1} | dict.fromkeys(names, 1)), "990"),
+                          (lambda: prices(file), "990"),
+                          (lambda: check_case(Given(case=dict.fromkeys(names, 1)), {}), "990")):
         with pytest.raises((ValueError, BuildError)) as error:
             refused()
         lines = [line.strip() for line in str(error.value).splitlines() if "CASE has" not in line]

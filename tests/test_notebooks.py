@@ -67,7 +67,7 @@ def differing(ran, path):
 
 @pytest.mark.parametrize("path", TEXTS, ids=name)
 def test_a_run_gives_what_is_recorded(path, executed):
-    """A build may take a recording for a run, so each is compared with one; nbval does the same for five, in Jupyter's own kernel."""
+    """A build may take a recording for a run, so each is compared with one; nbval does the same for some, in Jupyter's own kernel."""
     ran = nbformat.read(executed[path.stem], as_version=4)
     assert differing(ran, path) == []
     assert made_from(ran)["inputs_hash"] == made_from(recorded(path))["inputs_hash"], "run `make accept`: a recording is of older inputs"

@@ -35,19 +35,26 @@ def own(tmp_path_factory):
     return path
 
 
+def run(topics, own):
+    """The file of each of these notebooks from a run with that file."""
+    class Few(Frozen):
+        topics = None
+
+    Few.topics = topics
+    with alone(ROOT / "_build"):
+        return Editions(Few(ROOT, ROOT / "_build/frozen", read_given(prices=str(own))), recorded=False).current()
+
+
 @pytest.fixture(scope="module")
 def ran(own):
-    """The file of each notebook with prices, as it ran with that file."""
-    with alone(ROOT / "_build"):
-        editions = Editions(Frozen(ROOT, ROOT / "_build/frozen", read_given(prices=str(own))), recorded=False)
-        return editions.run({topic: editions.parameters(topic) for topic in PRICED}, pictures=False)
+    return run(COMPARED, own)
 
 
 @pytest.fixture(scope="module")
 def edition(browser, own, site, executed, ran):
     """The text of the front page and of those that are compared, of the book made from that file; no page may open a dialog."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Editions, "current", lambda _: executed | {topic: ran[topic] for topic in COMPARED})
+        patch.setattr(Editions, "current", lambda _: executed | ran)
         folder = build_book(prices=own, output=ROOT / "_build/test-edition")
     page, dialogs, texts = browser.new_page(), [], {}
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
@@ -75,8 +82,18 @@ def add_offer(book, path, provider):
 
 
 def test_a_price_file_of_the_readers_own_is_named_and_its_markup_is_text(edition, ran):
-    """On the pages that are made; and of all with prices in what their notebooks show, from which pages are made."""
+    """On the pages that are made, and in what their notebooks show, from which pages are made."""
     assert all("own prices.csv" in edition[name] for name in ("index", *COMPARED))
+    assert_text(ran)
+
+
+@pytest.mark.long
+def test_markup_in_prices_is_text_on_every_page(own):
+    assert_text(run([topic for topic in PRICED if topic not in COMPARED], own))
+
+
+def assert_text(ran):
+    """Each notebook names the file, none shows markup of it, and some show it as text, in HTML and in Markdown."""
     shown = {topic: "\n".join(texts(path)) for topic, path in ran.items()}
     assert [topic for topic, each in shown.items() if "own prices" not in each or HOSTILE in each] == []
     assert any(escape(HOSTILE) in each for each in shown.values()) and any(markdown(HOSTILE) in each for each in shown.values())

@@ -223,6 +223,7 @@ def papermill(target, *parameters):
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
 
 
+@pytest.mark.long
 def test_papermill_takes_a_price_and_a_utilization(tmp_path):
     run = papermill(tmp_path / "out.ipynb", "-p", "usd_per_hour", "2.10", "-p", "utilization", "0.6")
     assert run.returncode == 0, run.stderr
@@ -232,8 +233,10 @@ def test_papermill_takes_a_price_and_a_utilization(tmp_path):
 
 
 @pytest.mark.parametrize("parameters, message", [
-    (("usd_per_hr", "2.10"), "parameter usd_per_hr: unknown; this notebook takes prices, only, rates, gpu, provider"),
-    (("utilization", "1.5"), "(share of the hours offered that are used) is 1.5; allowed: a number above 0 and at most 1"),
+    pytest.param(("usd_per_hr", "2.10"), "parameter usd_per_hr: unknown; this notebook takes prices, only, rates, gpu, provider",
+                 marks=pytest.mark.long),
+    pytest.param(("utilization", "1.5"), "(share of the hours offered that are used) is 1.5; allowed: a number above 0 and at most 1",
+                 marks=pytest.mark.long),
     (("provider", "Nobody"), "term 'on-demand', provider 'Nobody'; provider is one of 'AWS', "),
 ], ids=["unknown name", "impossible value", "not in the price book"])
 def test_papermill_stops_at_wrong_parameters(tmp_path, parameters, message):

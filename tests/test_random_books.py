@@ -282,7 +282,7 @@ OWN = {
     "all of one": sheet(BY_ITEM, "rent,H100,8,20", "server,H100,8,250000", "power,,,0.1", "hosting-power,,,150"),
     "the newest": NEWEST.read_text(encoding="utf-8"), "the oldest": OLDEST.read_text(encoding="utf-8"),
     "a tenth": some_of(NEWEST, 0.1), "a third": some_of(NEWEST, 0.33), "a half, raised": some_of(NEWEST, 0.5, 2)}
-SAMPLE = ("two rents", "one small card", "servers")
+SAMPLE = ("one small card",)
 HOLE = re.compile(r"\b(nan|None|NaN|inf)\b")
 
 

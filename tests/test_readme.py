@@ -40,11 +40,11 @@ SHORT = {
     r"make decide CASE=data/cases/chat_70b.yaml( PRICES=mine.csv COMPARE=data/cases/two_million_serve.yaml ROWS=1,4)?": r"\nTake \d+ × ",
     r"make report CASE=mine.yaml OUT=report.html": r"The report is .*/report.html",
     r"make answer TOPIC=break_even": "The oldest price behind this is of ",
-    r"make notebook TOPIC=\w+ PARAMS=mine.yaml": r"The executed notebook is .*\.ipynb",
+    r"make notebook TOPIC=kv_cache PARAMS=mine.yaml": r"The executed notebook is .*\.ipynb",
     rf"{MOVED}( ONLY=1)?": r"The executed notebook is .*what_changed\.ipynb",
+    r"papermill kv_cache.ipynb out.ipynb .*": "Executing: 100%",
     r"make prices": "is there a network\\?; nothing is changed",
     r"make clean": "^rm -rf ",
-    r"papermill kv_cache.ipynb out.ipynb .*": "Executing: 100%",
     r"(\.venv/bin/)?gpucalc \w+_\w+ .*": r"^\w+ = [\d.]+ GB \([\d,]+ B\)",
     r"\.venv/bin/gpucalc params .*": r"^params = [\d.]+ (billion|B)",
     r"gpucalc list kv cache": "kv_cache +kv_bytes",
@@ -52,18 +52,19 @@ SHORT = {
     r"gpucalc --help|python -m gpucalc": "^gpucalc FORMULA ",
     r"cp (\S+) (\S+)\n\.venv/bin/python -m gpucalc.rows.price_book \2": "rows, newest ",
     r"\.venv/bin/python -c .*": r"norm-\S+ +[\d. -]+",
-    r"\.venv/bin/python -m book.build --notebook=kv_cache": r"The executed notebook is .*kv_cache\.ipynb",
     r"\.venv/bin/python -m tests.test_lessons kv_cache": "kv_cache +[0-9]+ words",
 }
 LONG = {
+    r"make notebook TOPIC=(own_counters|memory_worksheet) PARAMS=mine.yaml": r"The executed notebook is .*\.ipynb",
+    r"\.venv/bin/python -m book.build --notebook=kv_cache": r"The executed notebook is .*kv_cache\.ipynb",
     r"make book( .*)?|python -m book.build": r"The book is .*/_build/html/index.html",
     r"make serve": r"http://localhost:\d+",
     r"\.venv/bin/papermill .*": "Executing: 100%",
 }
 NOT_RUN = {
-    r"make test(-all)?": "it is what runs this",
+    r"make test(-all( SEED=\d+)?)?": "it is what runs this",
     r"make lint": "make test does so first",
-    r"\.venv/bin/pytest --nbval notebooks(/\w+\.ipynb)?": "in Jupyter's own kernel; make test runs five notebooks so",
+    r"\.venv/bin/pytest --nbval notebooks(/\w+\.ipynb)?": "in Jupyter's own kernel; make test runs two notebooks so",
     r"make accept": "it records every notebook anew; tests/test_notebooks.py compares each with a run",
     r"make bench": "it measures for minutes, and on this machine alone",
     r"make measure|\.venv/bin/pip install torch": "PyTorch would be installed; tests/test_measure.py runs what it measures",
@@ -168,8 +169,9 @@ def test_every_command_is_one_that_is_known_here():
     assert [text for language, text in BLOCKS if not language and not text.startswith(("gpu,", "%%say\n"))] == []
 
 
-@pytest.mark.parametrize("command", [*matching(SHORT), MOVED, f"{MOVED} ONLY=1",
-                                     "make decide CASE=data/cases/chat_70b.yaml PRICES=mine.csv COMPARE=data/cases/two_million_serve.yaml ROWS=1,4"])
+@pytest.mark.parametrize("command", [*(each for each in matching(SHORT) if not each.startswith("papermill")), *(
+    pytest.param(each, marks=pytest.mark.long) for each in (*matching(["papermill .*"]), MOVED, f"{MOVED} ONLY=1")),
+    "make decide CASE=data/cases/chat_70b.yaml PRICES=mine.csv COMPARE=data/cases/two_million_serve.yaml ROWS=1,4"])
 def test_a_command_does_what_it_says(checkout, command):
     assert re.search(expected(command, SHORT), typed(checkout, command), re.MULTILINE)
     if command.startswith(MOVED):
@@ -190,7 +192,7 @@ def test_the_tests_of_a_recipe_are_there(command):
 @pytest.mark.parametrize("command", [each for each in matching(LONG) if each != "make serve"])
 def test_what_takes_long_does_what_it_says_too(checkout, command):
     assert re.search(expected(command, LONG), typed(checkout, command))
-    if "mine." in command and "book" in command:
+    if command.startswith("make book ") and "mine." in command:
         assert command.partition("=")[2].partition(" ")[0] in (checkout / "_build/html/index.html").read_text(encoding="utf-8")
 
 

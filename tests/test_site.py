@@ -7,14 +7,10 @@ import pytest
 
 import gpucalc
 from tests.browser import page_bytes, page_budget, visit
-from tests.contents import PAGES, PRICED, TOPICS, WORKSHEETS
+from tests.contents import PAGES, PRICED, TOPICS, WORKSHEETS, each_of
 
 BESIDES = ["search", "genindex", "404"]
 assert all(hasattr(gpucalc, topic) for topic in TOPICS), "a page has the name of its formulas"
-
-
-def each_of(names):
-    return pytest.mark.parametrize("name", names)
 
 
 @each_of([*PAGES, *BESIDES])
@@ -23,7 +19,7 @@ def test_a_page_loads_nothing_from_elsewhere_and_has_no_error(site, on_disk, nam
     assert on_disk(name).problems == []
 
 
-@each_of(["index", TOPICS[0], WORKSHEETS[0], "conventions", *BESIDES])
+@each_of(["index", "kv_cache", "memory_worksheet", "conventions", *BESIDES])
 def test_a_page_from_a_server_is_as_good(browser, served, name):
     page = visit(browser, f"{served}/{name}.html")
     page.context.close()
@@ -187,7 +183,8 @@ ASKED = {"fine-tune": "training_memory", "finetune": "training_memory", "24 GB":
          "NVLink": "interconnect", "rent vs buy": "break_even", "DGX H100": "nodes", "8 H200": "instances", "VR200": "new_card"}
 
 
-@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("asked", [each if place % 4 == 0 else pytest.param(each, marks=pytest.mark.long)
+                                   for place, each in enumerate(ASKED)])
 def test_search_finds_the_page_first(served, browser, asked):
     page = visit(browser, f"{served}/search.html?q={quote(asked)}")
     page.wait_for_selector("#search-results li a")

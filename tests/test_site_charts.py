@@ -9,15 +9,7 @@ from gpucalc.core import figures
 from gpucalc.core.law import LAWS
 from gpucalc.rows import catalogue
 from tests.browser import visit
-from tests.contents import TOPICS, WORKSHEETS
-
-
-def each_of(names):
-    return pytest.mark.parametrize("name", names)
-
-
-# What one script does on all lessons is tried on every fifth; the others are long tests.
-some_of_them = each_of([pytest.param(name, marks=[] if place % 5 == 0 else pytest.mark.long) for place, name in enumerate(TOPICS)])
+from tests.contents import TOPICS, WORKSHEETS, each_of
 
 
 CHARTS = """() => [...document.querySelectorAll(".chart")].map((chart) => ({
@@ -206,7 +198,7 @@ def test_a_slider_says_in_words_what_it_is_and_where_it_stands(on_disk, name):
 WIDTHS = "gpuCharts.map(({ view, element }) => [view.signal('width'), Boolean(element.closest('details:not([open])'))])"
 
 
-@some_of_them
+@each_of(TOPICS)
 def test_no_chart_is_drawn_without_a_width(on_disk, name):
     """All were drawn while folds were closed; then the window changes."""
     page = on_disk(name)
@@ -230,7 +222,7 @@ def test_charts_follow_the_window(on_disk):
     page.set_viewport_size(before)
 
 
-@some_of_them
+@each_of(TOPICS)
 def test_a_theme_change_redraws_and_keeps_the_sliders(on_disk, name):
     page = on_disk(name)
     label, slider = page.locator(".chart svg text").first, page.locator(".chart input[type=range]").first

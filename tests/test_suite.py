@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 import nbformat
+import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from book.inputs import ROOT
@@ -26,6 +27,16 @@ def test_long_tests_that_are_left_out_are_counted_by_workers_too(tmp_path):
     assert left == "2 long tests were left out; `make test-all` runs them too." and counted.startswith("1 passed"), error
     (before, counted), error = said()
     assert "left out" not in before and counted.startswith("3 passed"), error
+
+
+@pytest.mark.parametrize("seed, said", [
+    ("7", r"random cases: seed 7$.*The random cases were of seed 7: `make test-all SEED=7` draws them again\."),
+    ("new", r"random cases: seed (\d+)$.*The random cases were of seed \1: "), ("x", r"--seed=x: allowed: a whole number, or new")])
+def test_the_seed_of_random_cases_is_said(tmp_path, seed, said):
+    (tmp_path / "test_one.py").write_text("def test_a(): assert False\n")
+    command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:nbval", "-c", str(ROOT / "pyproject.toml"), f"--seed={seed}"]
+    done = subprocess.run([*command, str(tmp_path)], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode and re.search(said, done.stdout + done.stderr, re.MULTILINE | re.DOTALL), done.stdout + done.stderr
 
 
 def test_nbval_takes_a_last_digit_and_no_changed_figure():

@@ -15,7 +15,7 @@ from gpucalc.page.yours import Figure, Yours
 from gpucalc.rows import price_book
 from gpucalc.rows.drills import drill, in_unit
 from tests.browser import ended, lay_out, visit
-from tests.test_lesson_in_browser import PAGE, READY, address, go, random_answers
+from tests.test_lesson_in_browser import PAGE, READY, address, answered, go
 
 CASES = 8
 CHANGES = {"batch": 1, "weight_format": "FP8", "context": "mean_context"}
@@ -59,8 +59,8 @@ def folder(tmp_path_factory, names, book):
 
 
 @pytest.fixture(scope="module")
-def answers(book):
-    return random_answers(book, 15, CASES)
+def answers(cases):
+    return answered(cases, CASES)
 
 
 def of_python(here, answer, name, form, but):
