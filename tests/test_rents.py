@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gpucalc import renting
 from gpucalc.core.evaluate import Case, Row
-from gpucalc.plan import bills, decide, offers, stores, token_offers, what_changed
+from gpucalc.plan import bills, decide, market, offers, stores, token_offers, what_changed
 from gpucalc.rows import ages, catalogue, price_book
 from gpucalc.rows.book_diff import matched
 from gpucalc.rows.rents import PER, cheapest_rent, doubtful, rents, with_rent
@@ -206,3 +206,12 @@ def diff(book):
 def test_an_unrelated_row_changes_no_answer_and_no_citation(twice, query):
     before, after = map(query, twice)
     assert repr(before) == repr(after)
+
+
+def test_a_price_stands_alone_where_no_second_provider_sells_the_gpu_on_its_term(book):
+    """On demand the H100 has two sellers; the A100 has one, and so has what is reserved. A second one makes it firm, of whatever size."""
+    found = rents(book)
+    alone = dict(zip(zip(found["gpu"], found["term"], found["gpus_per_server"]), market.sole(found, book)))
+    assert alone == {(H100, "on-demand", 1): 0, (H100, "on-demand", 8): 0, (H100, "reserved-1y", 8): 1, ("A100 SXM 80GB", "on-demand", 4): 1}
+    own = found.assign(yours=found["gpu"] != H100)
+    assert market.sole(own, book).sum() == 1
