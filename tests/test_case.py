@@ -3,6 +3,7 @@ import copy
 import math
 import pickle
 
+import numpy
 import pandas as pd
 import pytest
 
@@ -289,3 +290,17 @@ def test_what_a_file_can_not_hold_is_refused(tmp_path, case, expected):
 def test_a_row_given_twice_is_refused():
     with pytest.raises(ValueError, match="gpu: given as a row and by name"):
         Case(catalogue.gpu("A100 SXM 80GB"), gpu="H100 SXM 80GB")
+
+
+def test_laws_again_for_other_values_are_those_of_a_case_with_them():
+    """At some places of all columns: what follows from the value that moves, what stays, a number and a column."""
+    case = Case(model="Llama-3-70B", context=numpy.array([1000.0, 2000, 4000]), batch=1.0)
+    laws = ["kv_bytes", "sequence_kv_bytes", "kv_bytes_per_token"]
+    again, places = case.again(laws, batch=numpy.ones(3)), numpy.array([2, 0])
+    for batch in (numpy.array([8.0, 16]), numpy.array([3.0, 5])):
+        other = case.but(batch=batch, context=numpy.array([4000.0, 1000]))
+        found = again(places, batch=batch)
+        assert list(found) == laws
+        assert all(numpy.array_equal(found[law], other(law)) for law in laws)
+    # 80 layers, 8 KV heads of 128, keys and values in two bytes: 327,680 bytes a token, x 1,000 tokens x batch 5.
+    assert found["kv_bytes_per_token"] == 327_680 and found["kv_bytes"][1] == 327_680 * 1000 * 5
