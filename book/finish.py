@@ -105,7 +105,7 @@ def finish(html: Path, cache: Path, before: Path | None = None) -> None:
 
 
 def as_before(path, text, cache):
-    """The page with its charts compiled and the theme's faults mended: from the file, where it holds this text's, whole."""
+    """The page with its charts compiled and the theme's faults put right: from the file, where it holds this text's, whole."""
     said, _, page = path.read_text(encoding="utf-8").partition("\n") if path and path.is_file() else ("", "", "")
     if not said or said != digest(text.encode(), page.encode()):
         page = charts.compile_charts(fixed(text), cache)

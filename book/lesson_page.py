@@ -194,7 +194,7 @@ def line_of(found):
 
 
 def repository_links(name, repository):
-    """Where the notebook opens and its text can be mended; nothing while the repository is unknown."""
+    """Where the notebook opens and its text can be corrected; nothing while the repository is unknown."""
     if not repository:
         return []
     project, notebook = repository.removeprefix("https://github.com/"), f"notebooks/{name}.ipynb"

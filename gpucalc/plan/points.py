@@ -42,7 +42,7 @@ class Points:
         self.places = np.arange(self.shape[0]) * self.strides[0]
         self.shared = None if before else market.get("worked")
         # What the first step of a chain on a market comes to follows from all of this.
-        self.made_from = self.shared is not None and (step, case.rows, case.inputs, self.rows, self.axes, self.assumed)
+        self.made_from = self.shared is not None and store.key(step, case.rows, case.inputs, self.rows, self.axes, self.assumed)
 
     def work(self):
         """Judges the early limits and works out the figures of what is left, once."""
@@ -88,10 +88,15 @@ class Points:
     def _spread_over(self, names):
         """Spreads the places over those of these axes along which they are not yet."""
         for name in (each for each in self.axes if each in names and each not in self.wide):
-            length, stride = len(self.axes[name]), self.strides[1 + list(self.axes).index(name)]
-            self._keep(np.repeat(np.arange(len(self.places)), length))
-            self.places = self.places + np.tile(np.arange(length) * stride, len(self.places) // length)
+            which, further = self._along_it(name, len(self.places))
+            self._keep(which)
+            self.places = self.places + further
             self.wide.append(name)
+
+    def _along_it(self, name, size):
+        """Of so many places at the start of an axis: which each place along it comes from, and how far it lies from that."""
+        length, stride = len(self.axes[name]), self.strides[1 + list(self.axes).index(name)]
+        return np.repeat(np.arange(size), length), np.tile(np.arange(length) * stride, size)
 
     def _keep(self, which):
         """Leaves these of the places, with their figures."""
@@ -125,9 +130,9 @@ class Points:
         found = self._first(gone)
         self._keep(left)
         for name in (each for each in self.step.per if each not in self.wide and count(found)):
-            length, stride = len(self.axes[name]), self.strides[1 + list(self.axes).index(name)]
-            found = taken(found, np.repeat(np.arange(count(found)), length))
-            found["place"] = found["place"] + np.tile(np.arange(length) * stride, count(found) // length)
+            which, further = self._along_it(name, count(found))
+            found = taken(found, which)
+            found["place"] = found["place"] + further
         return found
 
     def _work(self, wanted):
@@ -259,22 +264,21 @@ class Points:
         least, objective = self.step.least, self.step.objective
         if not least or not objective or not len(places):
             return places
-        low = self._bare(places, far, [least.low])(least.low)
-        held = self._bare(places, far, [objective[0]], dict.fromkeys(least.names, low))
-        at, groups = held(objective[0]), self._groups(places)
+        figures = {name: self._figure(name, places, far) for name in self.figures}
+        low = self._law(least.low, places, figures)
+        at = self._law(objective[0], places, figures | dict.fromkeys(least.names, low))
+        groups = self._groups(places)
         tried = _best(groups, (at,))
         found = self._worked_out(places[tried], far, ends)
         most = np.full(groups.max() + 1, np.inf)
         most[groups[tried]] = np.where(found["broken"] == len(self.step.limits), found[objective[0]], np.inf)
         return places[at <= most[groups]]
 
-    def _bare(self, places, far, laws, more=()):
-        """What gives a law for these places so far along the bands, with `more` columns."""
-        more = dict(more)
-        figures = {name: self._figure(name, places, far) for name in self.figures}
-        names = needed(self._held(dict.fromkeys((*self.numbers, *self.axes, *figures, *more), NONE)), laws)
-        case = self._held(self._columns(places, names) | figures | more)
-        return lambda law: np.broadcast_to(np.asarray(value_of(case, law), float), len(places))
+    def _law(self, law, places, more):
+        """A law for these places with `more` columns."""
+        names = needed(self._held(dict.fromkeys((*self.numbers, *self.axes, *more), NONE)), [law])
+        case = self._held(self._columns(places, names) | more)
+        return np.broadcast_to(np.asarray(value_of(case, law), float), len(places))
 
     def _worked_out(self, places, far, ends):
         """The choices with all laws of limits and objective, and the first limit that each breaks; what a limit has at another
