@@ -24,8 +24,8 @@ INSTALL := $(IN_VENV) -m pip install --quiet --no-build-isolation -e
 # What any of book, check, answer and notebook may be given.
 GIVEN := --prices="$$BOOK_PRICES" --only="$$BOOK_ONLY" --rate="$$BOOK_RATE" --gpus="$$BOOK_GPUS" --case="$$BOOK_CASE"
 
-# Notebooks that the tests run in Jupyter's own kernel too; all are compared with the run that the book is made from.
-NBVAL := kv_cache arithmetic_intensity
+# The notebook that the tests run in Jupyter's own kernel too; all are compared with the run that the book is made from.
+NBVAL := kv_cache
 
 # What decide and report may be given besides.
 BESIDE := --compare="$$BOOK_COMPARE" --rows="$$BOOK_ROWS"
@@ -51,11 +51,11 @@ report: .venv/ready
 # tests that is. What Python compiles is kept, so that only the first run has to.
 test: CHOSEN := -m "not long" --seed="$$BOOK_SEED"
 test-all: CHOSEN := --seed="$${BOOK_SEED:-new}"
-test-all: NBVAL += training_memory interconnect break_even
+test-all: NBVAL += arithmetic_intensity training_memory interconnect break_even
 test test-all: export PYTHONDONTWRITEBYTECODE :=
 test test-all: .venv/ready lint
 	-@$(IN_VENV) -m tests.browser
-	@$(IN_VENV) -m pytest -rs -n logical --maxprocesses 4 --dist loadscope --no-loadscope-reorder $(CHOSEN) \
+	@$(IN_VENV) -m pytest -rs -n auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder $(CHOSEN) \
 	  --nbval tests $(NBVAL:%=notebooks/%.ipynb)
 
 lint: .venv/ready
