@@ -69,7 +69,7 @@ notebook: .venv/ready
 prices: .venv/ready
 	@$(IN_VENV) -c 'import gpuhunt' 2>/dev/null || \
 	  said=$$($(INSTALL) '.[prices]' 2>&1) || export BOOK_PIP_SAID="$$said"; \
-	  $(IN_VENV) -m gpucalc.rows.refresh
+	  $(IN_VENV) -m book.prices.refresh
 
 # Installs the extra `measure` of pyproject.toml where it is missing; nothing else needs it.
 measure: .venv/ready
@@ -84,14 +84,14 @@ lab: .venv/ready
 	@$(IN_VENV) -m jupyter lab --notebook-dir=. $(if $(filter 0,$(shell id -u)),--allow-root) notebooks
 
 serve: book
-	@$(IN_VENV) -m book.serve "$$BOOK_PORT"
+	@$(IN_VENV) -m book.build.serve "$$BOOK_PORT"
 
 # Installs the extra `pdf` of pyproject.toml where it is missing; nothing else needs it.
 pdf: book
 	@$(IN_VENV) -c 'import pypdf' 2>/dev/null || \
 	  { echo "Installing pypdf into .venv (once) ..."; $(INSTALL) '.[pdf]'; }
 	@$(IN_VENV) -m tests.browser
-	@$(IN_VENV) -m book.pdf
+	@$(IN_VENV) -m book.build.pdf
 
 bench: .venv/ready
 	@$(IN_VENV) -m tests.bench

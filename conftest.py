@@ -2,7 +2,7 @@
 
 from nbval.plugin import IPyNbCell
 
-from book.editions import alike
+from book.build.editions import alike
 
 exactly = IPyNbCell.compare_outputs
 

@@ -13,8 +13,8 @@ from .laws import (activation_memory, apart, arithmetic_intensity, break_even, b
 
 if TYPE_CHECKING:
     from .core.evaluate import Case
-    from .page.deciding import compare, decide
-    from .plan import layouts, what_changed
+    from .decisions.deciding import compare, decide
+    from .decisions import layouts, what_changed
 
 __all__ = ["LAWS", "QUANTITIES", "Case", "activation_memory", "apart", "arithmetic_intensity", "break_even", "budget", "choosing",
            "collectives", "commitments", "compare", "counters", "decide", "demand", "derating", "energy", "experts", "financing",
@@ -32,13 +32,12 @@ READERS["own_gpus"] = lambda path, held: import_module("gpucalc.rows.own_gpus").
 
 
 def __getattr__(name):
-    """Load what needs pandas only when it is asked for. A case learns the catalogue's names, and how a page shows it."""
+    """Load what needs pandas only when it is asked for. A case learns the catalogue's names."""
     if name == "Case":
-        for module in ("rows.catalogue", "page.derivation"):
-            import_module(f"gpucalc.{module}")
+        import_module("gpucalc.rows.catalogue")
         return import_module("gpucalc.core.evaluate").Case
     if name in ("layouts", "what_changed"):
-        return import_module(f"gpucalc.plan.{name}")
+        return import_module(f"gpucalc.decisions.{name}")
     if name in ("compare", "decide"):
-        return getattr(import_module("gpucalc.page.deciding"), name)
+        return getattr(import_module("gpucalc.decisions.deciding"), name)
     raise AttributeError(f"module 'gpucalc' has no attribute {name!r}")

@@ -19,15 +19,15 @@ from unittest.mock import patch
 import pandas
 from playwright.sync_api import sync_playwright
 
-from book.inputs import ROOT
+from book.build.inputs import ROOT
 from gpucalc import break_even, training_memory
+from gpucalc.core.evaluate import Case
+from gpucalc.decisions import answer, decide, decisions, rule
+from gpucalc.decisions.layout_grid import CLOSE, FITS, size
+from gpucalc.decisions.layouts import all_layouts, best_layouts, usual_axes
+from gpucalc.decisions.market import market
 from gpucalc.rows import case_file, catalogue, price_book, store
 from gpucalc.rows.tables import rows
-from gpucalc.plan import answer, decide, decisions, rule
-from gpucalc.plan.market import market
-from gpucalc.core.evaluate import Case
-from gpucalc.plan.layout_grid import CLOSE, FITS, size
-from gpucalc.plan.layouts import all_layouts, best_layouts, usual_axes
 from tests import edges
 from tests.browser import launch, page_budget, page_bytes, visit
 
@@ -237,7 +237,7 @@ def report_builds(root, build):
     shutil.rmtree(root / "_build")
     for recording in (root / "notebooks").glob("*.ipynb"):
         recording.unlink()
-    code = "from book.editions import Editions; from book.inputs import Frozen; from pathlib import Path; import sys; "
+    code = "from book.build.editions import Editions; from book.build.inputs import Frozen; from pathlib import Path; import sys; "
     code += "root = Path(sys.argv[1]); Editions(Frozen(root, root / '_build/frozen')).current()"
     report("all notebooks executed", seconds([sys.executable, "-c", code, str(root)], ROOT)[0], 20, "s")
 
@@ -325,7 +325,7 @@ DRAWN = """(texts) => new Promise((done) => {
 
 def report_answers(site):
     """How long the front page takes to answer a changed case, and what its formulas and data weigh."""
-    from book.extension import ENGINE, FRONT
+    from book.build.extension import ENGINE, FRONT
 
     scripts = [(site / f"_static/{name}").read_bytes() for name in [*ENGINE, *FRONT]]
     report("scripts of the front page", sum(map(len, scripts)) / 1e6, 0.7, "MB")
@@ -367,7 +367,7 @@ def main():
     took, machine = decision_seconds(1_000_000), pace(time.process_time)
     report("1,000,000 draws of what owning is worth", took, 1, "s")
     print(f"  at the pace of the machine of the budgets: {took / machine:.2f} s")
-    build = [sys.executable, "-c", "import sys; from pathlib import Path; from book import build; build.build_book(Path(sys.argv[1]))"]
+    build = [sys.executable, "-c", "import sys; from pathlib import Path; from book.build import site as build; build.build_book(Path(sys.argv[1]))"]
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         for part in PARTS:

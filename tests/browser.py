@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from book.extension import STATIC
-from book.inputs import ROOT
+from book.build.extension import STATIC
+from book.build.inputs import ROOT
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 ADVICE = (

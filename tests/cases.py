@@ -6,12 +6,12 @@ import random
 import sys
 from typing import Any, NamedTuple
 
-from book.inputs import ROOT, alone, digest, files_in
+from book.build.inputs import ROOT, alone, digest, files_in
 from gpucalc.core.quantities import QUANTITIES
-from gpucalc.page import answer_words
-from gpucalc.plan import answer as plan, decisions, rule
-from gpucalc.plan.market import market
-from gpucalc.plan.turns import turns
+from gpucalc.decisions import answer_words
+from gpucalc.decisions import answer as plan, decisions, rule
+from gpucalc.decisions.market import market
+from gpucalc.decisions.turns import turns
 from gpucalc.rows import case_file
 from gpucalc.rows.project_books import MissingPrice
 from gpucalc.rows.tables import rows

@@ -17,10 +17,10 @@ from hypothesis import settings
 from playwright.sync_api import sync_playwright
 from xdist.scheduler import LoadScopeScheduling
 
-from book.build import ROOT, build_book
-from book.editions import Editions
-from book.inputs import Frozen, alone
-from gpucalc.page import front
+from book.build.editions import Editions
+from book.build.inputs import Frozen, alone
+from book.build.site import ROOT, build_book
+from book.web import front
 from gpucalc.rows import price_book
 from tests import few
 from tests.browser import launch, visit

@@ -3,9 +3,9 @@
 import pytest
 import yaml
 
-from book.editions import declared_in
-from book.extension import topics
-from book.inputs import ROOT
+from book.build.editions import declared_in
+from book.build.extension import topics
+from book.build.inputs import ROOT
 
 TOC = yaml.safe_load((ROOT / "book/_toc.yml").read_text())
 PARTS = {part["caption"]: [chapter["file"] for chapter in part["chapters"]] for part in TOC["parts"]}

@@ -19,9 +19,9 @@ import simpy
 
 from gpucalc.core.evaluate import Case
 from gpucalc.core.quantities import DATA
+from gpucalc.decisions import answer, capacity
+from gpucalc.decisions.points import value_of
 from gpucalc.laws.serving import mean_context
-from gpucalc.plan import answer, capacity
-from gpucalc.plan.points import value_of
 from gpucalc.rows import price_book
 from gpucalc.rows.case_file import read_case
 

@@ -3,8 +3,8 @@ import json
 
 import pytest
 
+from book.pages import accelerators as page
 from gpucalc import Case, arithmetic_intensity, quantization, worth
-from gpucalc.page import accelerators as page
 from gpucalc.rows import catalogue
 
 CARDS = catalogue.gpus()

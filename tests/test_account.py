@@ -3,11 +3,11 @@ import math
 
 import pytest
 
+from book.components.account import (MOST_REPLICAS, fewest_to_serve, fewest_to_train, fullest, gpus_per_replica, moments,
+                                     one_change, need, origins, peak_terms, server, serving_terms, source, training_job)
+from book.components.sentences import enough
 from gpucalc import Case, kv_cache as kv, low_rank, training_memory as tm
 from gpucalc.core.law import LAWS
-from gpucalc.page.sentences import enough
-from gpucalc.plan.account import (MOST_REPLICAS, fewest_to_serve, fewest_to_train, fullest, gpus_per_replica, moments, one_change,
-                                  need, origins, peak_terms, server, serving_terms, source, training_job)
 from gpucalc.rows import catalogue
 
 JOB = dict(micro_batch=1, sequence=2048, micro_batches=8)

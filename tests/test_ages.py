@@ -4,7 +4,7 @@ import datetime
 import pandas
 import pytest
 
-from gpucalc.page.dates import dated
+from book.components.dates import dated
 from gpucalc.rows import ages, price_book
 from gpucalc.rows.rents import cheapest_rent, with_rent
 

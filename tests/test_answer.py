@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from book.components.report import report
 import gpucalc
 from gpucalc import compare, decide
+from gpucalc.cli import decide_command
 from gpucalc.core.quantities import DATA
-from gpucalc.page import answer_words, deciding, decide_command
-from gpucalc.page.report import report
+from gpucalc.decisions import answer_words, deciding
 from gpucalc.rows import ages, price_book
 
 CASES = DATA / "cases"
@@ -371,7 +372,7 @@ def test_two_choices_of_one_case(book):
 @pytest.mark.parametrize(("one", "other", "wins"), [
     ((1, 2, 3), (4, 5, 6), "first"), ((4, 5, 6), (1, 2, 3), "second"), ((1, 2, 3), (3, 4, 5), "tie"), ((1, 2, 3), (1, 2, 3), "same")])
 def test_who_wins(one, other, wins):
-    from gpucalc.plan.answer import Figure
+    from gpucalc.decisions.answer import Figure
     assert deciding.better(Figure(*one, None, "USD"), Figure(*other, None, "USD"), "cost") == wins
     swapped = {"first": "second", "second": "first"}.get(wins, wins)
     assert deciding.better(Figure(*one, None, "token/second"), Figure(*other, None, "token/second"), "fast") == swapped

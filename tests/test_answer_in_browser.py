@@ -6,10 +6,10 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
-from book.extension import ENGINE, FRONT
-from book.finish import secured
-from gpucalc.page import answer_words, deciding, owning_words
-from gpucalc.plan import answer as plan, owning_choice, rule
+from book.build.extension import ENGINE, FRONT
+from book.build.finish import secured
+from gpucalc.decisions import answer_words, deciding, owning_words
+from gpucalc.decisions import answer as plan, owning_choice, rule
 from gpucalc.rows import case_file, price_book
 from tests import edges
 from tests.browser import FORM, lay_out, visit
@@ -357,7 +357,7 @@ def test_rents_of_ones_own_decide_and_stay_text(browser, folder):
 
 
 def test_text_of_a_price_file_ends_no_script():
-    from gpucalc.page.javascript import literal
+    from book.web.javascript import literal
 
     assert literal(["</script>", "<!--", "a\u2028b"]) == '["\\u003c/script>","\\u003c!--","a\\u2028b"]'
     with pytest.raises(ValueError):

@@ -5,11 +5,11 @@ import re
 import pytest
 
 from gpucalc.core import figures
-from gpucalc.page import answer_words
-from gpucalc.page.answer_texts import BARS, CAUTIONS, NOUNS, PAGE, PARTS, TEXTS, TITLES, WHY, WORDS
-from gpucalc.page.answer_words import FORMS, fill
-from gpucalc.plan import decisions
-from gpucalc.plan.decisions import CARDS, CHAINS
+from gpucalc.decisions import answer_words
+from gpucalc.decisions import decisions
+from gpucalc.decisions.answer_texts import BARS, CAUTIONS, NOUNS, PAGE, PARTS, TEXTS, TITLES, WHY, WORDS
+from gpucalc.decisions.answer_words import FORMS, fill
+from gpucalc.decisions.decisions import CARDS, CHAINS
 
 ALL = TEXTS | PAGE
 FIELD = re.compile(r"{([^}]*)}")

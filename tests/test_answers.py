@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from book import answers, build
-from book.build import BuildError
-from book.given import Given, check_case, read_given, refused
-from book.inputs import state
-from book.lacking import in_words
+from book.build import answers, site as build
+from book.build.given import Given, check_case, read_given, refused
+from book.build.inputs import state
+from book.build.lacking import in_words
+from book.build.site import BuildError
 from tests.test_build import TOP, executed, page, small_project
 
 NOTEBOOK = TOP + """# What does it cost?

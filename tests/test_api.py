@@ -3,8 +3,8 @@ import ast
 import re
 from pathlib import Path
 
+from book.build.api import entry, formula, signature
 import gpucalc
-from book.api import entry, formula, signature
 from gpucalc import LAWS
 
 BOOK = Path(__file__).parents[1] / "book"

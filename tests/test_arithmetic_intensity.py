@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from book.components.measured import compare
+from book.pages.operators import decode_operators, prefill_operators
+from book.pages.pictures_arithmetic_intensity import clocks
+from book.pages.speed_tables import every_gpu, turning_batches, two_speeds
 from gpucalc import arithmetic_intensity as ai, kernels
 from gpucalc import shares as fills
-from gpucalc.rows import catalogue
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import percent, times
 from gpucalc.laws.kv_cache import sequence_kv_bytes
-from gpucalc.page.measured import compare
-from gpucalc.page.pictures_arithmetic_intensity import clocks
-from gpucalc.page.speed_tables import every_gpu, turning_batches, two_speeds
-from gpucalc.plan.operators import decode_operators, prefill_operators
+from gpucalc.rows import catalogue
 
 H100, A100, RTX_4090 = map(catalogue.gpu, ["H100 SXM 80GB", "A100 SXM 80GB", "RTX 4090 24GB"])
 LLAMA_2_7B, LLAMA_3_8B, LLAMA_2_70B, MIXTRAL, DEEPSEEK = map(

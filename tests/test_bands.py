@@ -8,14 +8,15 @@ import math
 import numpy
 import pytest
 
+from book.components import published
+from book.components.measured import engine_table, era_table, every_figure, family_table, how_wrong, kind_table, worst_table
+from book.components.sentences import CLOSE, NOT_CHECKED, banded, cheaper, enough, said
+from book.pages.measured_charts import engine_chart
 from gpucalc import LAWS, QUANTITIES, Case
 from gpucalc import arithmetic_intensity as ai
 from gpucalc import training_memory
 from gpucalc.core.figures import percent
-from gpucalc.page.measured import engine_table, era_table, every_figure, family_table, how_wrong, kind_table, worst_table
-from gpucalc.page.measured_charts import engine_chart
-from gpucalc.page.sentences import CLOSE, NOT_CHECKED, banded, cheaper, enough, said
-from gpucalc.rows import bands, published, tables
+from gpucalc.rows import bands, tables
 from gpucalc.rows.bands import Band
 from gpucalc.rows.claims import measurements
 
@@ -322,7 +323,7 @@ def test_errors_by_engine_by_hand():
 
 
 def test_the_chart_draws_every_figure():
-    from gpucalc.page.measured_charts import error_chart
+    from book.pages.measured_charts import error_chart
     spec = error_chart("Published over predicted for all figures.").to_dict()
     assert len(next(iter(spec["datasets"].values()))) == len(frame()) or any(len(each) == len(frame()) for each in spec["datasets"].values())
 

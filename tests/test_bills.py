@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from book.components.bill_charts import fine_print_table, many, open_words, out_words, parts_bars
+from book.components.offers import decided, searched
+from book.pages import bill_choice as choice, bills as plan, stores
 from gpucalc import Case, total_cost as tc, training_cost
-from gpucalc.page.bill_charts import fine_print_table, many, open_words, out_words, parts_bars
-from gpucalc.plan import bill_choice as choice, bills as plan, stores
-from gpucalc.plan.fine_print import card_terms, forbidden, substitutes
-from gpucalc.plan.offers import decided, searched
+from gpucalc.decisions.fine_print import card_terms, forbidden, substitutes
 from gpucalc.rows import catalogue, price_book
 
 BOOKS = {path.stem: price_book.prices(path) for path in price_book.price_books()}

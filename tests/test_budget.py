@@ -6,9 +6,10 @@ import re
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
+from book.pages import budget_plan as budget
+from book.pages.budget import rules_picture
 from gpucalc import Case, budget as bg, training_time as tt
-from gpucalc.page.budget import rules_picture
-from gpucalc.plan import budget, market, queue, token_offers
+from gpucalc.decisions import market, queue, token_offers
 from gpucalc.rows import bands, catalogue, price_book
 
 ALL = price_book.prices()

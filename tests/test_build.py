@@ -15,11 +15,11 @@ from urllib.request import urlopen
 
 import pytest
 
-from book import build, editions, front, pages, serve
-from book.charts import MIME
-from book.editions import Editions, as_file, is_current, made_from, outputs_hash
-from book.given import Given, read_parameters
-from book.inputs import BuildError, Frozen, alone
+from book.build import site as build, editions, front, pages, serve
+from book.build.charts import MIME
+from book.build.editions import Editions, as_file, is_current, made_from, outputs_hash
+from book.build.given import Given, read_parameters
+from book.build.inputs import BuildError, Frozen, alone
 
 TOP = """---
 jupytext:
@@ -68,14 +68,13 @@ def small_project(tmp_path, cache):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "requirements.txt").write_text("")
     # The pages made from the code are the project's own.
-    (tmp_path / "_config.yml").write_text((build.ROOT / "_config.yml").read_text().replace("      - book.api\n", ""))
+    (tmp_path / "_config.yml").write_text((build.ROOT / "_config.yml").read_text().replace("      - book.build.api\n", ""))
     (tmp_path / "book/_toc.yml").write_text("format: jb-book\nroot: index\nchapters: [{file: cost}, {file: size}]\n")
     (tmp_path / "book/index.md").write_text("# A small book\n")
     (tmp_path / "gpucalc/rows").mkdir()
     (tmp_path / "gpucalc/rows/price_book.py").write_text("import sys; sys.exit('bad row' in open(sys.argv[1]).read() and 'row 2')")
-    # What makes links of the addresses in a text, and puts a file in place.
-    (tmp_path / "gpucalc/page").mkdir()
-    for name in ("page/links.py", "rows/files.py", "rows/kept.py"):
+    # What puts a file in place.
+    for name in ("rows/files.py", "rows/kept.py"):
         shutil.copy(build.ROOT / "gpucalc" / name, tmp_path / "gpucalc" / name)
     (tmp_path / "data/prices/2026.csv").write_text("ten dollars")
     (tmp_path / "data/gpus.csv").write_text("a fast one")
@@ -343,7 +342,7 @@ def is_alive(process):
     return True
 
 
-BUILD = "import signal, sys; from pathlib import Path; from book import build; build.ROOT = Path(sys.argv.pop(1)); "
+BUILD = "import signal, sys; from pathlib import Path; from book.build import site as build; build.ROOT = Path(sys.argv.pop(1)); "
 BUILD += "build.build_book.__defaults__ = (build.ROOT, *build.build_book.__defaults__[1:]); "
 BUILD += "signal.signal(signal.SIGINT, signal.default_int_handler); {0}build.main()"
 
@@ -371,7 +370,7 @@ def test_nothing_outlives_a_build_that_is_stopped(site, number):
 @pytest.mark.parametrize("renames", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_a_build_killed_while_it_swaps_leaves_a_site(site, capsys, renames):
     """Where folders can't be exchanged in one step: before the new site has its name, and before the old one is gone."""
-    killer = "from book import pages; pages.exchange = lambda *_: False; import os, itertools, pathlib; count = itertools.count(); "
+    killer = "from book.build import pages; pages.exchange = lambda *_: False; import os, itertools, pathlib; count = itertools.count(); "
     killer += f"rename = pathlib.Path.rename; pathlib.Path.rename = lambda *a: (os._exit(9) if next(count) == {renames} else rename(*a)); "
     killer += "import shutil; remove = shutil.rmtree; "
     killer += "shutil.rmtree = lambda path, *a, **k: os._exit(9) if str(path).endswith('.old') and path.exists() else remove(path, *a, **k); "
@@ -444,7 +443,7 @@ def test_a_port_that_is_taken_is_named(tmp_path):
         port = other.getsockname()[1]
         with pytest.raises(BuildError, match=f"^PORT={port}: another program listens there; try another: make serve PORT={port + 1}$"):
             serve.server(str(port))
-        done = subprocess.run([sys.executable, "-m", "book.serve", str(port)], cwd=build.ROOT, capture_output=True, text=True)
+        done = subprocess.run([sys.executable, "-m", "book.build.serve", str(port)], cwd=build.ROOT, capture_output=True, text=True)
         assert done.returncode == 1 and done.stderr.startswith(f"PORT={port}: ") and done.stderr.count("\n") == 1
     (tmp_path / "index.html").write_text("the book")
     with serve.server(str(port), tmp_path) as served:
@@ -582,7 +581,7 @@ def scripts_of(project, given=None):
 
 def test_the_scripts_of_the_front_page_follow_the_prices(project, tmp_path):
     assert scripts_of(project) is None and front.content(None) == ""
-    (project / "gpucalc/page/front.py").write_text(FRONT)
+    (project / "book/web/front.py").write_text(FRONT)
     folder = scripts_of(project)
     assert (folder / "engine.js").read_text() == "of ten dollars"
     (folder / "engine.js").write_text("of the last build")
@@ -609,7 +608,7 @@ sys.exit(said.startswith("bad") and said)
 def test_sphinx_starts_before_the_scripts_are_made(project, capsys):
     """They wait here for a page that Sphinx writes. Where only they change, or nothing that shows, no more is made than that."""
     made = project / "_build/html/_static/engine.js"
-    (project / "gpucalc/page/front.py").write_text(WAITING.format(str(project / "_build/pages/_build/html/index.html")))
+    (project / "book/web/front.py").write_text(WAITING.format(str(project / "_build/pages/_build/html/index.html")))
     assert "reading page 1 of 3" in built(project, capsys)[1] and made.read_text() == "a fast one"
     (project / "data/gpus.csv").write_text("a slow one")
     ran_again, said = built(project, capsys)

@@ -5,14 +5,14 @@ import re
 
 import pytest
 
+from book.pages import cards as page, models as models_page
+from book.pages import cards_plan as cards, models_plan as models
 from gpucalc import Case
+from gpucalc.decisions.capacity import left_out, narrow_products
 from gpucalc.laws import choosing, kv_cache, quantization, serving_cost, sharing, worth
 from gpucalc.laws.arithmetic_intensity import ridge_point, tokens_per_second
 from gpucalc.laws.model_size import active_params, params
 from gpucalc.laws.training_memory import usable_bytes
-from gpucalc.page import cards as page, models as models_page
-from gpucalc.plan import cards, models
-from gpucalc.plan.capacity import left_out, narrow_products
 from gpucalc.rows import catalogue, price_book
 from gpucalc.rows.ages import SOLD_DAYS, days
 from gpucalc.rows.rents import cheapest_rent

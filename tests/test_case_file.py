@@ -7,11 +7,11 @@ import pytest
 import yaml
 from hypothesis import given, settings, strategies as st
 
-from book.inputs import ROOT
+from book.build.inputs import ROOT
 from gpucalc import Case
 from gpucalc.core.quantities import DATA, DOMAINS, QUANTITIES
-from gpucalc.page import answer_words
-from gpucalc.plan import answer, points
+from gpucalc.decisions import answer_words
+from gpucalc.decisions import answer, points
 from gpucalc.rows import case_file, price_book, tables
 from gpucalc.rows.case_file import as_yaml, case_of, read_case
 from gpucalc.rows.files import hidden

@@ -1,10 +1,10 @@
 """The shipped data are valid and consistent."""
 import pytest
 
-from gpucalc.rows import catalogue, price_book, tables
 from gpucalc.core.evaluate import FINDERS, Case
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import QUANTITIES
+from gpucalc.rows import catalogue, price_book, tables
 from gpucalc.rows.tables import DATA
 
 

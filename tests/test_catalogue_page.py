@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from book.build import ROOT
-from gpucalc.page.catalogue_table import catalogue_table
+from book.build.site import ROOT
+from book.components.catalogue_table import catalogue_table
 from tests.browser import visit
 
 STATIC = ROOT / "book/static"

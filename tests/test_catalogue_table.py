@@ -5,7 +5,7 @@ import re
 import pandas as pd
 import pytest
 
-from gpucalc.page.catalogue_table import catalogue_table
+from book.components.catalogue_table import catalogue_table
 
 FRAME = pd.DataFrame({"gpu": ["small", "<b>large</b>"], "bandwidth": [1.5e12, float("nan")], "vendor": ["A&B", "C"],
                       "tdp_watts": [300, 700], "source": ["arXiv 2405.04434", "x" * 41]})

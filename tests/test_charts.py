@@ -7,12 +7,12 @@ import altair
 import pandas as pd
 import pytest
 
-from book.charts import CATEGORIES
+from book.build.charts import CATEGORIES
+from book.components import chart_labels, chart_title, charts, moving
+from book.components.familiar import FAMILIAR
+from book.components.picture import COLORS
 from gpucalc import Case, kv_cache, serving
 from gpucalc.core.law import LAWS
-from gpucalc.page import chart_labels, chart_title, charts, moving
-from gpucalc.page.familiar import FAMILIAR
-from gpucalc.page.picture import COLORS
 
 CASE = Case(model="Llama-3-8B", gpu="H100 SXM 80GB", batch=32, replica_gpus=1, context=8192)
 

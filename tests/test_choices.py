@@ -1,10 +1,10 @@
 """Choices in words are rows that are a name: a case holds, writes, reads and changes them, and no formula sees them."""
 import pytest
 
+from book.components.parameters import page_case
+from book.components.show import sources
 from gpucalc import LAWS, QUANTITIES, Case
 from gpucalc.core.evaluate import FINDERS
-from gpucalc.page.parameters import page_case
-from gpucalc.page.show import sources
 from gpucalc.rows import catalogue, choices, price_checks, tables
 
 CHOSEN = dict(cards="H100 SXM 80GB, MI300X 192GB", provider="AWS", region="eu-west-1", term="spot", data_at="AWS", ways="rent, api")

@@ -7,14 +7,15 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from book.components import run_risks
 from gpucalc import Case
+from gpucalc.decisions import capacity, queue, rule
+from gpucalc.decisions.answer import completed
+from gpucalc.decisions.decisions import REPLICAS
+from gpucalc.decisions.layout_grid import AXES, NEUTRAL, blocks
+from gpucalc.decisions.layouts import layout_case
+from gpucalc.decisions.market import cards, replica_degrees
 from gpucalc.laws import choosing, serving, training_cost
-from gpucalc.plan import capacity, queue, rule, run_risks
-from gpucalc.plan.answer import completed
-from gpucalc.plan.decisions import REPLICAS
-from gpucalc.plan.layout_grid import AXES, NEUTRAL, blocks
-from gpucalc.plan.layouts import layout_case
-from gpucalc.plan.market import cards, replica_degrees
 from gpucalc.rows import catalogue
 
 

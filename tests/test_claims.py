@@ -8,11 +8,11 @@ import statistics
 import pytest
 import yaml
 
+from book.components.measured import claims_table, compare, comparison_table, error_table, signed_percent
+from book.components.titles import PAGES
+from book.pages import claims as shown_claims
 from gpucalc import LAWS, QUANTITIES
 from gpucalc.core.figures import dollars, number, percent
-from gpucalc.page import claims as shown_claims
-from gpucalc.page.measured import claims_table, compare, comparison_table, error_table, signed_percent
-from gpucalc.page.titles import PAGES
 from gpucalc.rows import claims as held
 from gpucalc.rows import tables
 from gpucalc.rows import claim_cases

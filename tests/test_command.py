@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import pytest
 
 from gpucalc import LAWS, QUANTITIES, Case
+from gpucalc.cli.command import KINDS, TABLES, main
+from gpucalc.cli.command_output import printed
 from gpucalc.core.evaluate import FINDERS
 from gpucalc.core.figures import number
-from gpucalc.page.command import KINDS, TABLES, main
-from gpucalc.page.command_output import printed
 from gpucalc.rows import catalogue
 from gpucalc.rows.choices import CHOICES
 from tests import hostile
@@ -213,7 +213,7 @@ def test_a_reader_who_leaves_is_no_error():
 
 
 def test_a_figure_needs_no_pandas():
-    code = f"import sys; from gpucalc.page.command import main; main({CACHE!r}); sys.exit('pandas' in sys.modules)"
+    code = f"import sys; from gpucalc.cli.command import main; main({CACHE!r}); sys.exit('pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
 
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from book.pages import commitments as plan
+from book.pages.commitment_picture import load_curve
 from gpucalc import commitments as cm
 from gpucalc.core.evaluate import Case
-from gpucalc.page.commitment_picture import load_curve
-from gpucalc.plan import commitments as plan
 from gpucalc.rows import price_book
 
 BOOK = price_book.prices()

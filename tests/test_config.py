@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gpucalc.rows import catalogue, config, json_fields
+from book.components.parameters import page_case
 from gpucalc import Case, kv_cache, model_size
-from gpucalc.page.parameters import page_case
+from gpucalc.rows import catalogue, config, json_fields
 
 CONFIGS = Path(__file__).parent / "configs"
 ORIGIN = ["unit", "source", "date", "confidence", "note"]

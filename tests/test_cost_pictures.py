@@ -4,16 +4,16 @@ import re
 import pandas as pd
 import pytest
 
+from book.components.lesson_costs import ends, run_table
+from book.components.offers import cheapest_flops
+from book.components.picture import WIDE
+from book.pages.bills import PARTS
+from book.pages.pictures_serving_cost import hour_picture
+from book.pages.pictures_total_cost import COLORS, bills_picture, places_picture
+from book.pages.pictures_training_cost import chain_picture, clock_picture
+from book.pages.two_providers import counted_alike, outcome
 from gpucalc import Case, goodput, serving_cost as sc, training_cost as tc
 from gpucalc.core.figures import number
-from gpucalc.page.lesson_costs import ends, run_table
-from gpucalc.page.picture import WIDE
-from gpucalc.page.pictures_serving_cost import hour_picture
-from gpucalc.page.pictures_total_cost import COLORS, bills_picture, places_picture
-from gpucalc.page.pictures_training_cost import chain_picture, clock_picture
-from gpucalc.page.two_providers import counted_alike, outcome
-from gpucalc.plan.bills import PARTS
-from gpucalc.plan.offers import cheapest_flops
 from gpucalc.rows import price_book
 from gpucalc.rows.bands import Band
 

@@ -3,13 +3,13 @@ import math
 
 import pytest
 
+from book.pages import counters as shown
+from book.pages import counter_loads, counters_plan as plan
+from book.pages.counters_rows import read_counters
 from gpucalc import Case, arithmetic_intensity as ai, counters as cn
 from gpucalc.core.evaluate import Row
 from gpucalc.core.quantities import DATA
-from gpucalc.page import counters as shown
-from gpucalc.plan import counter_loads, counters as plan
 from gpucalc.rows import catalogue, price_book
-from gpucalc.rows.counters import read_counters
 from tests.counter_samples import FILES
 
 H100 = "H100 SXM 80GB"

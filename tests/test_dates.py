@@ -4,10 +4,10 @@ import re
 import pandas
 import pytest
 
-from book.charts import chart_html
-from gpucalc.page import dates
-from gpucalc.page.charts import bars
-from gpucalc.page.show import table
+from book.build.charts import chart_html
+from book.components import dates
+from book.components.charts import bars
+from book.components.show import table
 from gpucalc.rows import price_book
 from gpucalc.rows.rents import cheapest_rent
 from tests.test_price_book import GOOD

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from book.components.decision_charts import outcome
 from gpucalc import break_even as be
-from gpucalc.page.decision_charts import outcome
-from gpucalc.rows import bands, catalogue, price_book, tables
-from gpucalc.plan import decide, draws
 from gpucalc import owning, renting
 from gpucalc.core.evaluate import Case
+from gpucalc.decisions import decide, draws
+from gpucalc.rows import bands, catalogue, price_book, tables
 
 CARD = catalogue.gpu("H100 SXM 80GB")
 FIXED = dict(gpus_per_server=8, network_ports=8, network_tiers=2, usd_per_port=600, cable_usd=900)

@@ -7,12 +7,12 @@ import re
 import pytest
 from latex2mathml.converter import convert
 
+from book.components.derivation import derivation, equation, folded, is_absent, symbol_table, vocabulary_table
+from book.components.spoken import called
 from gpucalc import LAWS, QUANTITIES, Case, break_even, kv_cache, renting, serving, training_memory, training_time
 from gpucalc.core.evaluate import LEFT_OUT, Input, Row
+from gpucalc.core.printer import tex
 from gpucalc.core.quantities import FLAG
-from gpucalc.page.derivation import derivation, equation, folded, is_absent, symbol_table, vocabulary_table
-from gpucalc.page.printer import tex
-from gpucalc.page.spoken import called
 
 CASE = Case(model="Llama-3-70B", gpu="H100 SXM 80GB", context=8192, batch=32, cache_element_bytes=2)
 

@@ -6,9 +6,9 @@ from functools import cache
 
 import pytest
 
+from book.web.drills import LEVELS, MET, WITHIN, drill, drills, near, off
 from gpucalc.core.evaluate import FINDERS
 from gpucalc.core.quantities import QUANTITIES
-from gpucalc.rows.drills import LEVELS, MET, WITHIN, drill, drills, near, off
 from tests.test_lessons import LESSONS
 from tests.test_notebooks import FIGURE, names_in_data
 

@@ -7,12 +7,13 @@ import re
 
 import pytest
 
-from book.inputs import ROOT
+from book.build.inputs import ROOT
+from book.components.drills import drill as exercise
+from book.pages import drill_page
+from book.web import drill_data
+from book.web import drills
+from book.web.drills import MET, WITHIN, Wrong, blank_text, drill, near, off, scale
 from gpucalc import Case
-from gpucalc.page import drill_data, drill_page
-from gpucalc.page.drills import drill as exercise
-from gpucalc.rows import drills
-from gpucalc.rows.drills import MET, WITHIN, Wrong, blank_text, drill, near, off, scale
 
 EVERY = list(drills.drills().values())
 REREAD = []

@@ -7,13 +7,15 @@ import re
 
 import pytest
 
-from book.extension import DRILLS
-from book.finish import secured
+from book.build.extension import DRILLS
+from book.build.finish import secured
+from book.components import spoken
+from book.components.formula import holding, is_share
+from book.pages import drill_page
+from book.web import drill_data
+from book.web import drills
 from gpucalc.core import figures
 from gpucalc.core.law import LAWS
-from gpucalc.page import drill_data, drill_page, spoken
-from gpucalc.page.formula import holding, is_share
-from gpucalc.rows import drills
 from tests.browser import ended, lay_out, visit
 
 EVERY, DRAWS = drills.drills(), 50

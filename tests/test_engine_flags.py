@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gpucalc.page import answer_words, engine_flags
-from gpucalc.page.answer_words import fill
-from gpucalc.plan import answer as plan
+from gpucalc.decisions import answer_words, engine_flags
+from gpucalc.decisions import answer as plan
+from gpucalc.decisions.answer_words import fill
 from gpucalc.rows import case_file, price_book
 from gpucalc.rows.tables import rows
 

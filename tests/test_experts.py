@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from book.pages.expert_tables import familiar_mixtures, imbalance_table, mixtures
+from book.pages.pictures_experts import router_picture, spread_picture
 from gpucalc import Case, arithmetic_intensity as ai, experts as ex, model_size
-from gpucalc.page.expert_tables import familiar_mixtures, imbalance_table, mixtures
-from gpucalc.page.pictures_experts import router_picture, spread_picture
 
 DEEPSEEK = Case(model="DeepSeek-V3")
 

@@ -1,9 +1,9 @@
 """Stops of a job: hand calculations and the published run."""
 import pytest
 
+from book.pages import failures_plan as failures
+from book.pages.failures import compared_table, lasting
 from gpucalc import goodput as gp, stops
-from gpucalc.page.failures import compared_table, lasting
-from gpucalc.plan import failures
 from gpucalc.rows import catalogue
 
 

@@ -3,12 +3,12 @@ import os
 
 import pytest
 
-from book.given import Given, check_case
-from book.inputs import BuildError
+from book.build.given import Given, check_case
+from book.build.inputs import BuildError
+from gpucalc.rows import files
 from gpucalc.rows.case_file import case_of
 from gpucalc.rows.files import content, few, hidden, shortened, text
 from gpucalc.rows.price_book import prices
-from gpucalc.rows import files
 
 
 @pytest.fixture

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from book.pages import financing
+from book.pages.payment_picture import payments_picture
 from gpucalc import financing as fin
 from gpucalc import owning
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import hourly
-from gpucalc.page.payment_picture import payments_picture
-from gpucalc.plan import decide, financing
+from gpucalc.decisions import decide
 from gpucalc.rows import catalogue, price_book
 
 share, months = st.floats(0, 0.5), st.integers(1, 120)

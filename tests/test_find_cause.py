@@ -4,11 +4,12 @@ import re
 
 import pytest
 
-from book.inputs import ROOT
+from book.build.inputs import ROOT
+from book.components import harm
+from book.pages import find_cause_plan as fc, nccl_log
+from book.pages.find_cause import ADVICE, RIGHT_LOG, WRONG_LOG, causes_table
 from gpucalc import waiting as wt
 from gpucalc.core.evaluate import Row
-from gpucalc.page.find_cause import ADVICE, RIGHT_LOG, WRONG_LOG, causes_table
-from gpucalc.plan import find_cause as fc, harm, nccl_log
 from gpucalc.rows import price_book
 
 H100 = "H100 SXM 80GB"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from book import assets, charts, finish
-from book.inputs import ROOT, BuildError
+from book.build import assets, charts, finish
+from book.build.inputs import ROOT, BuildError
 
 ALT = "Two bars, of which the second is twice as high as the first."
 SPEC = {
@@ -298,13 +298,13 @@ def test_jupyter_book_by_hand_is_refused_in_one_sentence(tmp_path, monkeypatch):
     (r"a < 3", "<mi>a</mi><mo>&lt;</mo><mn>3</mn>"),
     (r"\frac{a}{b + c}", "<mfrac><mi>a</mi><mrow><mi>b</mi><mo>+</mo><mi>c</mi></mrow></mfrac>")])
 def test_formulas_are_short_mathml(latex, expected):
-    from book.extension import mathml
+    from book.build.extension import mathml
 
     assert mathml(latex, "inline") == (f"<math>{expected}</math>", [])
 
 
 def test_a_command_that_the_converter_does_not_know_is_named():
-    from book.extension import mathml
+    from book.build.extension import mathml
 
     assert r"\nosuch" in mathml(r"a + \nosuch", "inline")[1][0]
 

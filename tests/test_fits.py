@@ -4,9 +4,9 @@ import math
 import pandas
 import pytest
 
+from book.components.charts import tiles
+from book.pages.fits import KINDS, fit_map, room_by_card, widest
 from gpucalc import Case, quantization as qn
-from gpucalc.page.charts import tiles
-from gpucalc.plan.fits import KINDS, fit_map, room_by_card, widest
 from gpucalc.rows import catalogue
 
 CASE = Case(weight_format="INT4-g128", context=8192, batch=8, cache_element_bytes=2, kept_element_bytes=2, headroom=0.1)

@@ -3,9 +3,9 @@ import pytest
 
 from gpucalc import Case
 from gpucalc.core.evaluate import Row
+from gpucalc.decisions import capacity
+from gpucalc.decisions.layouts import layout_case
 from gpucalc.laws.shares import product_peak
-from gpucalc.plan import capacity
-from gpucalc.plan.layouts import layout_case
 from gpucalc.rows import catalogue
 
 

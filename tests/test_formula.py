@@ -8,11 +8,13 @@ import re
 
 import pytest
 
+from book.components import spoken
+from book.components.formula import formula
+from book.web import lesson_links
 from gpucalc import LAWS, QUANTITIES, Case, kv_cache
 from gpucalc.core import arithmetic
+from gpucalc.core import expression
 from gpucalc.core.quantities import read_rows
-from gpucalc.page import expression, lesson_links, spoken
-from gpucalc.page.formula import formula
 from tests.test_laws import cases
 from tests.test_printer import read, says_all, trees, values
 

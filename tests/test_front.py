@@ -10,11 +10,11 @@ import pytest
 import yaml
 from IPython.core.inputtransformer2 import TransformerManager
 
-from book.extension import FRONT
-from book.finish import secured
+from book.build.extension import FRONT
+from book.build.finish import secured
+from book.web.front import EXAMPLES, examples, limits_of
+from book.web.javascript import literal
 from gpucalc.core.quantities import QUANTITIES
-from gpucalc.page.front import EXAMPLES, examples, limits_of
-from gpucalc.page.javascript import literal
 from gpucalc.rows.case_file import read_case
 from gpucalc.rows.choices import LONGEST
 from gpucalc.rows.files import hidden

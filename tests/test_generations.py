@@ -3,9 +3,9 @@ import re
 
 import pytest
 
+from book.components.picture import Sheet
+from book.pages import generations as page, log_plot, pictures_generations as pictures
 from gpucalc import Case, arithmetic_intensity, worth
-from gpucalc.page import generations as page, log_plot, pictures_generations as pictures
-from gpucalc.page.picture import Sheet
 from gpucalc.rows import catalogue, price_book
 
 GENERATIONS, CARDS = catalogue.generations(), catalogue.gpus()

@@ -3,8 +3,8 @@ import math
 
 import pytest
 
+from book.components.measured import compare
 from gpucalc import Case, goodput as gp, renting
-from gpucalc.page.measured import compare
 
 
 def test_more_gpus_fail_sooner():

@@ -3,12 +3,12 @@ import re
 
 import pytest
 
-from book.inputs import ROOT
+from book.build.inputs import ROOT
+from book.pages import hardware_facts_plan as hf
 from gpucalc import derating as dr, shares
 from gpucalc.core.evaluate import Row
 from gpucalc.laws.arithmetic_intensity import matmul_flops
 from gpucalc.laws.waiting import sped_up
-from gpucalc.plan import hardware_facts as hf
 from gpucalc.rows import catalogue
 
 

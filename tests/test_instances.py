@@ -3,9 +3,9 @@ import math
 
 import pytest
 
-from gpucalc.page import instances as shown
+from book.pages import instances as shown
+from book.pages.instances_rows import offers, priced
 from gpucalc.rows import catalogue, price_book
-from gpucalc.rows.instances import offers, priced
 
 ALL = catalogue.instances()
 BOOK = price_book.prices()

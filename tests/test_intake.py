@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from book.inputs import dated, place
+from book.build.inputs import dated, place
 from gpucalc.rows import (ages, catalogue, intake_cells, intake_money, intake_names, intake_numbers, intake_overlay, intake_rows, intake_sheet,
                           own_gpus as own_cards, price_book, price_outliers, price_report, tables)
 from gpucalc.rows.price_book import prices

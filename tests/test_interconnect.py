@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpucalc.rows import catalogue
+from book.components.measured import compare
 from gpucalc import interconnect as ic
 from gpucalc.core.evaluate import Case
-from gpucalc.page.measured import compare
+from gpucalc.rows import catalogue
 from gpucalc.rows.claims import measurements
 
 NVLINK4, PCIE4 = 450e9, 32e9

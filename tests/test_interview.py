@@ -5,14 +5,15 @@ import re
 
 import pytest
 
-from book.build import ROOT
+from book.build.site import ROOT
+from book.components.titles import PAGES
+from book.pages import interview as shown
+from book.pages import interview_rows as interview
+from book.pages.held import Held
+from book.pages.said_html import said_html
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import number
-from gpucalc.page import interview as shown
-from gpucalc.page.held import Held
-from gpucalc.page.said_html import said_html
-from gpucalc.page.titles import PAGES
-from gpucalc.rows import interview, price_book
+from gpucalc.rows import price_book
 from tests.test_notebooks import names_in_data, typed_figures
 
 GOOD = dict(title="T", ask="Why?", roles=["training"], level=1, minutes=5, topic="kv_cache", looks_for=["a", "b", "c", "d"], answer="Because.",
@@ -89,7 +90,7 @@ def test_there_are_questions_of_every_kind_that_is_there():
 
 def test_topics_and_lessons_are_pages():
     used = {page for each in EVERY.values() for page in (each.topic, *each.lessons)}
-    assert used <= set(PAGES), f"gpucalc/page/titles.py lacks {sorted(used - set(PAGES))}"
+    assert used <= set(PAGES), f"book/components/titles.py lacks {sorted(used - set(PAGES))}"
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -3,8 +3,9 @@ import re
 
 import pytest
 
-from gpucalc.page import interview as shown
-from gpucalc.rows import interview, price_book
+from book.pages import interview as shown
+from book.pages import interview_rows as interview
+from gpucalc.rows import price_book
 
 LEAST = {"design": 9, "debug": 14, "trade_offs": 11, "money": 10}
 OURS = [each for kind in LEAST for each in interview.questions(kind).values()]

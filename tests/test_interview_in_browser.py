@@ -3,10 +3,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from book.build import ROOT
-from book.finish import secured
-from gpucalc.page import interview as shown
-from gpucalc.rows import interview, price_book
+from book.build.finish import secured
+from book.build.site import ROOT
+from book.pages import interview as shown
+from book.pages import interview_rows as interview
+from gpucalc.rows import price_book
 from tests.browser import visit
 
 STATIC = ROOT / "book/static"

@@ -6,13 +6,13 @@ import random
 import numpy as np
 import pytest
 
-from book.build import ROOT
+from book.build.site import ROOT
+from book.web.javascript import figures_data, reached, script
 from gpucalc import Case
 from gpucalc.core import figures
 from gpucalc.core.evaluate import is_law
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import DEFAULTS, DOMAINS, QUANTITIES, check
-from gpucalc.page.javascript import figures_data, reached, script
 from gpucalc.rows import catalogue
 from gpucalc.rows.tables import rows
 from tests.test_laws import cases

@@ -6,9 +6,9 @@ import sys
 import pandas
 import pytest
 
-from gpucalc.plan import beforehand
+from book.build import beforehand
+from book.build.inputs import ROOT
 from gpucalc.rows import kept, price_book, tables
-from book.inputs import ROOT
 
 
 @pytest.fixture
@@ -104,12 +104,12 @@ def test_a_book_that_a_page_changes_is_its_own(tmp_path):
 FORKED = """
 import os, sys
 from pathlib import Path
-from book import runner
+from book.build import runner
 root = Path(sys.argv[1])
 jobs = [{"parameters": {}}] * (3 if sys.argv[2] == "warm" else 1)
 runner.warm_up(root, jobs)
-from gpucalc.rows import kept, price_book, published, rents
-from gpucalc.plan import run_speeds
+from gpucalc.rows import kept, price_book, rents; from book.components import published
+from gpucalc.decisions import run_speeds
 before = set(runner.OPENED)
 def cheapest_rent():
     return rents.cheapest_rent(price_book.prices(), gpu="H100 SXM 80GB", term="on-demand")

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpucalc.rows import catalogue
+from book.components.measured import compare
 from gpucalc import LAWS, kv_cache as kv
 from gpucalc.core.evaluate import Case
-from gpucalc.page.measured import compare
 from gpucalc.laws.quantization import format_element_bytes, stored_bits
+from gpucalc.rows import catalogue
 
 H100 = catalogue.gpu("H100 SXM 80GB")
 LLAMA_3_8B, LLAMA_3_70B = catalogue.model("Llama-3-8B"), catalogue.model("Llama-3-70B")

@@ -11,12 +11,12 @@ import pint
 import pytest
 import sympy
 
-from book.editions import declared_in
-from book.inputs import ROOT
+from book.build.editions import declared_in
+from book.build.inputs import ROOT
 from gpucalc import laws
 from gpucalc.core import arithmetic
-from gpucalc.core.law import LAWS, law as as_law
 from gpucalc.core.figures import UNITS
+from gpucalc.core.law import LAWS, law as as_law
 from gpucalc.core.quantities import DOMAINS, FLAG, FRACTION, LEVEL2, LEVEL3, QUANTITIES, RATE, SHARE, check
 from gpucalc.rows.tables import DATA, TABLES
 
@@ -113,8 +113,8 @@ def test_every_quantity_stands_once_with_known_allowed_values():
 
 
 def test_every_quantity_is_used_by_a_law_a_table_or_a_search():
-    from gpucalc.plan import capacity, token_offers
-    from gpucalc.plan.layouts import all_layouts
+    from gpucalc.decisions import capacity, token_offers
+    from gpucalc.decisions.layouts import all_layouts
     from gpucalc.rows import catalogue, price_book
     tables = (catalogue.gpus(), catalogue.models(), catalogue.links(), catalogue.recipes(), catalogue.formats(), catalogue.jobs())
     searches = all_layouts, capacity.plans, token_offers.rented_plans

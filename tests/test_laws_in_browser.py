@@ -5,7 +5,7 @@ import altair
 import pytest
 import vl_convert
 
-from gpucalc.page.charts import expression
+from book.components.charts import expression
 from gpucalc.core.law import LAWS
 from tests.test_laws import cases
 

@@ -1,8 +1,8 @@
 """Models of several kinds of layers, in words and as a table."""
 import pytest
 
+from book.pages.layer_kinds import kinds, kinds_table
 from gpucalc import Case, kv_cache
-from gpucalc.page.layer_kinds import kinds, kinds_table
 from gpucalc.rows import catalogue
 
 

@@ -2,10 +2,10 @@
 import pytest
 
 from gpucalc import training_memory as tm
+from gpucalc.decisions.layout_choice import worst
+from gpucalc.decisions.layout_grid import AXES, NEUTRAL
+from gpucalc.decisions.layouts import layout_case, layouts_of
 from gpucalc.laws.training_time import step_seconds
-from gpucalc.plan.layout_choice import worst
-from gpucalc.plan.layout_grid import AXES, NEUTRAL
-from gpucalc.plan.layouts import layout_case, layouts_of
 
 ONE = dict.fromkeys(AXES, 1) | NEUTRAL
 CASE = layout_case("Qwen2.5-7B", "A100 SXM 80GB", 4096, "InfiniBand NDR", "mixed-adamw-fp32-grads", "achieved")

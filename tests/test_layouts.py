@@ -7,19 +7,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gpucalc.rows import catalogue
+from book.components.account import fullest
+from book.pages.published_layouts import OF_2021, PUBLISHED, published_layout, published_layouts
 from gpucalc.core.evaluate import Case
-from gpucalc.plan import layout_grid
-from gpucalc.plan.account import fullest
-from gpucalc.plan.layout_choice import as_good, comparison_error, ends, recommended
-from gpucalc.plan.layout_grid import CLOSE, FITS, NEUTRAL
-from gpucalc.plan.layouts import (AXES, LAYOUT, all_layouts, best_layouts, best_of, fastest_by_gpus, fine_axes, in_layout,
-                                  layout_case, layout_name, layouts_of, pareto_front, readable, reasons, recomputed, runs_of,
-                                  same_step, same_steps, step_parts, usual_axes)
-from gpucalc.plan.published_layouts import OF_2021, PUBLISHED, published_layout, published_layouts
+from gpucalc.decisions import layout_grid
+from gpucalc.decisions.layout_choice import as_good, comparison_error, ends, recommended
+from gpucalc.decisions.layout_grid import CLOSE, FITS, NEUTRAL
+from gpucalc.decisions.layouts import (AXES, LAYOUT, all_layouts, best_layouts, best_of, fastest_by_gpus, fine_axes, in_layout,
+                                       layout_case, layout_name, layouts_of, pareto_front, readable, reasons, recomputed, runs_of,
+                                       same_step, same_steps, step_parts, usual_axes)
 from gpucalc.laws.sharding import check_layout
 from gpucalc.laws.training_memory import training_bytes
 from gpucalc.laws.training_time import layout_gpus, layout_mfu, step_seconds, step_tokens
+from gpucalc.rows import catalogue
 
 LLAMA = dict(model="Llama-3.1-405B", gpu="H100 SXM 80GB", gpus=16384, global_batch=2048, sequence=8192, network="RoCE 400G")
 DEEPSEEK = dict(model="DeepSeek-V3", gpu="H800 SXM 80GB", gpus=[1536, 2048], global_batch=3072, sequence=4096,

@@ -4,7 +4,7 @@ from docutils import nodes
 from docutils.utils import new_document
 from sphinx.util.nodes import NodeMatcher
 
-from book import lean
+from book.build import lean
 from tests.test_build import built, cache, project, write_notebook  # noqa: F401
 
 PARTS = """format: jb-book
@@ -36,7 +36,7 @@ def test_the_site_is_the_same_without(project, capsys):  # noqa: F811
     built(project, capsys)
     made = contents(project / "_build/html")
     plain = "without_kernels = lean = keep_templates = lambda *_: None\n"
-    (project / "book/lean.py").write_text(plain)
+    (project / "book/build/lean.py").write_text(plain)
     assert built(project, capsys)[0] == []
     whole = contents(project / "_build/html")
     assert made.keys() == whole.keys() and not [name for name in made if made[name] != whole[name]]

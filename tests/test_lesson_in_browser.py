@@ -7,15 +7,15 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from book import charts
-from book.extension import LESSON, STATIC, lesson_scripts
-from book.finish import secured, versioned
+from book.build import charts
+from book.build.extension import LESSON, STATIC, lesson_scripts
+from book.build.finish import secured, versioned
+from book.components.charts import slider_chart
+from book.web import lesson_links, templates
 from gpucalc.core.evaluate import Case
 from gpucalc.core.law import LAWS
+from gpucalc.decisions.owning_choice import rent_or_buy
 from gpucalc.laws import kv_cache
-from gpucalc.page import lesson_links, templates
-from gpucalc.page.charts import slider_chart
-from gpucalc.plan.owning_choice import rent_or_buy
 from gpucalc.rows import case_file, catalogue, price_book
 from tests import hostile
 from tests.browser import ended, lay_out, visit

@@ -10,10 +10,10 @@ from docutils.frontend import get_default_settings
 from docutils.parsers.rst import Parser
 from docutils.utils import new_document
 
-from book import glossary, lesson_page
-from book.extension import STATIC
-from book.finish import SEARCH_WORDS, secured
-from gpucalc.page.show import guess, table
+from book.build import glossary, lesson_page
+from book.build.extension import STATIC
+from book.build.finish import SEARCH_WORDS, secured
+from book.components.show import guess, table
 from tests.browser import ended, visit
 from tests.contents import PARTS, TOPICS
 

@@ -14,8 +14,8 @@ import nbformat
 import pytest
 from IPython.lib.pretty import pretty
 
-from book.extension import topics
-from book.inputs import ROOT
+from book.build.extension import topics
+from book.build.inputs import ROOT
 from tests.test_notebooks import HIDDEN, SENTENCES, SYMBOL, SYMBOLS, TEXTS, letters, tags, written
 
 IN_DEPTH = re.compile(r"^## In depth$", re.MULTILINE)

@@ -3,8 +3,8 @@ import re
 
 import pytest
 
-from book.inputs import ROOT
-from gpucalc.plan import lists
+from book.build.inputs import ROOT
+from book.pages import lists
 from gpucalc.rows import price_book
 
 H100, BOOK = "H100 SXM 80GB", price_book.prices()

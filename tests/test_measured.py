@@ -4,7 +4,7 @@ import math
 import pandas as pd
 import pytest
 
-from gpucalc.page import measured
+from book.components import measured
 
 
 @pytest.fixture

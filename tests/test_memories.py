@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from book.pages import memories as page, pictures_memories as pictures
 from gpucalc import Case, kv_cache, memories, quantization
-from gpucalc.page import memories as page, pictures_memories as pictures
 from gpucalc.rows import catalogue
 
 H100 = catalogue.gpu("H100 SXM 80GB")

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
+from book.components.account import fewest_to_train, fullest, moments, need, origins, peak_terms, server
+from book.components.memory_charts import (MOMENTS, TERMS, account_table, fewest_in_words, in_bytes, largest, memory_bars,
+                                           moment_bars, moment_table, parts, spare, verdict)
 from gpucalc import Case
-from gpucalc.page.memory_charts import (MOMENTS, TERMS, account_table, fewest_in_words, in_bytes, largest, memory_bars,
-                                        moment_bars, moment_table, parts, spare, verdict)
-from gpucalc.plan.account import fewest_to_train, fullest, moments, need, origins, peak_terms, server
 
 JOB = Case(model="Mixtral-8x7B", recipe="mixed-adamw", micro_batch=1, sequence=2048, micro_batches=8)
 SERVER = server(Case(model="Llama-3-8B", gpu="H100 SXM 80GB", weight_format="BF16", context=8192, batch=16, batched_tokens=8192,

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpucalc.rows import catalogue
 from gpucalc import low_rank, model_size
 from gpucalc import sharding as sh
 from gpucalc import training_memory as tm
 from gpucalc.core.evaluate import Case
+from gpucalc.rows import catalogue
 
 RECIPES = {name: dict(row) for name, row in catalogue.recipes().select_dtypes("number").iterrows()}
 STATE = ("held_weight_bytes", "held_gradient_bytes", "held_master_bytes", "held_optimizer_bytes")

@@ -1,10 +1,10 @@
 """Tables of training memory: layouts that divide the model, jobs that ran, and cards at the fewest that hold a job."""
 import re
 
+from book.components.account import fewest_to_train, need
+from book.components.memory_charts import in_bytes, verdict
+from book.pages.memory_tables import NEAR, fewest_table, logit_table, most_replicas, near_table, on_fewest, split_table
 from gpucalc import Case, training_memory as tm
-from gpucalc.page.memory_charts import in_bytes, verdict
-from gpucalc.page.memory_tables import NEAR, fewest_table, logit_table, most_replicas, near_table, on_fewest, split_table
-from gpucalc.plan.account import fewest_to_train, need
 from gpucalc.rows import catalogue
 
 JOB = Case(model="Llama-3-8B", recipe="mixed-adamw", micro_batch=1, micro_batches=8, sequence=2048, recompute=2, flash_attention=1)

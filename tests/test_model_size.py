@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpucalc.rows import catalogue
+from book.pages import pictures_model_size as pictures
+from book.pages.layer_matrices import matrices, matrix_frame, params_of
 from gpucalc import model_size as size
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import number
-from gpucalc.page import pictures_model_size as pictures
-from gpucalc.page.layer_matrices import matrices, matrix_frame, params_of
+from gpucalc.rows import catalogue
 
 LLAMA_2_7B = (
     32000 * 4096 * 2                    # input embedding and output head

@@ -4,15 +4,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from book import build
-from book.given import Given
-from book.inputs import BuildError
-from gpucalc.page import new_card
-from gpucalc.page.new_card import MORE, NEEDED, as_read, row_of
-from gpucalc.page.run_charts import carbon_table
-from gpucalc.plan import capacity, cards, queue
-from gpucalc.plan.buying import power_usd
-from gpucalc.plan.run_upkeep import carbon_of
+from book.build import site as build
+from book.build.given import Given
+from book.build.inputs import BuildError
+from book.components.run_charts import carbon_table
+from book.components.run_upkeep import carbon_of
+from book.pages import new_card
+from book.pages import cards_plan as cards
+from book.pages.buying_plan import power_usd
+from book.pages.new_card import MORE, NEEDED, as_read, row_of
+from gpucalc.decisions import capacity, queue
 from gpucalc.rows import catalogue, price_book, tables
 from gpucalc.rows.own_gpus import ASKED
 

@@ -1,10 +1,10 @@
 """Nodes and racks: sums over the GPU's row, held against hand calculations and what the makers' sheets print."""
 import pytest
 
+from book.pages import nodes as page, pictures_nodes as drawn
 from gpucalc import Case, nodes
 from gpucalc.core.figures import percent
 from gpucalc.laws.topology import group_bandwidth
-from gpucalc.page import nodes as page, pictures_nodes as drawn
 from gpucalc.rows import catalogue
 
 PEAK = {"FP16": "peak_flops", "BF16": "peak_flops", "FP8": "fp8_flops", "FP4": "fp4_flops"}

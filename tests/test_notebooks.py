@@ -15,9 +15,9 @@ import pytest
 import yaml
 from jupytext.cli import jupytext as jupytext_command
 
-from book.editions import alike, made_from, shown
-from book.inputs import ROOT
-from gpucalc.page.printer import SYMBOLS
+from book.build.editions import alike, made_from, shown
+from book.build.inputs import ROOT
+from gpucalc.core.printer import SYMBOLS
 
 TEXTS = sorted((ROOT / "notebooks").glob("*.md"))
 PAGES = TEXTS + sorted((ROOT / "book").glob("*.md"))

@@ -5,9 +5,9 @@ import re
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from book.build import ROOT
-from gpucalc.page import numbers_to_know as know
-from gpucalc.page.titles import PAGES
+from book.build.site import ROOT
+from book.components.titles import PAGES
+from book.pages import numbers_to_know as know
 from gpucalc.rows import price_book
 from tests.browser import visit
 

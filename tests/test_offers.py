@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from book.components.offers import (BANDS, assurance, behind, by_deadline, by_interruption, cheapest_flops, decided, doubtful,
+                                    drawn, front, nearest, offer, outcome, ranked, recommended, searched, tied)
+from book.components.run_risks import TAKEN_BACK
 from gpucalc import Case
+from gpucalc.decisions import rule
+from gpucalc.decisions.answer import answer, judged
+from gpucalc.decisions.decisions import RUN
 from gpucalc.laws.training_cost import planned_gpu_hours
-from gpucalc.plan import rule
-from gpucalc.plan.answer import answer, judged
-from gpucalc.plan.decisions import RUN
-from gpucalc.plan.offers import (BANDS, assurance, behind, by_deadline, by_interruption, cheapest_flops, decided, doubtful, drawn, front, nearest,
-                                 offer, outcome, ranked, recommended, searched, tied)
-from gpucalc.plan.run_risks import TAKEN_BACK
 from gpucalc.rows import bands, catalogue, price_book
 from gpucalc.rows.rents import with_rent
 from tests.test_training_cost import EXAMPLES

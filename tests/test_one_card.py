@@ -3,10 +3,10 @@
 import pandas as pd
 import pytest
 
+from book.components.account import need
+from book.components.memory_charts import in_bytes, verdict
+from book.pages import one_card as cards
 from gpucalc import decide
-from gpucalc.page import one_card as cards
-from gpucalc.page.memory_charts import in_bytes, verdict
-from gpucalc.plan.account import need
 from gpucalc.rows import catalogue
 
 LLAMA = "Llama-3-8B"

@@ -4,8 +4,9 @@ import re
 
 from pandas import DataFrame
 
+from book.components.origins import (ages_table, book_ages, by_source, counted, origin_books, origin_files, price_table,
+                                     source_table)
 from gpucalc.core.quantities import DATA
-from gpucalc.page.origins import ages_table, book_ages, by_source, counted, origin_books, origin_files, price_table, source_table
 from gpucalc.rows import price_book
 
 

@@ -7,14 +7,15 @@ from urllib.parse import quote
 
 import pytest
 
-from book.build import build_book
-from book.editions import Editions, text
-from book.given import read_given
-from book.inputs import ROOT, Frozen, alone
+from book.build.editions import Editions, text
+from book.build.given import read_given
+from book.build.inputs import ROOT, Frozen, alone
+from book.build.site import build_book
+from book.components.sentences import markdown
+from book.pages import stores
 from gpucalc import Case, break_even, owning, renting, serving, serving_cost, total_cost
 from gpucalc.core.figures import percent, quantity, three_figures
-from gpucalc.page.sentences import markdown
-from gpucalc.plan import decide, stores
+from gpucalc.decisions import decide
 from gpucalc.rows import catalogue
 from gpucalc.rows.price_book import price_books, prices
 from gpucalc.rows.rents import cheapest_rent

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpucalc.rows import catalogue
 from gpucalc import owning as ow
 from gpucalc.core.evaluate import Case
+from gpucalc.rows import catalogue
 
 rate = st.floats(0, 0.5)
 years = st.floats(0.5, 8)

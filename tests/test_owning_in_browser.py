@@ -6,12 +6,12 @@ import random
 
 import pytest
 
-from book.build import ROOT
+from book.build.site import ROOT
+from book.web.export_owning import HELD, LAWS, owning_data
+from book.web.javascript import script
 from gpucalc import Case
-from gpucalc.page.export_owning import HELD, LAWS, owning_data
-from gpucalc.page.javascript import script
-from gpucalc.plan.owning_choice import rent_or_buy
-from gpucalc.plan.ways import ways
+from gpucalc.decisions.owning_choice import rent_or_buy
+from gpucalc.decisions.ways import ways
 from gpucalc.rows import catalogue, price_book
 from tests.test_owning_choice import LOAD, plan_of
 

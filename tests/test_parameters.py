@@ -10,12 +10,12 @@ import nbformat
 import pytest
 from papermill import inspect_notebook
 
-from book import answers
-from book.inputs import ROOT
+from book.build import answers
+from book.build.inputs import ROOT
+from book.components.parameters import declared, page_case
 from gpucalc.core.evaluate import Case
 from gpucalc.core.quantities import DOMAINS, QUANTITIES
 from gpucalc.laws.kv_cache import kv_bytes_per_token
-from gpucalc.page.parameters import declared, page_case
 
 GIVEN = {"model": "Llama-3-8B", "gpu": "H100 SXM 80GB", "prices": None, "provider": "AWS", "term": "spot", "utilization": 0.6,
          "usd_per_hour": None, "gpus": 8, "committed": 0}

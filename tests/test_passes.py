@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from book.pages.operators import decode_operators, prefill_operators
+from book.pages.passes import limited_by, timed, turning_points
+from book.pages.roofline import operator_roofline, operator_table, roofline
 from gpucalc import Case, arithmetic_intensity as ai
-from gpucalc.page.roofline import operator_roofline, operator_table, roofline
-from gpucalc.plan.operators import decode_operators, prefill_operators
-from gpucalc.plan.passes import limited_by, timed, turning_points
 from gpucalc.rows import catalogue
 
 CASE = Case(model="Llama-3-8B", gpu="H100 SXM 80GB", efficiency="achieved", batch=16, context=4096, prompt=2048, causal=1,

@@ -5,9 +5,9 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+from book.components.picture import COLORS, WIDE, Sheet
+from book.components.yours import Yours
 from gpucalc import Case
-from gpucalc.page.picture import COLORS, WIDE, Sheet
-from gpucalc.page.yours import Yours
 
 SVG = "{http://www.w3.org/2000/svg}"
 

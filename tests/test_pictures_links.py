@@ -3,11 +3,11 @@ import re
 
 import pytest
 
+from book.pages.pictures_interconnect import neighbor_picture, ring_picture
+from book.pages.pictures_serving import batching_picture, queue_picture, schedule
+from book.pages.serving_charts import slice_table
+from book.pages.splits import one_user, splits, useful
 from gpucalc import Case, interconnect as ic, serving as sv
-from gpucalc.page.pictures_interconnect import neighbor_picture, ring_picture
-from gpucalc.page.pictures_serving import batching_picture, queue_picture, schedule
-from gpucalc.page.serving_charts import slice_table
-from gpucalc.page.splits import one_user, splits, useful
 from gpucalc.rows import catalogue
 
 SERVER = Case(model="Llama-3-70B", gpu="A100 SXM 80GB", link="NVLink 3", efficiency="achieved", tensor_parallel=8, batch=20, prompt=500,

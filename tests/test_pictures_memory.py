@@ -3,11 +3,11 @@ import re
 
 import pytest
 
+from book.components.account import fullest, training_job
+from book.components.memory_charts import in_bytes
+from book.pages.pictures_quantization import block_of_weights, pass_table
+from book.pages.pictures_training_memory import bytes_of_a_weight, one_step, zero_shards
 from gpucalc import Case, quantization, training_memory as tm
-from gpucalc.page.memory_charts import in_bytes
-from gpucalc.page.pictures_quantization import block_of_weights, pass_table
-from gpucalc.page.pictures_training_memory import bytes_of_a_weight, one_step, zero_shards
-from gpucalc.plan.account import fullest, training_job
 from gpucalc.rows import catalogue
 
 JOB = dict(model="Llama-3-8B", gpu="H100 SXM 80GB", micro_batch=1, micro_batches=8, sequence=8192, recompute=2, flash_attention=1,

@@ -5,10 +5,10 @@ import statistics
 
 import pytest
 
+from book.components.measured import compare
 from gpucalc import Case, LAWS, decide, post_training as pt, rollouts as ro
-from gpucalc.page.measured import compare
-from gpucalc.plan import answer
-from gpucalc.plan.decisions import CHAINS, trains
+from gpucalc.decisions import answer
+from gpucalc.decisions.decisions import CHAINS, trains
 from gpucalc.rows import bands, catalogue
 from gpucalc.rows.case_file import case_of
 

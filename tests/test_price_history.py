@@ -4,7 +4,8 @@ import math
 import pandas
 import pytest
 
-from gpucalc.rows import catalogue, price_history as history
+from book.components import price_history as history
+from gpucalc.rows import catalogue
 
 H100 = "H100 SXM 80GB"
 FALL, RISE, ALL = history.windows().values()

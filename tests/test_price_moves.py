@@ -2,12 +2,13 @@
 import pandas
 import pytest
 
+from book.components import price_history
+from book.pages import price_charts
+from book.pages import price_moves
 from gpucalc import what_changed as wc
 from gpucalc.core.figures import times
 from gpucalc.laws.owning import owned_usd_per_hour
-from gpucalc.page import price_charts
-from gpucalc.plan import price_moves
-from gpucalc.rows import catalogue, price_book, price_history
+from gpucalc.rows import catalogue, price_book
 from tests import test_what_changed as older
 
 H100 = "H100 SXM 80GB"

@@ -9,7 +9,7 @@ from latex2mathml.converter import convert
 
 from gpucalc import LAWS, QUANTITIES
 from gpucalc.core import arithmetic
-from gpucalc.page import expression, printer
+from gpucalc.core import expression, printer
 from tests.test_laws import cases
 
 every_law = pytest.mark.parametrize("law", LAWS.values(), ids=LAWS.keys())

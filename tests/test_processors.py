@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from book.editions import NUMBER, Editions, alike, shown
-from book.inputs import ROOT, Frozen
-from gpucalc.page import charts
-from gpucalc.plan.columns import nine_digits
+from book.build.editions import NUMBER, Editions, alike, shown
+from book.build.inputs import ROOT, Frozen
+from book.components import charts
+from gpucalc.decisions.columns import nine_digits
 from tests.test_notebooks import TEXTS, differing, name, recorded, written
 
 ELSEWHERE = ["arithmetic_intensity", "serving", "serving_worksheet", "training_cost", "training_time"]

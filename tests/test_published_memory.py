@@ -1,7 +1,7 @@
 """The memory laws against published figures: how far off each one is, and some of them recomputed by hand."""
 import pytest
 
-from gpucalc.page.measured import compare
+from book.components.measured import compare
 
 GIB, GB, MIB = 2**30, 1e9, 2**20
 FOUND = compare("training_memory")

@@ -3,13 +3,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpucalc.rows import catalogue
+from book.components.measured import compare
 from gpucalc import kv_cache as kv
 from gpucalc import quantization as qn
 from gpucalc import arithmetic_intensity as ai
 from gpucalc import model_size as ms
 from gpucalc.core.evaluate import Case
-from gpucalc.page.measured import compare
+from gpucalc.rows import catalogue
 
 LLAMA_3_8B, LLAMA_3_70B = catalogue.model("Llama-3-8B"), catalogue.model("Llama-3-70B")
 H100 = catalogue.gpu("H100 SXM 80GB")

@@ -4,12 +4,12 @@ import math
 import pytest
 from pandas import DataFrame
 
+from book.components.sentences import enough
+from book.pages.fleets import fleet_table
 from gpucalc import Case, serving
+from gpucalc.decisions import capacity, queue
+from gpucalc.decisions.decisions import PROMPTS
 from gpucalc.laws.shares import product_peak
-from gpucalc.page.fleets import fleet_table
-from gpucalc.page.sentences import enough
-from gpucalc.plan import capacity, queue
-from gpucalc.plan.decisions import PROMPTS
 from gpucalc.rows import bands, catalogue
 
 CASE = Case(model="Llama-3-70B", efficiency="achieved", prompt=500, output=200, requests_per_second=1000 / 60, answer_limit=5,

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from book.charts import compile_chart, specs_in
-from book.editions import follow
-from book.inputs import ROOT, surroundings
+from book.build.charts import compile_chart, specs_in
+from book.build.editions import follow
+from book.build.inputs import ROOT, surroundings
+from book.components import offers
+from book.pages import bill_choice, bills, budget_plan as budget, commitments, renting_options, sharing_plan as sharing, stores
 from gpucalc import Case
-from gpucalc.plan import (bill_choice, bills, budget, capacity, commitments, decide, fine_print, offers, queue, renting_options,
-                          sharing, stores, token_offers, what_changed)
+from gpucalc.decisions import capacity, decide, fine_print, queue, token_offers, what_changed
 from gpucalc.rows import catalogue, price_book, project_books
 from tests.contents import PRICED
 from tests.test_own_prices import HOSTILE, texts

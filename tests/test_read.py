@@ -8,11 +8,11 @@ import string
 import altair
 import pytest
 
-from book.build import ROOT
+from book.build.site import ROOT
+from book.components.charts import expression
+from book.web.reading import configs, reading, reads
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import QUANTITIES
-from gpucalc.page.charts import expression
-from gpucalc.page.reading import configs, reading, reads
 from gpucalc.rows import catalogue, config, intake_names, intake_numbers, price_book
 from gpucalc.rows.config import architectures
 from gpucalc.rows.tables import rows
@@ -238,7 +238,7 @@ def test_what_is_no_text_is_a_fault(page):
 
 
 def test_parameters_come_from_the_compiled_law(page):
-    compiled = pytest.importorskip("gpucalc.page.javascript")
+    compiled = pytest.importorskip("book.web.javascript")
     page.add_script_tag(content=compiled.script(["params"]))
     for name in ("grid", "case"):
         page.add_script_tag(path=STATIC / f"{name}.js")

@@ -15,9 +15,9 @@ import urllib.request
 import openpyxl
 import pytest
 
-from book.charts import compile_chart, specs_in
-from book.inputs import ROOT
-from gpucalc.page.sentences import said
+from book.build.charts import compile_chart, specs_in
+from book.build.inputs import ROOT
+from book.components.sentences import said
 
 TEXTS = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "CONTRIBUTING.md")}
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

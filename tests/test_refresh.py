@@ -9,7 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from gpucalc.rows import catalogs, catalogue, price_book, refresh
+from book.prices import catalogs, refresh
+from gpucalc.rows import catalogue, price_book
 from gpucalc.rows.price_book import PRICES
 from gpucalc.rows.tables import DATA
 
@@ -256,7 +257,7 @@ def test_without_a_folder_it_is_the_project_that_is_refreshed(folder, monkeypatc
 def test_the_command_without_gpuhunt_is_one_line(folder, tmp_path):
     (tmp_path / "none").mkdir()
     (tmp_path / "none/gpuhunt.py").write_text("raise ImportError")
-    result = subprocess.run([sys.executable, "-m", "gpucalc.rows.refresh", str(folder)], cwd=DATA.parent, text=True,
+    result = subprocess.run([sys.executable, "-m", "book.prices.refresh", str(folder)], cwd=DATA.parent, text=True,
                             capture_output=True, env=os.environ | {"PYTHONPATH": str(tmp_path / "none")})
     assert result.returncode == 1 and result.stderr.count("\n") == 1 and "Traceback" not in result.stderr
 

@@ -4,11 +4,12 @@ import math
 import pandas as pd
 import pytest
 
+from book.pages import renting_options as options
+from book.pages.renting_options import Work
 from gpucalc import owning, renting
 from gpucalc.core.arithmetic import HOURS_PER_YEAR
 from gpucalc.core.evaluate import Case
-from gpucalc.plan import decide, renting_options as options
-from gpucalc.plan.renting_options import Work
+from gpucalc.decisions import decide
 from gpucalc.rows import catalogue, price_book
 from gpucalc.rows.rents import with_rent
 

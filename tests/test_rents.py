@@ -5,9 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from book.components import offers
+from book.pages import bills, stores
 from gpucalc import renting
 from gpucalc.core.evaluate import Case, Row
-from gpucalc.plan import bills, decide, market, offers, stores, token_offers, what_changed
+from gpucalc.decisions import decide, market, token_offers, what_changed
 from gpucalc.rows import ages, catalogue, price_book
 from gpucalc.rows.book_diff import matched
 from gpucalc.rows.rents import PER, cheapest_rent, doubtful, rents, with_rent

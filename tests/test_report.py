@@ -5,11 +5,11 @@ from html.parser import HTMLParser
 import pandas
 import pytest
 
+from book.components.report import owning_report, report
+from book.components.report_pictures import band_bar, choice_bars, stacked_bar
 from gpucalc.core.quantities import DATA
-from gpucalc.page import deciding, owning_words
-from gpucalc.page.report import owning_report, report
-from gpucalc.page.report_pictures import band_bar, choice_bars, stacked_bar
-from gpucalc.plan.owning_choice import rent_or_buy
+from gpucalc.decisions import deciding, owning_words
+from gpucalc.decisions.owning_choice import rent_or_buy
 from gpucalc.rows import price_book
 from tests import hostile
 

@@ -10,15 +10,15 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from book.components.offers import SERVER
 from gpucalc import Case
 from gpucalc.core.law import LAWS
+from gpucalc.decisions import answer, capacity, columns, points, queue, rule, token_offers
+from gpucalc.decisions.decisions import CHAINS, OBJECTIVES
+from gpucalc.decisions.fine_print import forbidden
+from gpucalc.decisions.market import NETWORKS, cards, market, replica_degrees
+from gpucalc.decisions.run_speeds import planned_mfu
 from gpucalc.laws.sharding import DEGREES, layout_rules
-from gpucalc.plan import answer, capacity, columns, points, queue, rule, token_offers
-from gpucalc.plan.decisions import CHAINS, OBJECTIVES
-from gpucalc.plan.fine_print import forbidden
-from gpucalc.plan.market import NETWORKS, cards, market, replica_degrees
-from gpucalc.plan.offers import SERVER
-from gpucalc.plan.run_speeds import planned_mfu
 from gpucalc.rows import bands, case_file, catalogue, price_book
 from gpucalc.rows.project_books import MissingPrice
 from gpucalc.rows.tables import rows

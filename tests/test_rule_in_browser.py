@@ -7,13 +7,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from book.build import ROOT
+from book.build.site import ROOT
+from book.web import export
 from gpucalc import Case
 from gpucalc.core.evaluate import is_law
 from gpucalc.core.law import LAWS
-from gpucalc.page import export
-from gpucalc.plan import answer, decisions, rule
-from gpucalc.plan.market import market
+from gpucalc.decisions import answer, decisions, rule
+from gpucalc.decisions.market import market
 from gpucalc.rows import bands, case_file, project_books
 from tests.cases import solved
 

@@ -3,9 +3,9 @@ import math
 
 from pandas import DataFrame
 
-from gpucalc.page.run_charts import CARDS, carbon_table, cost_against_days, failures_table, mfu_table, runs_table
-from gpucalc.plan.run_speeds import planned_mfu
-from gpucalc.plan.run_upkeep import by_size, carbon_of
+from book.components.run_charts import CARDS, carbon_table, cost_against_days, failures_table, mfu_table, runs_table
+from book.components.run_upkeep import by_size, carbon_of
+from gpucalc.decisions.run_speeds import planned_mfu
 
 POINT = ("training_days", "compute_usd")
 RUN = dict(gpu="H100 SXM 80GB", gpus=1024, provider="Nobody & Co", term="spot", training_days=12.345678, compute_usd=98_765.4321,

@@ -2,8 +2,8 @@
 import numpy as np
 import pytest
 
-from gpucalc.plan import run_speeds
-from gpucalc.plan.run_speeds import chip, mfu_by_chip, mfu_ends, mfu_off, planned_mfu, published_mfu
+from gpucalc.decisions import run_speeds
+from gpucalc.decisions.run_speeds import chip, mfu_by_chip, mfu_ends, mfu_off, planned_mfu, published_mfu
 from gpucalc.rows import bands, catalogue
 
 

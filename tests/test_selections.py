@@ -9,11 +9,11 @@ import numpy
 import pandas
 import pytest
 
-from book.editions import Editions, made_of
-from book.inputs import ROOT, Frozen
+from book.build.editions import Editions, made_of
+from book.build.inputs import ROOT, Frozen
 from gpucalc import Case
 from gpucalc.core.evaluate import Row
-from gpucalc.plan.owning_choice import rent_or_buy
+from gpucalc.decisions.owning_choice import rent_or_buy
 from gpucalc.rows import book_frame, catalogue, kept, price_book, rents, selections, written
 
 HEADER = "gpu,gpus,usd_per_hour,provider,region,term\n"
@@ -253,12 +253,9 @@ PAGES = {"cheapest": "print(rents.cheapest_rent(price_book.prices(), gpu='A100 S
 def project(tmp_path_factory):
     """A project of four notebooks with the library and its data, as it is executed."""
     root = tmp_path_factory.mktemp("project")
-    for name in ("gpucalc", "data"):
-        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("book", "notebooks"):
-        (root / name).mkdir()
-    for name in ("__init__", "runner", "cells", "lacking", "found_again", "inputs"):
-        shutil.copy(ROOT / f"book/{name}.py", root / f"book/{name}.py")
+    for name in ("gpucalc", "data", "book"):
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__", "static", "*.md"))
+    (root / "notebooks").mkdir()
     shutil.copy(ROOT / "requirements.txt", root)
     for topic, code in PAGES.items():
         (root / f"notebooks/{topic}.md").write_text(NOTEBOOK.format(topic=topic, code=code))

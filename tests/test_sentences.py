@@ -2,9 +2,9 @@
 
 import pytest
 
+from book.components import sentences
+from book.components.sentences import said
 from gpucalc.core.evaluate import Row
-from gpucalc.page import sentences
-from gpucalc.page.sentences import said
 
 NAMES = {"cache": 85_899_345_920.0, "batch": 32, "context": 8192, "model": "Llama-3-70B", "share": 0.3125, "rate": 2.5,
          "row": Row({"provider": "A & B [x](y)", "gpus": 8}), "none": [], "names": ["one", "two", "three"], "days": 2.5}

@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pandas import DataFrame, Series, concat
 
-from gpucalc.plan import capacity
-from gpucalc.plan.queue import ENGINE, erlang_c, published
-from gpucalc.laws import queueing as qu
-from gpucalc.laws.lengths import late_deviations
-from gpucalc.rows import catalogue
+from book.components.measured import compare
 from gpucalc import kv_cache as kv
 from gpucalc import serving as sv
 from gpucalc.core.evaluate import Case
-from gpucalc.page.measured import compare
+from gpucalc.decisions import capacity
+from gpucalc.decisions.queue import ENGINE, erlang_c, published
+from gpucalc.laws import queueing as qu
+from gpucalc.laws.lengths import late_deviations
+from gpucalc.rows import catalogue
 
 LLAMA_8B, LLAMA_70B, DEEPSEEK_V3 = (catalogue.model(name) for name in ("Llama-3-8B", "Llama-3-70B", "DeepSeek-V3"))
 # Bytes a token moves beside products and attention in Llama-3-70B, and of these on each of eight GPUs.

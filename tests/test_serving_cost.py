@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
-from gpucalc.plan import capacity, queue, token_offers
-from gpucalc.rows import ages, catalogue, price_book
+from book.components.measured import compare
 from gpucalc import queueing as qu, serving as sv, serving_cost as sc
 from gpucalc.core.evaluate import Case
-from gpucalc.page.measured import compare
+from gpucalc.decisions import capacity, queue, token_offers
+from gpucalc.rows import ages, catalogue, price_book
 
 MODEL, GPU = catalogue.model("Llama-3-70B"), catalogue.gpu("H100 SXM 80GB")
 LINK, ACHIEVED = catalogue.link("NVLink 4"), catalogue.efficiency("achieved")

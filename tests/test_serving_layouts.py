@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from gpucalc import Case, serving as sv, serving_layouts as sl
+from gpucalc.decisions import answer, rule
+from gpucalc.decisions.market import market
 from gpucalc.laws import choosing
-from gpucalc.plan import answer, rule
-from gpucalc.plan.market import market
 from gpucalc.rows import bands, price_book
 
 SPREAD = dict(expert_parallel="engine_expert_parallel", expert_tensor_parallel="engine_expert_split")

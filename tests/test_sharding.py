@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from gpucalc.rows import catalogue
 from gpucalc import sharding as sh
 from gpucalc.core.evaluate import Case
+from gpucalc.rows import catalogue
 
 CONFIGS = Path(__file__).parent / "configs"
 LLAMA_70B = catalogue.model("Llama-3-70B")

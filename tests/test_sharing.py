@@ -5,10 +5,11 @@ import re
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from book.pages import sharing_plan as sharing
+from book.pages.budget_plan import sure
+from book.pages.sharing import slices_picture
 from gpucalc import Case, serving as sv, sharing as sh
-from gpucalc.page.sharing import slices_picture
-from gpucalc.plan import queue, sharing
-from gpucalc.plan.budget import sure
+from gpucalc.decisions import queue
 from gpucalc.rows import catalogue, price_book
 
 BOOK = sure(price_book.prices())

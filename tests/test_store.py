@@ -14,7 +14,7 @@ import pytest
 
 from gpucalc import Case, kv_cache
 from gpucalc.core.quantities import DATA
-from gpucalc.plan import answer
+from gpucalc.decisions import answer
 from gpucalc.rows import kept, price_book, store
 
 ROOT = Path(__file__).parents[1]
@@ -121,7 +121,7 @@ def copied(tmp_path, monkeypatch):
     return tmp_path
 
 
-CHANGED = ["gpucalc/laws/kv_cache.py", "gpucalc/core/arithmetic.py", "gpucalc/plan/decisions.py", "gpucalc/rows/bands.py",
+CHANGED = ["gpucalc/laws/kv_cache.py", "gpucalc/core/arithmetic.py", "gpucalc/decisions/decisions.py", "gpucalc/rows/bands.py",
            "data/gpus.csv", "data/models.csv", "data/defaults.csv", "data/measurements.csv", "data/architectures.json"]
 
 

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from book.inputs import ROOT
+from book.build.inputs import ROOT
 
 THREE = "import pytest\n@pytest.mark.long\ndef test_a(): pass\n@pytest.mark.long\ndef test_b(): pass\ndef test_c(): pass\n"
 

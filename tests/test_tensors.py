@@ -3,8 +3,8 @@ import math
 
 import pytest
 
+from book.pages.tensors import adapter_params, kept_tensors
 from gpucalc import Case, activation_memory, low_rank
-from gpucalc.plan.tensors import adapter_params, kept_tensors
 from gpucalc.rows import catalogue
 
 

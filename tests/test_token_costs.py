@@ -6,11 +6,12 @@ import pandas
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from book.components import tokens
+from book.components.sentences import enough
+from book.components.show import reach, volume
+from book.pages import token_costs as costs
 from gpucalc import Case, serving as sv, serving_cost as sc
-from gpucalc.page import tokens
-from gpucalc.page.sentences import enough
-from gpucalc.page.show import reach, volume
-from gpucalc.plan import capacity, queue, token_costs as costs, token_offers, token_volumes
+from gpucalc.decisions import capacity, queue, token_offers, token_volumes
 from gpucalc.rows import catalogue, price_book
 from gpucalc.rows.claims import claim
 

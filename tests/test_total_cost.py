@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpucalc.rows import catalogue, price_book
+from book.pages.bills import PARTS, bills, managed_price, rents_with_services
+from book.pages.stores import egress_tiers, ends, first_price, home, homes, storage_tiers, stored_usd, stores, tiered_usd
 from gpucalc import training_cost
 from gpucalc import total_cost as tc
-from gpucalc.plan.bills import PARTS, bills, managed_price, rents_with_services
-from gpucalc.plan.fine_print import forbidden
-from gpucalc.plan.stores import egress_tiers, ends, first_price, home, homes, storage_tiers, stored_usd, stores, tiered_usd
 from gpucalc.core.evaluate import Case
+from gpucalc.decisions.fine_print import forbidden
+from gpucalc.rows import catalogue, price_book
 
 AWS_TIERS = [(0, 100e9, 0), (100e9, 10e12, 0.09), (10e12, 50e12, 0.085), (50e12, 150e12, 0.07), (150e12, math.inf, 0.05)]
 BOOKS = {path.stem: price_book.prices(path) for path in price_book.price_books()}

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpucalc.rows import bands, catalogue, price_book
+from book.components.measured import compare
+from book.components.offers import decided, front, ranked, recommended, searched
 from gpucalc import training_cost as tc
 from gpucalc.core.evaluate import Case
-from gpucalc.plan.layouts import best_layouts
-from gpucalc.page.measured import compare
-from gpucalc.plan.market import machine_counts
-from gpucalc.plan.offers import decided, front, ranked, recommended, searched
+from gpucalc.decisions.layouts import best_layouts
+from gpucalc.decisions.market import machine_counts
+from gpucalc.rows import bands, catalogue, price_book
 from gpucalc.rows.tables import DATA
 
 A100_PEAK, H100_PEAK = 312e12, 989e12

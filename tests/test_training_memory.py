@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from gpucalc import LAWS, activation_memory, low_rank, sharding
-from gpucalc.rows import catalogue
 from gpucalc import training_memory as tm
 from gpucalc.core.evaluate import Case
+from gpucalc.rows import catalogue
 
 GIB = 2**30
 LLAMA_8B = catalogue.model("Llama-3-8B")

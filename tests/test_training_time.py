@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from book.components.measured import compare
 from gpucalc import LAWS
-from gpucalc.rows import catalogue
 from gpucalc import training_products as products, training_time as tt
 from gpucalc.core.evaluate import Case
-from gpucalc.page.measured import compare
+from gpucalc.rows import catalogue
 
 LLAMA_8B, LLAMA_405B = catalogue.model("Llama-3-8B"), catalogue.model("Llama-3.1-405B")
 DEEPSEEK = catalogue.model("DeepSeek-V3")

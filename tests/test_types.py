@@ -10,8 +10,8 @@ import gpucalc
 
 ROOT = Path(gpucalc.__file__).parent
 # Modules for others to call. The laws' arguments are quantities, whose kind and unit are in the vocabulary.
-PUBLIC = ["core/arithmetic", "core/evaluate", "core/figures", "core/law", "core/quantities", "page/command", "page/derivation",
-          "plan/layouts", "plan/what_changed", "rows/bands", "rows/catalogue", "rows/claims", "rows/price_book", "rows/rents"]
+PUBLIC = ["core/arithmetic", "core/evaluate", "core/figures", "core/law", "core/quantities", "cli/command", "decisions/layouts",
+          "decisions/what_changed", "rows/bands", "rows/catalogue", "rows/claims", "rows/price_book", "rows/rents"]
 # What a caller may write, with the line that the checker must refuse.
 USE = """\
 from gpucalc import LAWS, Case, kv_cache

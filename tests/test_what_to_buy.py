@@ -4,12 +4,13 @@ import math
 import pandas as pd
 import pytest
 
+from book.components import sizes
+from book.pages import buying as shown, card_sides, size_needs
+from book.pages import buying_plan as buying, features, machines
 from gpucalc import Case
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import DEFAULTS
 from gpucalc.laws.arithmetic_intensity import ridge_point
-from gpucalc.page import buying as shown, card_sides, size_needs
-from gpucalc.plan import buying, features, machines, sizes
 from gpucalc.rows import catalogue, price_book
 from gpucalc.rows.bands import CLOSE
 

@@ -24,7 +24,7 @@ OPTIONAL = {"sympy": "test", "gpuhunt": "prices", "openpyxl": "pages"}
 def wheel(tmp_path_factory):
     """The wheel, unpacked."""
     source, made, unpacked = (tmp_path_factory.mktemp(name) for name in ("source", "made", "unpacked"))
-    for name in ("gpucalc", "data"):
+    for name in ("gpucalc", "book", "data"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE", "LICENSE-TEXT"):
         shutil.copy(ROOT / name, source)
@@ -38,7 +38,7 @@ def wheel(tmp_path_factory):
 # Python where nothing is installed but what the wheel needs, and what that needs.
 BARE = """
 import sys
-known = {*sys.stdlib_module_names, "gpucalc", "numpy", "pandas", "yaml", "dateutil", "six", "pytz", "tzdata"}
+known = {*sys.stdlib_module_names, "gpucalc", "book", "numpy", "pandas", "yaml", "dateutil", "six", "pytz", "tzdata"}
 class Bare:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] not in known and not name.startswith("_"):
@@ -58,9 +58,9 @@ def run(wheel, folder, *words):
     return done.stdout.splitlines()
 
 
-def test_it_has_one_package_and_its_licences(wheel):
+def test_it_has_the_library_the_book_and_its_licences(wheel):
     info = next(wheel.glob("*.dist-info"))
-    assert {path.name for path in wheel.iterdir()} == {"gpucalc", info.name}
+    assert {path.name for path in wheel.iterdir()} == {"gpucalc", "book", info.name}
     assert {path.name for path in (info / "licenses").iterdir()} == {"LICENSE", "LICENSE-TEXT"}
     assert "License-Expression: MIT AND CC-BY-4.0\n" in (info / "METADATA").read_text(encoding="utf-8")
 
@@ -69,6 +69,7 @@ def test_it_has_every_module_and_every_file_of_data(wheel):
     def files(folder):
         return {path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     made = files(wheel / "gpucalc")
+    assert {path for path in files(ROOT / "book") if path.suffix == ".py"} == files(wheel / "book")
     assert files(ROOT / "gpucalc") | {Path("data", path) for path in files(ROOT / "data")} - {Path("data/README.md")} <= made
 
 
@@ -116,15 +117,15 @@ def declared(extra=None):
 
 def imported(folder):
     """Names of what the modules of a folder import from elsewhere, outside the standard library."""
-    for path in (ROOT / "gpucalc" / folder).rglob("*.py"):
+    for path in (ROOT / folder).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else (
                 [node.module] if isinstance(node, ast.ImportFrom) and not node.level else [])
             yield from (name.partition(".")[0] for name in names)
 
 
-@pytest.mark.parametrize("folder", ["core", "laws", "rows", "plan", "page"])
+@pytest.mark.parametrize("folder", ["gpucalc/core", "gpucalc/laws", "gpucalc/rows", "gpucalc/decisions", "gpucalc/cli", "book/components", "book/pages"])
 def test_what_it_imports_is_declared(folder):
-    found = {INSTALLED_AS.get(name, name).lower() for name in imported(folder)} - {*map(str.lower, sys.stdlib_module_names)}
-    allowed = declared() | (declared("pages") if folder in ("core", "page") else set())
+    found = {INSTALLED_AS.get(name, name).lower() for name in imported(folder)} - {"gpucalc", *map(str.lower, sys.stdlib_module_names)}
+    allowed = declared() | (declared("pages") if folder.startswith("book") or folder == "gpucalc/core" else set())
     assert found - allowed - {name for name, extra in OPTIONAL.items() if name in declared(extra)} == set()

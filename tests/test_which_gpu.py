@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from book.pages import needs as shown
+from book.pages import needs_plan as needs
+from book.pages.flowchart import Box, beside, flowchart, jobs_picture
 from gpucalc import Case
-from gpucalc.laws.choosing import largest_params, largest_trained_params
-from gpucalc.page import needs as shown
-from gpucalc.page.flowchart import Box, beside, flowchart, jobs_picture
-from gpucalc.plan import needs
-from gpucalc.plan.decisions import CHAINS
-from gpucalc.plan.rule import Limit
 from gpucalc.core.quantities import DATA
+from gpucalc.decisions.decisions import CHAINS
+from gpucalc.decisions.rule import Limit
+from gpucalc.laws.choosing import largest_params, largest_trained_params
 from gpucalc.rows import catalogue, price_book
 from gpucalc.rows.case_file import read_case
 

@@ -7,16 +7,16 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from book.inputs import ROOT
+from book.build.inputs import ROOT
+from book.pages import by_hand
+from book.pages import worked as pages
+from book.pages.sharing_plan import slice_row
+from book.pages.worked_layouts import held, layouts, layouts_table
+from book.pages.worked_pictures import falling, ranges, stacks
 from gpucalc.core.quantities import DATA
-from gpucalc.page import by_hand
-from gpucalc.page import worked as pages
-from gpucalc.page.worked_layouts import held, layouts, layouts_table
-from gpucalc.page.worked_pictures import falling, ranges, stacks
-from gpucalc.plan.answer import Figure, answer
-from gpucalc.plan.rule import value_of
-from gpucalc.plan.sharing import slice_row
-from gpucalc.plan.ways import ways
+from gpucalc.decisions.answer import Figure, answer
+from gpucalc.decisions.rule import value_of
+from gpucalc.decisions.ways import ways
 from gpucalc.rows import catalogue, price_book
 from gpucalc.rows.case_file import case_of, read_case
 from gpucalc.rows.price_book import MissingPrice

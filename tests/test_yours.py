@@ -5,10 +5,10 @@ import re
 
 import pytest
 
+from book.components.sentences import said
+from book.components.yours import Figure, Yours
 from gpucalc import Case, kv_cache, serving
 from gpucalc.core.figures import gib
-from gpucalc.page.sentences import said
-from gpucalc.page.yours import Figure, Yours
 
 CASE = Case(model="Llama-3-70B", gpu="H100 SXM 80GB", context=8192, batch=32)
 YOURS = Yours(CASE)

@@ -5,15 +5,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from book.extension import LESSON, lesson_scripts
-from book.finish import secured
-from book.front import FOLLOWING, followed
-from book.inputs import ROOT
+from book.build.extension import LESSON, lesson_scripts
+from book.build.finish import secured
+from book.build.front import FOLLOWING, followed
+from book.build.inputs import ROOT
+from book.components import drills
+from book.components.yours import Figure, Yours
+from book.web import drill_data, front, lesson_links
+from book.web.drills import drill, in_unit
 from gpucalc.core.evaluate import FINDERS, Case
-from gpucalc.page import drill_data, drills, front, lesson_links
-from gpucalc.page.yours import Figure, Yours
 from gpucalc.rows import price_book
-from gpucalc.rows.drills import drill, in_unit
 from tests.browser import ended, lay_out, visit
 from tests.test_lesson_in_browser import PAGE, READY, address, answered, go
 
@@ -29,7 +30,7 @@ SHOWN = """() => [...document.querySelectorAll(".cell_output")].map((cell) => {
 @pytest.fixture(scope="module")
 def names():
     """Every name that a lesson of the book shows of a case."""
-    texts = [path.relative_to(ROOT).as_posix() for folder in ("notebooks", "gpucalc/page") for path in (ROOT / folder).glob("*")]
+    texts = [path.relative_to(ROOT).as_posix() for folder in ("notebooks", "book/pages") for path in (ROOT / folder).glob("*")]
     found = followed(SimpleNamespace(folder=ROOT, digests=[text for text in texts if re.fullmatch(FOLLOWING, text)]))
     assert {"kv_bytes_per_token", "batch", "model"} <= set(found)
     return drill_data.followed(found)

@@ -1,4 +1,4 @@
-// The answer to a case, as gpucalc/plan/answer.py gives it from what rule.js has solved.
+// The answer to a case, as gpucalc/decisions/answer.py gives it from what rule.js has solved.
 //
 //   const given = gpucalc.jobOf(state);                 // job.js
 //   const found = gpucalc.answerTo(given);              // { case, kind, kept, lost, figures }

@@ -1,4 +1,4 @@
-// The answer in words, as gpucalc/page/answer_words.py says it: its facts put into the texts of answer_texts.py, gpucalc.texts.
+// The answer in words, as gpucalc/decisions/answer_words.py says it: its facts put into the texts of answer_texts.py, gpucalc.texts.
 //
 //   gpucalc.words.facts(found)              // what sentences about an answer name
 //   gpucalc.words.fill("headline_serve", facts)

@@ -1,4 +1,4 @@
-// Cases in the browser, as gpucalc/core/evaluate.py answers them, over the laws that gpucalc/page/javascript.py compiled.
+// Cases in the browser, as gpucalc/core/evaluate.py answers them, over the laws that book/web/javascript.py compiled.
 //
 // A value is a Grid (grid.js): one number, or a column along some axes. A law is computed only on the axes of its arguments.
 //

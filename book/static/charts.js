@@ -21,7 +21,7 @@
   const about = (chart) => chart.spec.usermeta ?? {};
   const bound = (spec) => (spec.signals || []).filter((signal) => signal.bind);
 
-  // Where there is room the names of lines stand at their ends, else in a legend above. As fitted() in book/charts.py.
+  // Where there is room the names of lines stand at their ends, else in a legend above. As fitted() in book/build/charts.py.
   function fit(spec, narrow) {
     if (narrow) {
       spec.marks = spec.marks.filter(({ name }) => !name?.startsWith("line_labels"));

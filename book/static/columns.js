@@ -1,4 +1,4 @@
-// Tables of choices, as gpucalc/plan/columns.py has them: objects of columns, each a Float64Array of numbers or an array of
+// Tables of choices, as gpucalc/decisions/columns.py has them: objects of columns, each a Float64Array of numbers or an array of
 // texts; and the grid of places that they are taken from.
 "use strict";
 window.gpucalc = window.gpucalc || {};

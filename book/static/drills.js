@@ -1,4 +1,4 @@
-// Drills in the browser, as gpucalc/rows/drills.py has them, over the laws of drills_data.js: drawing, asking, judging.
+// Drills in the browser, as book/web/drills.py has them, over the laws of drills_data.js: drawing, asking, judging.
 //
 //   gpucalc.drills.draw("kv-token", 7)    // { name, seed, choice, text, unit, answer, mistaken, held }, the same each time
 //   gpucalc.drills.of("kv-token", { model: "Llama-3-8B", cache_element_bytes: 2 })    // the same of a choice of one's own
@@ -107,7 +107,7 @@
     return gpucalc.laws[name].of(...gpucalc.laws[name].args.map((each) => held.argument(each, law).number));
   }
 
-  // An amount in the unit that was asked for, as gpucalc/page/drills.py prints it.
+  // An amount in the unit that was asked for, as book/components/drills.py prints it.
   const inUnit = (value, unit) => figures.in_unit(value, unit);
 
   Object.assign(drills, { draw, of, judged, steps, inUnit, drillNamed });

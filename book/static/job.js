@@ -3,7 +3,7 @@
 //   const { faults, rows, inputs, rents } = gpucalc.jobOf({ job: "serve", model: "Llama-3-70B", requests_per_second: 10 });
 //   faults: [{ key, text }]; where there is none, rows and inputs are those of new gpucalc.Case(rows, inputs, axes)
 //
-// What names may be is in gpucalc.catalogue and gpucalc.limits, written by gpucalc/page/front.py, the rows in gpucalc.data.
+// What names may be is in gpucalc.catalogue and gpucalc.limits, written by book/web/front.py, the rows in gpucalc.data.
 // A state may hold two names more: `model_row`, a model's columns as `layers:80,hidden:8192`, and `rents`, lines as readRents
 // takes them, which are returned as its rows.
 "use strict";

@@ -1,4 +1,4 @@
-// What a decision chooses among, as gpucalc/plan/market.py makes it of the rows and offers in `gpucalc.data`.
+// What a decision chooses among, as gpucalc/decisions/market.py makes it of the rows and offers in `gpucalc.data`.
 //
 //   gpucalc.row("models", "Llama-3-70B")      // a row for a Case
 //   gpucalc.market(job, "serve")              // tables by name, for gpucalc.solve; an Error where the book has no such offer

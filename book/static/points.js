@@ -1,4 +1,4 @@
-// The choices of one step of a decision, as gpucalc/plan/points.py has them, and of each group of them the best.
+// The choices of one step of a decision, as gpucalc/decisions/points.py has them, and of each group of them the best.
 "use strict";
 window.gpucalc = window.gpucalc || {};
 {

@@ -4,7 +4,7 @@
 //   gpucalc.readConfig(text, { file, params, reading })
 //
 // file: the path that messages and the source name. params: the count of a row, else the law of that name. reading: what
-// gpucalc/page/reading.py wrote, else gpucalc.reading. Whatever the text is, nothing is thrown.
+// book/web/reading.py wrote, else gpucalc.reading. Whatever the text is, nothing is thrown.
 "use strict";
 window.gpucalc = window.gpucalc || {};
 {

@@ -1,4 +1,4 @@
-// Decisions in the browser, as gpucalc/plan/rule.py, points.py and columns.py make them, over the laws and Cases of case.js.
+// Decisions in the browser, as gpucalc/decisions/rule.py, points.py and columns.py make them, over the laws and Cases of case.js.
 //
 //   const market = gpucalc.market(job, "serve");                              // market.js
 //   const solved = gpucalc.solve(gpucalc.data.chains.serve, job, market, judged);

@@ -56,6 +56,12 @@ class Explanation:
         taken = {name for step in steps for name in step.arguments}
         self.bound = {name: law for name, law in bound.items() if name in taken}
 
+    def _repr_markdown_(self):
+        """As a notebook shows it, where a package that is installed says how; else there is the plain text alone."""
+        from .plugins import plugin
+        shown = plugin("explanation")
+        return shown and shown(self)
+
     def __repr__(self):
         name, _, value = self.steps[-1]
         return f"{name} = {'a column' if hasattr(value, '__len__') else number(value, QUANTITIES[name].unit)}"

@@ -1,7 +1,7 @@
 """Time as the larger of compute time and memory time: matrix products, a model's operators, decode and prefill."""
-from .kv_cache import _layer_tokens
-from ..core.law import law
 from ..core.arithmetic import floor, maximum, minimum, quotient, where
+from ..core.law import law
+from .kv_cache import _layer_tokens
 
 
 @law

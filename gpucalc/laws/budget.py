@@ -1,7 +1,7 @@
 """What a sum of money buys: requests, a model to train from nothing, tokens to tune one on, servers."""
-from .training_products import repeated
 from ..core.arithmetic import HOURS_PER_MONTH, SECONDS_PER_HOUR, floor, quotient, sqrt, where
 from ..core.law import law
+from .training_products import repeated
 
 
 # To serve

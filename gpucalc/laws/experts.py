@@ -1,7 +1,7 @@
 """Mixtures of experts in a pass: which experts a batch uses, what that makes a token cost, and how GPUs share them."""
-from .quantization import BIT_BYTES
 from ..core.arithmetic import log, maximum, quotient, sqrt, where
 from ..core.law import law
+from .quantization import BIT_BYTES
 
 
 @law

@@ -1,11 +1,11 @@
 """Collectives across nodes, the bytes each kind of parallelism sends, and the limits links put on them."""
+from ..core.arithmetic import ceil, maximum, minimum, quotient, sqrt, where
+from ..core.law import law
 from .collectives import (all_gather_seconds, all_reduce_seconds, all_to_all_seconds, broadcast_seconds, bus_bandwidth,
                           direct_all_reduce_seconds, engine_all_reduce_seconds, group_all_reduce_seconds, half_speed_bytes,
                           point_to_point_seconds, reduce_scatter_seconds, ring_tree_bytes, switch_all_reduce_seconds,
                           tree_all_reduce_seconds)
 from .topology import group_bandwidth
-from ..core.arithmetic import ceil, maximum, minimum, quotient, sqrt, where
-from ..core.law import law
 
 __all__ = ["all_gather_seconds", "all_reduce_seconds", "all_to_all_seconds", "broadcast_seconds", "bus_bandwidth",
            "direct_all_reduce_seconds", "engine_all_reduce_seconds", "group_all_reduce_seconds", "group_bandwidth",

@@ -3,9 +3,9 @@
 Projections of one input are one product, experts of a layer are one product each way, attention never writes its scores, and
 every other step is a kernel of its own. Kernels of a pass run one after the other.
 """
-from .shares import product_fill
 from ..core.arithmetic import maximum, minimum, where
 from ..core.law import law
+from .shares import product_fill
 
 
 # Kernels

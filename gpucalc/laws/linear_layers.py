@@ -3,8 +3,8 @@
 All keep, for each value head, a matrix of key size x value size. Mamba-2 (arXiv 2405.21060) is one of them: its groups are key
 heads, its state size is the size of a key.
 """
-from ..core.law import law
 from ..core.arithmetic import where
+from ..core.law import law
 
 
 def _channels(key_heads, value_heads, key_dim, value_dim):

@@ -1,6 +1,6 @@
 """Memories: what a bus carries, what all multiprocessors hold and read together, and how long a model takes to pass."""
-from .quantization import BIT_BYTES
 from ..core.law import law
+from .quantization import BIT_BYTES
 
 
 @law

@@ -5,8 +5,8 @@ kinds, each with its count: attention over the whole context or a window, linear
 mixture of experts. A `where` picks the attention: grouped heads (MHA, GQA and MQA are the same formula), or multi-head latent
 attention (MLA).
 """
-from ..core.law import law
 from ..core.arithmetic import maximum, where
+from ..core.law import law
 
 
 @law

@@ -3,9 +3,9 @@
 A step of GRPO has three parts, on the same GPUs or on GPUs apart: engines write a group of answers to each prompt (`rollouts`),
 frozen models score them, and the policy is trained on them.
 """
-from .choosing import layout_misfits, left_data_parallel
 from ..core.arithmetic import SECONDS_PER_HOUR, ceil, maximum, where
 from ..core.law import law
+from .choosing import layout_misfits, left_data_parallel
 
 
 # Where training is

@@ -1,6 +1,6 @@
 """Bits of a weight that is stored with scales, and how small that makes a model whose tensors may be of several kinds."""
-from ..core.law import law
 from ..core.arithmetic import maximum, where
+from ..core.law import law
 
 BIT_BYTES = 1 / 8
 

@@ -1,8 +1,8 @@
 """The queue before the replicas that a load needs: places and waits, replicas in time, and requests that can wait."""
-from .lengths import late_deviations, late_quantile
-from .serving_layouts import turn_length
 from ..core.arithmetic import SECONDS_PER_HOUR, ceil, exp, log, maximum, minimum, quotient, sqrt, where
 from ..core.law import law
+from .lengths import late_deviations, late_quantile
+from .serving_layouts import turn_length
 
 
 # A load

@@ -3,12 +3,12 @@
 All answers of a step start together, so the batch of an engine shrinks as they end, and the longest one holds it back.
 `rollout_parallel` is the split of an engine, `tensor_parallel` that of training.
 """
+from ..core.arithmetic import ceil, exp, floor, maximum, minimum, quotient, where
+from ..core.law import law
 from .choosing import split_misfits
 from .collectives import all_reduce_seconds, engine_all_reduce_seconds
 from .lengths import _sigma, late_deviations
 from .topology import group_bandwidth
-from ..core.arithmetic import ceil, exp, floor, maximum, minimum, quotient, where
-from ..core.law import law
 
 
 # Lengths of answers

@@ -1,9 +1,9 @@
 """What a server gives its users: the time of a prompt and of a pass, time per output token, throughput."""
+from ..core.arithmetic import ceil, maximum, minimum, quotient, sqrt, where
+from ..core.law import law
 from .arithmetic_intensity import prefill_pairs, prompt_index_flops
 from .collectives import engine_all_reduce_seconds
 from .topology import group_bandwidth
-from ..core.arithmetic import ceil, maximum, minimum, quotient, sqrt, where
-from ..core.law import law
 
 
 @law

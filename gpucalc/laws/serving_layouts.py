@@ -4,10 +4,10 @@ A replica has tensor_parallel x attention_parallel x pipeline_parallel GPUs. Eac
 sequences; where there are several, the experts of a stage are spread over all of its GPUs. vLLM documentation, data parallel
 deployment; DeepSeek-V3 (arXiv 2412.19437, section 3.4). Stages hold as many layers each, and so many passes are in flight.
 """
-from .kv_cache import sequence_kv_bytes
-from .topology import group_bandwidth
 from ..core.arithmetic import ceil, maximum, minimum, quotient, sqrt, where
 from ..core.law import law
+from .kv_cache import sequence_kv_bytes
+from .topology import group_bandwidth
 
 
 # Which GPU has what

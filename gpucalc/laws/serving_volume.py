@@ -1,7 +1,7 @@
 """What a month of requests costs on GPUs that are paid only while they are up, and on owned servers."""
-from .serving_cost import requests_per_second
 from ..core.arithmetic import HOURS_PER_MONTH, exp, floor, maximum, quotient
 from ..core.law import law
+from .serving_cost import requests_per_second
 
 
 # Starting

@@ -5,9 +5,9 @@ context parallel the sequence. Norms, routers, output biases, latent compression
 """
 from ..core.arithmetic import ceil, maximum, minimum, where
 from ..core.law import law
+from ..core.quantities import QUANTITIES, check
 from .linear_layers import linear_params
 from .model_size import attention_params, expert_params, mixing_params, mlp_params, window_attention_params
-from ..core.quantities import QUANTITIES, check
 
 DEGREES = ("tensor_parallel", "pipeline_parallel", "virtual_stages", "data_parallel", "context_parallel", "expert_parallel")
 _RULES = (

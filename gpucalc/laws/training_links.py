@@ -3,10 +3,10 @@
 GPUs of a tensor-parallel group are next to each other, then those of context, expert, data and pipeline parallel, each group
 around the one before. A group's bandwidth is what a ring over it reaches, shares of the peaks included.
 """
-from .topology import group_bandwidth
-from .training_products import repeated
 from ..core.arithmetic import maximum, minimum, where
 from ..core.law import law
+from .topology import group_bandwidth
+from .training_products import repeated
 
 
 def _members(ranks, apart, gpus_per_node):

@@ -2,9 +2,9 @@
 
 A product of the forward pass has two in the backward pass: for the gradient of its input, and for that of its weight.
 """
-from .shares import product_fill
 from ..core.arithmetic import ceil, maximum, minimum, where
 from ..core.law import law
+from .shares import product_fill
 
 
 def repeated(recompute, recomputed_share, least=2):

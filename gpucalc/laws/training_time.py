@@ -3,10 +3,10 @@
 A micro-batch costs matrix products, memory traffic outside them and collectives; the step repeats it, waits for the pipeline
 to fill and drain, and ends with the gradients and the optimizer.
 """
-from .arithmetic_intensity import prefill_pairs, prompt_index_flops
-from .training_products import repeated
 from ..core.arithmetic import SECONDS_PER_HOUR, minimum, where
 from ..core.law import law
+from .arithmetic_intensity import prefill_pairs, prompt_index_flops
+from .training_products import repeated
 
 LOSS_FLOOR = 1.8172
 PARAMS_SCALE, PARAMS_EXPONENT = 482.01, 0.3478

@@ -19,14 +19,14 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from . import catalogue
-from .kept import kept
-from .store import stored
-from .tables import rows
 from ..core.arithmetic import maximum, minimum
 from ..core.evaluate import FINDERS, Case, is_law
 from ..core.law import Law
 from ..core.quantities import QUANTITIES
+from . import catalogue
+from .kept import kept
+from .store import stored
+from .tables import rows
 
 INSIDE = 0.8
 # What is said where a limit, or a rival, lies inside the band.

@@ -3,8 +3,8 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from . import catalogue
 from ..core.evaluate import Case, Row, close
+from . import catalogue
 from .claim_cases import figures
 from .tables import plain_row, table
 from .verdicts import WRONG, judged

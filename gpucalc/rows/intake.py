@@ -10,9 +10,9 @@ from .files import few, shortened
 from .intake_overlay import laid_over
 from .intake_rows import Base, Read, completed
 from .intake_sheet import read_sheet
-from .project_books import MissingPrice, newest, project_book, without_edges
 from .price_checks import ITEMS, KEY, PRICES, Fault, book_faults
 from .price_outliers import odd_prices, standings
+from .project_books import MissingPrice, newest, project_book, without_edges
 from .tables import OWN_GPUS, bad, rows
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """A reader's own prices over those of the newest book: which rows stand in for which."""
 from typing import TYPE_CHECKING, NamedTuple
 
-from .project_books import finished, newest_date, without_edges
 from .price_checks import KEY, PRICES
+from .project_books import finished, newest_date, without_edges
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -18,15 +18,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .kept import is_read, kept, made, unread
 from ..core.quantities import DATA
+from .kept import is_read, kept, made, unread
 
 Function = TypeVar("Function", bound=Callable)
 
 WHERE = "GPUCALC_STORE"
 # Names a file with GPUs of the reader's own, for this process.
 OWN_GPUS = "GPUCALC_GPUS"
-CODE = [Path(__file__).parents[1] / name for name in ("core", "laws", "plan", "rows")]
+CODE = [Path(__file__).parents[1] / name for name in ("core", "laws", "rows", "decisions")]
 LIBRARIES = ("numpy", "pandas")
 # Results that are kept, of which the ones used longest ago go, and after how many new ones that is looked at.
 MOST, EVERY = 10_000, 500

@@ -1,0 +1,4 @@
+"""`python -m book.build` makes the book."""
+from .site import main
+
+main()

@@ -1,0 +1,1 @@
+"""What pages share: sentences, derivations, tables, charts, pictures, and predicted against published."""

@@ -1,0 +1,179 @@
+"""Sentences with computed figures: a cell that begins with %%say holds Markdown, and the figures stand in it in double braces.
+
+    %%say
+    On {{ model }} one token costs {{ per_token | bytes }}, and {{ batch }} sequences cost {{ cache | bytes }}.
+
+Between the braces is a name of the notebook or a short expression, and after | the formatter of the figure. Plain text and
+numbers need none. Text from data is escaped, so that it is never markup. {% if ... %} chooses between sentences.
+"""
+import functools
+import html
+import math
+import sys
+
+from gpucalc.core import figures
+from gpucalc.core.evaluate import Case
+from gpucalc.core.markdown import Markdown as Markdown, markdown as markdown
+from gpucalc.rows.bands import CLOSE
+from .yours import Figure, Yours
+
+# Formatters by the word after |; those without a word of their own go by their name in core.figures.
+FORMATS = {"bytes": "byte", "flop": "FLOP", "flop_rate": "FLOP/second", "byte_rate": "byte/second", "watts": "watt",
+           "hours": "hour", "months": "month", "years": "year", "token_rate": "token/second", "intensity": "FLOP/byte"}
+NAMED = ("number", "three_figures", "seconds", "exact", "gib", "percent", "usd", "hourly", "dollars", "days", "signed", "chance",
+         "times")
+
+
+class Shown(str):
+    """Text that a formatter made, which needs no escape."""
+
+
+@functools.cache
+def environment(escape=markdown):
+    """Jinja with this book's formatters; text from data goes through `escape`, and a name that is not there is an error."""
+    import jinja2
+    shown = functools.partial(_shown, escape=escape)
+    made = jinja2.Environment(undefined=jinja2.StrictUndefined, finalize=shown)
+    for word, unit in FORMATS.items():
+        made.filters[word] = functools.partial(_in_unit, unit=unit)
+    for name in NAMED:
+        made.filters[name] = functools.partial(_formatted, getattr(figures, name))
+    made.filters["quantity"] = lambda value, name: Shown(figures.quantity(name, value))
+    made.filters["banded"] = lambda band, unit="": Shown(banded(band, unit))
+    made.filters["form"] = lambda value, form: Shown(format(value, form))
+    made.filters["words"] = lambda values, last="and": Shown(in_words([str(shown(each)) for each in values], last))
+    made.filters["dated"] = price_date if escape is not str else str
+    made.globals |= dict(infinity=math.inf, enough=enough, cheaper=cheaper)
+    return made
+
+
+def said(text, names, escape=markdown):
+    """The sentence with its figures, which are looked up in `names`: Markdown, or another form where `escape` makes that of text.
+
+    Raises ValueError naming what is not there.
+    """
+    import jinja2
+    known = {"yours": Yours(names["case"])} if isinstance(names.get("case"), Case) else {}
+    try:
+        return environment(escape).from_string(text.strip()).render(names | known)
+    except jinja2.TemplateError as error:
+        raise ValueError(f"sentence {' '.join(text.split())[:60]!r}: {error}") from None
+
+
+def in_words(texts, last="and"):
+    """A list in words: `one`, `one and two`, `one, two and three`."""
+    return f" {last} ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
+
+
+# What a sentence says of a figure whose family has no published ones.
+NOT_CHECKED = "not checked against published figures"
+
+
+def banded(band, unit=""):
+    """A band in words: `4.80 s (plan 5.60, 8 in 10 between 4.90 and 7.10)`.
+
+    unit: a unit, or the word of a format (`days`, `usd`); the band's own if none.
+    """
+    unit = FORMATS.get(unit, unit or band.unit)
+    show = getattr(figures, unit) if unit in NAMED else functools.partial(figures.number, unit=unit)
+    value, plan, low, high = map(show, (band.value, band.plan, band.low, band.high))
+    if not band.checked:
+        return f"{value} ({NOT_CHECKED})"
+    if len({text.partition(" ")[2] for text in (value, plan, low, high)}) == 1:
+        plan, low, high = (text.partition(" ")[0] for text in (plan, low, high))
+    return f"{value} (plan {plan}, 8 in 10 between {low} and {high})"
+
+
+def enough(band, at_most=None, at_least=None):
+    """Whether a figure stays within a limit: `yes`, `no`, or `too close to call` where the limit lies inside the band."""
+    if not band.checked:
+        return NOT_CHECKED
+    if at_most is None:
+        return "yes" if band.low >= at_least else "no" if band.high < at_least else CLOSE
+    return "yes" if band.high <= at_most else "no" if band.low > at_most else CLOSE
+
+
+def cheaper(band, other):
+    """Whether the one costs (or takes) less than the other: `yes`, `no`, or `too close to call` where their bands overlap.
+
+    Two figures of one family share some of its error, so this is on the safe side.
+    """
+    if not (band.checked and other.checked):
+        return NOT_CHECKED
+    return "yes" if band.high < other.low else "no" if band.low > other.high else CLOSE
+
+
+def price_date(date, *more):
+    """A price date that the page turns into an age; with the class `brief` only where it is old, and in a few characters."""
+    return Shown(f'<time class="{" ".join(("price-date", *more))}" datetime="{html.escape(date)}">{html.escape(date)}</time>')
+
+
+def say(line, cell):
+    """%%say [KEY]: show the cell as a sentence; with a key, a sentence without markup, other pages can show it too."""
+    from IPython.display import display
+    key, names = line.strip(), _names()
+    text = said(cell, names)
+    if not key:
+        return display(Markdown(text))
+    # MyST-NB finds a figure of another page by this metadata, and reads its plain text as a Python literal.
+    shown = {"text/markdown": text, "text/plain": repr(" ".join(said(cell, names, str).split()))}
+    dated = {"text/html": said(cell, names, html.escape)} if "<time" in text else {}
+    display(shown | dated, metadata={"scrapbook": {"name": key, "mime_prefix": ""}}, raw=True)
+
+
+def exercise(line, cell):
+    """%%exercise: a question, a line ---, and its answer, which stays folded. Figures as in %%say. They are numbered."""
+    from IPython.display import display
+    question, rule, answer = cell.partition("\n---\n")
+    if not rule:
+        raise ValueError("an exercise needs a line --- between its question and its answer")
+    names = _names()
+    display(Markdown(numbered(question, said(question, names), said(answer, names), names)))
+
+
+def numbered(key, question, answer, names):
+    """Markdown of an exercise with its answer folded. The number is by the key, so that a cell that runs again keeps its own."""
+    numbers = names.setdefault("_exercises", {})
+    number = numbers.setdefault(key, len(numbers) + 1)
+    return (f'<strong id="exercise-{number}">Exercise {number}.</strong> {question}\n\n<details class="answer">\n'
+            f"<summary>Answer</summary>\n\n{answer}\n\n</details>")
+
+
+def register(shell):
+    """Teach a notebook's shell the two cell magics."""
+    shell.register_magic_function(say, "cell")
+    shell.register_magic_function(exercise, "cell")
+
+
+def _names():
+    from IPython import get_ipython
+    return get_ipython().user_ns
+
+
+def _formatted(show, value, *more):
+    if isinstance(value, Figure):
+        return value.said(show.__name__)
+    return Shown(show(value, *(getattr(figures, each) if each in NAMED else each for each in more)))
+
+
+def _in_unit(value, unit):
+    if isinstance(value, Figure):
+        return value.said(unit)
+    return Shown(figures.number(value, unit))
+
+
+def _shown(value, escape):
+    """A value as it stands in a sentence: text escaped, whole numbers with separators, others at three figures."""
+    if isinstance(value, Figure):
+        return str(value) if escape is str else value.marked(escape)
+    if isinstance(value, Shown) or hasattr(value, "__html__"):
+        return value
+    if hasattr(value, "dtype") and not value.ndim:
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return escape(str(value))
+    return f"{value:,}" if isinstance(value, int) else figures.number(value)
+
+
+if "IPython" in sys.modules and (_shell := sys.modules["IPython"].get_ipython()) is not None:
+    register(_shell)

@@ -1,0 +1,51 @@
+"""Every published figure against what the formulas say."""
+import altair
+
+from gpucalc.rows import bands
+from ..components.charts import finish, rule
+from ..components.published import errors_by, published, served
+
+# Families that a chart tells apart by colour: the page has eight.
+MOST = 8
+_GRAY = "#7a8594"  # seen on a light page and on a dark one
+
+
+def error_chart(alt):
+    """Published over predicted by what was predicted, both on log axes: a color for each family, a shape for each era.
+
+    A click on a family in the legend fades the others.
+    """
+    rows = published()
+    wider = rows["family"].map(lambda name: bands.widest(name) if name else "others")
+    known = wider.value_counts().index[:MOST - 1]
+    frame = rows.assign(family=wider.where(wider.isin(known), "others"), era=rows["era"].map(bands.era_name))
+    shown = frame[["predicted", "ratio", "family", "era", "subject", "publisher"]].round({"ratio": 3})
+    shown["predicted"] = shown["predicted"].map("{:.3g}".format).astype(float)
+    picked = altair.selection_point(fields=["family"], bind="legend")
+    log, ticks = altair.Scale(type="log"), altair.Axis(format="~r", values=[0.25, 0.5, 1, 2, 4, 8])
+    chart = altair.Chart(shown.rename(columns={"publisher": "source"})).mark_point(size=30, filled=True).encode(
+        x=altair.X("predicted:Q", title="predicted: seconds, bytes, tokens/s, FLOP/s", scale=log,
+                   axis=altair.Axis(format="~s", values=[10.0**power for power in range(-6, 16, 3)])),
+        y=altair.Y("ratio:Q", title="published over predicted", axis=ticks,
+                   scale=altair.Scale(type="log", nice=False, padding=8)),
+        color=altair.Color("family:N", title=None, sort=[*known, "others"]),
+        shape=altair.Shape("era:N", title="software", sort=[bands.era_name(era) for era in range(len(bands.ERAS) + 1)],
+                           legend=altair.Legend(orient="bottom", columns=2, symbolFillColor=_GRAY, symbolStrokeColor=_GRAY)),
+        opacity=altair.condition(picked, altair.value(0.7), altair.value(0.06)),
+        tooltip=["subject", "source", "predicted", "ratio"]).add_params(picked)
+    return finish(rule(altair.Y, 1) + chart, alt)
+
+
+def engine_chart(alt, fewest=5):
+    """Where eight in ten figures of an engine lie, with their median: a line for each of what was timed."""
+    timed = served()["family"].replace("decode on several GPUs", "decode")
+    frame = errors_by(served().assign(timed=timed), "engine", "timed").query(f"figures >= {fewest}")
+    order = frame.groupby("engine")["figures"].sum().sort_values(ascending=False, kind="stable").index.tolist()
+    base = altair.Chart(frame.round(3)).encode(
+        y=altair.Y("engine:N", title=None, sort=order), yOffset="timed:N", color=altair.Color("timed:N", title=None),
+        tooltip=["engine", "timed", "figures", "tenth", "median", "ninetieth"])
+    ticks = altair.Axis(format="~r", values=[0.5, 0.75, 1, 1.5, 2, 3, 4, 6])
+    log = altair.Scale(type="log", nice=False, padding=8)
+    ends = base.mark_rule(strokeWidth=3).encode(
+        x=altair.X("tenth:Q", title="published over predicted", axis=ticks, scale=log), x2="ninetieth:Q")
+    return finish(rule(altair.X, 1) + ends + base.mark_point(filled=True, size=60, opacity=1).encode(x="median:Q"), alt)

@@ -1,0 +1,75 @@
+"""The pictures of the first lesson: a layer with its matrices to scale, and a GPU with its rates to scale."""
+import textwrap
+
+from gpucalc.core.figures import gib, number, percent, times
+from gpucalc.laws import model_size as size
+from ..components.picture import Sheet
+from .layer_matrices import matrices, params_of
+
+# Units of the sheet: what the widest row of matrices takes, the space between two, and the thickest pipe.
+_ROOM, _APART, _PIPE = 384, 5, 84
+
+
+def layer(case):
+    """The matrices of one layer, all at one scale: an area is a count of parameters. Of many experts one is drawn."""
+    row, found = case.rows["model"], matrices(case.rows["model"])
+    attention, rest = ([each for each in found if (each.block == "attention") == first] for first in (True, False))
+    rows = [attention, [each for each in rest if each.name != "router"]]
+    scale = min((_ROOM - _APART * (len(held) - 1)) / sum(each.columns for each in held) for held in rows)
+    tall, sheet = max(row.hidden * scale, 22), Sheet(96 + 2 * max(row.hidden * scale, 22))
+    for held, all_of_it, y in zip(rows, (attention, rest), (0, tall + 32)):
+        _row(sheet, held, params_of(all_of_it), y, scale)
+    whole, y = case(size.params), 2 * tall + 64
+    sheet.text(8, y + 8, f"Full height: {row.hidden:,}. Norms are too thin to draw.", color="soft")
+    sheet.text(8, y + 28, f"{row.layers} layers, embedding and head: {number(whole)}", bold=True)
+    share = percent(params_of(rest) / params_of(found))
+    return sheet.picture(
+        f"{share} of a {row.name} layer sits in its {rest[-1].block}",
+        f"Matrices at one scale. Attention has {number(params_of(attention))} parameters in "
+        f"{', '.join(each.name for each in attention)}; the rest has {number(params_of(rest))} in "
+        f"{', '.join(each.name for each in rest)}. {row.layers} layers with embedding and head are {number(whole)} parameters.")
+
+
+def _row(sheet, held, params, y, scale):
+    """Matrices of one block beside each other, under its name and what it holds."""
+    x, color, many = 8, "a" if held[0].block == "attention" else "b", held[0].count
+    one_of = f", one of {many} drawn" if many > 1 else ""
+    names = ", ".join(each.name for each in held)
+    sheet.text(8, y + 15, f"{held[0].block}, {names}: {number(params)}{one_of}", color=color, bold=True)
+    for each in held:
+        wide, tall = max(each.columns * scale, 1), max(each.rows * scale, 1)
+        sheet.box(x, y + 22, wide, tall, color, round=2)
+        if wide > 10 * len(each.name) and tall > 16:
+            sheet.text(x + wide / 2, y + 27 + tall / 2, each.name, "middle", "paper", bold=True)
+        x += wide + _APART
+
+
+def card(case, network):
+    """A GPU and what reaches it; the thickness of each pipe is its rate, `network` being that of one port of the server."""
+    row = case.rows["gpu"]
+    pipes = [("other GPUs", row.link, row.link_bandwidth), ("host", "PCIe", row.host_bandwidth),
+             ("other servers", network.name, network.link_bandwidth)]
+    pipes = [each for each in pipes if each[2] == each[2]]
+    said = ", ".join(f"{name} to {end}" for end, name, _ in pipes)
+    lines = textwrap.wrap(f"A pipe is as thick as its rate. {said}.", 54)
+    sheet = Sheet(190 + 18 * len(lines))
+    sheet.box(2, 28, 90, 150, "wash", outline="a").box(168, 28, 104, 150, "wash", outline="c")
+    sheet.text(46, 20, row.memory_type, "middle", bold=True).text(220, 20, "chip", "middle", bold=True)
+    sheet.text(46, 98, gib(row.memory_bytes), "middle").text(46, 116, "memory", "middle", "soft")
+    sheet.box(180, 42, 80, 54, "c").text(220, 66, "tensor", "middle", "paper").text(220, 82, "cores", "middle", "paper")
+    sheet.box(180, 106, 80, 40, "paper", outline="line").text(220, 131, "caches", "middle")
+    sheet.text(220, 168, number(row.peak_flops, "FLOP/second"), "middle", "c", bold=True)
+    sheet.box(92, 103 - _PIPE / 2, 76, _PIPE, "a", round=0)
+    sheet.text(130, 108, number(row.bandwidth, "byte/second"), "middle", "paper", bold=True)
+    for place, (end, _, rate) in enumerate(pipes):
+        y, thick = 48 + 50 * place, _PIPE * rate / row.bandwidth
+        sheet.box(272, y - thick / 2, 36, max(thick, 1), "b", round=0)
+        sheet.text(314, y - 2, end).text(314, y + 14, number(rate, "byte/second"), color="b", bold=True)
+    for place, line in enumerate(lines):
+        sheet.text(2, 202 + 18 * place, line, color="soft")
+    slow = min(pipes, key=lambda each: each[2])
+    return sheet.picture(
+        f"{row.name} reads its own memory {times(row.bandwidth / slow[2])} as fast as it reaches {slow[0]}",
+        f"Memory of {gib(row.memory_bytes)} feeds the chip at {number(row.bandwidth, 'byte/second')}, whose tensor cores do "
+        f"{number(row.peak_flops, 'FLOP/second')}. "
+        + ", ".join(f"{end}: {number(rate, 'byte/second')}" for end, _, rate in pipes))

@@ -1,0 +1,1 @@
+"""Refreshes the price books from the catalogues of providers."""

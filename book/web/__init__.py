@@ -1,0 +1,1 @@
+"""Laws, data and texts as scripts for the browser."""

@@ -1,0 +1,204 @@
+"""What a browser needs to decide as Python does, as plain data: declarations, rows, offers and how far off laws are.
+
+`script` makes one classic script of it and of the laws; book/static/rule.js and market.js decide with it and say how.
+"""
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from gpucalc.core.law import LAWS
+from gpucalc.core.quantities import QUANTITIES
+from gpucalc.decisions import decisions, queue
+from gpucalc.decisions.capacity import cache_formats, left_out, narrow_products, with_links
+from gpucalc.decisions.engine_flags import repository
+from gpucalc.decisions.fine_print import forbidden
+from gpucalc.decisions.market import (GROUPS, LONG_SEQUENCE, MORE_BATCHES, NETWORKS, SERVER, SPREAD, STAGES, TENSOR, TERMS, TRIED,
+                                      stale)
+from gpucalc.decisions.points import ENDS, ROUNDS
+from gpucalc.decisions.run_speeds import planned_mfu
+from gpucalc.decisions.token_offers import API_ITEMS, BATCH_ITEMS
+from gpucalc.laws.demand import user_requests_per_second
+from gpucalc.laws.kv_cache import weight_bytes
+from gpucalc.laws.training_cost import excess_machines
+from gpucalc.rows import bands, catalogue
+from gpucalc.rows.ages import firm
+from gpucalc.rows.rents import rents
+from gpucalc.rows.tables import rows
+from . import javascript
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+_DECLARED = ("CHAINS", "CARDS", "OBJECTIVES", "KEYS", "FREE", "USUAL", "CHANGES", "TURNS", "LIKE")
+# Texts of a row that a decision or its page reads beside the numbers.
+_WORDS = {"gpus": ("vendor", "kind", "peak_format"), "models": ("family", "repository", "native_format"),
+          "recipes": ("title", "compute_format"), "formats": ("title",), "efficiencies": ("title",)}
+# Columns that only a derivation shows.
+_APART = {"source", "unit", "date", "confidence", "note"}
+
+
+def script(book: "DataFrame", more: Iterable[str] = ()) -> str:
+    """A script that sets `gpucalc.laws` and `gpucalc.data`: all that decisions need, with the prices of the book.
+
+    more: names of further laws and quantities that a page needs. Raises ValueError for a name that is neither.
+    """
+    wanted = _wanted(more)
+    text = javascript.script(sorted(wanted & set(LAWS)), sorted(_quantities(wanted - set(LAWS))))
+    return f"{text}Object.assign(gpucalc.data, {javascript.shared(data(book, more))});\n"
+
+
+def laws(more: Iterable[str] = ()) -> list[str]:
+    """Names of the laws in the script."""
+    return javascript.reached(_wanted(more) & set(LAWS))
+
+
+def _wanted(more):
+    return {*_names(declared()), user_requests_per_second.__name__, excess_machines.__name__, weight_bytes.__name__, *more}
+
+
+def declared() -> dict[str, Any]:
+    """The declarations of all decisions as plain data, by name."""
+    return {name.lower(): _plain(getattr(decisions, name)) for name in _DECLARED} | {"ends": ENDS, "rounds": ROUNDS}
+
+
+def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
+    """What decisions need beside the laws, for JSON: None is a blank, tables are lists by column."""
+    wanted = {*_names(declared()), user_requests_per_second.__name__, weight_bytes.__name__, *more}
+    laws = javascript.reached(wanted & set(LAWS))
+    used = _quantities(wanted) | {name for law in laws for name in LAWS[law].arguments} | _stand_ins()
+    kinds = {"models": catalogue.model, "recipes": catalogue.recipe, "formats": catalogue.weight_format,
+             "efficiencies": catalogue.efficiency}
+    return declared() | {
+        "jobs": {name: {column: value for column, value in catalogue.FINDERS["job"](name).items() if column not in _APART}
+                 for name in rows("jobs")},
+        **{name: _table([_row(name, key, find(key)) for key in rows(name)], used, ("name", *_WORDS[name]))
+           for name, find in kinds.items()},
+        "gpus": _gpus(used),
+        "lacking": {name: _lacking(name) for name in rows("formats")},
+        "lacking_cache": {f"{width:g}": _lacking(None, width) for width in cache_formats()}, "narrow": _narrow(),
+        "networks": [_network(NETWORKS[near]) for near in (False, True)], "server": SERVER, "terms": TERMS,
+        "usual_term": decisions.USUAL_TERM,
+        "replicas": {"tensor": TENSOR, "groups": GROUPS, "stages": STAGES, "batches": decisions.BATCHES,
+                     "more_batches": MORE_BATCHES},
+        "engine": queue.ENGINE,
+        "offers": _offers(book), "apis": _apis(book), "file": book.attrs["file"], "date": book.attrs["date"],
+        "assumptions": {name: [row["low"], row["likely"], row["high"]] for name, row in rows("assumptions").items()},
+        "spread": SPREAD, "tried": TRIED, "long_sequence": LONG_SEQUENCE, "bands": _bands(laws), "families": _families(laws)}
+
+
+def _plain(value):
+    """Declarations as JSON holds them, without what is not said or does not hold."""
+    if hasattr(value, "_asdict"):
+        return {name: _plain(each) for name, each in value._asdict().items() if each is not False and each != ""}
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+
+
+def _names(value):
+    """All texts in plain data that are names of laws or quantities."""
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    if isinstance(value, list):
+        return {name for each in value for name in _names(each)}
+    return {value} & {*LAWS, *QUANTITIES} if isinstance(value, str) else set()
+
+
+def _quantities(wanted):
+    """What a case may hold: of these names, and of the jobs."""
+    jobs = rows("jobs").values()
+    taken = {name for job in jobs for text in (job["needs"], job["takes"]) for name in text.replace("|", " ").split()}
+    return (wanted | taken | {name for job in jobs for name in job}) & set(QUANTITIES)
+
+
+def _stand_ins():
+    return {cell for name in rows("efficiencies") for cell in catalogue.efficiency(name).values() if isinstance(cell, str)}
+
+
+def _table(found, used, words=()):
+    """Rows as lists by column, of the columns that laws take and these texts."""
+    names = [name for name in found[0] if name in words or name in used and name in QUANTITIES]
+    return {name: [_cell(row[name]) for row in found] for name in names}
+
+
+def _row(kind, name, row):
+    """A row with its name; of a model also where it is on Hugging Face."""
+    return row | {"name": name} | ({"repository": repository(name, row)} if kind == "models" else {})
+
+
+def _cell(value):
+    """A plain value: None for a blank, whole numbers without a point."""
+    if isinstance(value, str):
+        return value
+    value = float(value)
+    return None if math.isnan(value) else int(value) if value.is_integer() else value
+
+
+def _gpus(used):
+    """All GPUs with their link, the MFU to plan for, and what of them is not for every job."""
+    shares = planned_mfu()[["low", "plan", "high"]].add_suffix("_mfu")
+    frame = with_links().join(shares)
+    frame = frame.assign(forbidden=forbidden(frame), no_ecc=frame["ecc"] != 1)
+    extra = ("name", *_WORDS["gpus"], "forbidden", "no_ecc", "low_mfu", "plan_mfu", "high_mfu")
+    return _table(frame.rename_axis("name").reset_index().to_dict("records"), used, extra)
+
+
+def _lacking(weight_format, cache_element_bytes=None):
+    """GPUs without a path for the format, or for a cache of such elements, by their place among the GPUs."""
+    cards = catalogue.gpus().assign(latency=0)
+    return [place for place, reason in enumerate(left_out(cards, weight_format, cache_element_bytes)) if reason]
+
+
+def _narrow():
+    """By format how often the bits of products are halved, and the places of the GPUs that do, if any."""
+    cards, found = catalogue.gpus(), {}
+    for name in rows("formats"):
+        halvings = [int(each) for each in narrow_products(cards, name)]
+        if any(halvings):
+            found[name] = {"halvings": max(halvings), "gpus": [place for place, each in enumerate(halvings) if each]}
+    return found
+
+
+def _network(name):
+    link = catalogue.link(name)
+    return {"name": name, "network_bandwidth": link.link_bandwidth, "network_latency": link.latency}
+
+
+def _offers(book):
+    """Rents, the cheapest first: of each provider, region, GPU, size and term the firm one.
+
+    rest: what the key of a row has besides provider, SKU, region and term.
+    """
+    found = rents(book, required=False)
+    found = found.assign(sure=firm(found), stale=stale(found, book)).sort_values("sure", ascending=False, kind="stable")
+    found = found.drop_duplicates(["provider", "region", "gpu", "gpus_per_server", "term"])
+    found = found.sort_values("usd_per_hour", kind="stable")
+    numbers = ("gpus_per_server", "usd_per_hour", "reserved_years", "sure", "stale", "yours")
+    found["rest"] = [name.partition(f", {row.region}, {row.term}")[2] for name, row in found.iterrows()]
+    return {name: _coded(found[name]) for name in ("gpu", "provider", "sku", "region", "term", "rest", "date")} | {
+        name: [_cell(each) for each in found[name]] for name in numbers}
+
+
+def _coded(column):
+    """A column of texts that repeat: the different ones, and of each row the number of its own."""
+    texts = list(dict.fromkeys(column))
+    return {"texts": texts, "at": [texts.index(each) for each in column]}
+
+
+def _apis(book):
+    """Prices of tokens (USD per million), by the columns of the book; `sure` ones may decide."""
+    found = book[book["item"].isin([*API_ITEMS, *BATCH_ITEMS])]
+    found = found.assign(sure=firm(found))[["item", "provider", "sku", "region", "price", "date", "sure"]]
+    return {name: _coded(column) if name in ("item", "provider", "sku", "region", "date") else [_cell(each) for each in column]
+            for name, column in found.items()}
+
+
+def _bands(laws):
+    """By law the power of its ratio and its families, each with what it is for: above so much of a quantity, or all others."""
+    return {law: {"power": power, "parts": parts} for law in laws for power, parts in [bands.parts(law)] if parts}
+
+
+def _families(laws):
+    """By family how far off its laws were, published over predicted, and from how many rows and sources; null for too few."""
+    found = {family: bands.errors(family) for law in laws for *_, family in bands.parts(law)[1]}
+    return {family: each and each._asdict() for family, each in found.items()}

@@ -1,0 +1,181 @@
+"""What the front page answers with: laws as scripts, and the data of a price book, as files beside the page.
+
+`python -m book.web.front FOLDER` writes them, of the newest book or of a file of prices.
+"""
+import argparse
+import math
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpucalc.core import figures
+from gpucalc.core.evaluate import Case
+from gpucalc.core.law import LAWS
+from gpucalc.core.quantities import DATA, DEFAULTS, DOMAINS, QUANTITIES
+from gpucalc.decisions import answer_facts, answer_texts, answer_words, engine_flags
+from gpucalc.decisions.answer import judged, released
+from gpucalc.decisions.decisions import USUAL_TERM
+from gpucalc.laws.model_size import active_params
+from gpucalc.rows import bands, catalogue, choices, price_book
+from gpucalc.rows.ages import STALE_DAYS
+from gpucalc.rows.case_file import LEAST, LISTS, MOST, SURE, sizes, span
+from gpucalc.rows.lengths import MOST_RATIO
+from gpucalc.rows.mapping import read_mapping
+from gpucalc.rows.price_checks import ITEMS
+from gpucalc.rows.tables import rows
+from . import drill_data, export, export_owning, javascript, lesson_links
+from .reading import reading
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+# What is meant where neither the job nor a formula has a default.
+_USUAL = {**dict.fromkeys(("cards", "provider", "region"), choices.ANY), "term": USUAL_TERM}
+
+# Cases of data/cases with which the page opens, and what it calls them.
+EXAMPLES = {"70B chat": "chat_70b", "Tune an 8B on one 24 GB card": "tune_8b_24gb", "Pre-train a 7B": "deadline_7b",
+            "Rent or buy 8 H100": "own_8_h100"}
+
+
+def catalogue_of(book: "DataFrame") -> dict[str, Any]:
+    """What a case of the page may name: jobs, rows, sellers of the book, quantities with what each may be; and its examples."""
+    rents, jobs, models = book[book["item"] == "rent"], {name: _job(name) for name in rows("jobs")}, labels()
+    named = dict.fromkeys(name for job in jobs.values() for part in (*job["needs"], *job["takes"]) for name in part.split("|"))
+    return dict(
+        jobs=jobs, models=list(models), labels=models, natives=_natives(), formats=list(rows("formats")),
+        narrow=_narrow(),
+        recipes=list(rows("recipes")),
+        gpus=[dict(name=name, vendor=row["vendor"], memory_bytes=row["memory_bytes"]) for name, row in rows("gpus").items()],
+        providers=sorted(set(rents["provider"])), regions=sorted(set(rents["region"])), terms=list(ITEMS["rent"].terms),
+        quantities={name: _quantity(name) for name in named if name in QUANTITIES},
+        examples=examples())
+
+
+def labels() -> dict[str, str]:
+    """The models by family and size, each with what a list says of it."""
+    def kept(model):
+        return re.match("[A-Za-z]*", model.name)[0].casefold(), model["params"]
+    return {str(model.name): _label(model) for model in sorted(map(catalogue.model, rows("models")), key=kept)}
+
+
+def _label(model):
+    """How large a model is, and how much of it a token passes through."""
+    whole, active = (figures.number(each) for each in (model["params"], Case(model=model)(active_params)))
+    return whole if whole == active else f"{whole}, {active} active"
+
+
+def _natives():
+    """Models that are released in fewer bytes than is taken for granted, with the format."""
+    return {name: stored["weight_format"].name for name in rows("models") if (stored := released(catalogue.model(name)))}
+
+
+def _narrow():
+    """Formats of fewer bytes than is taken for granted."""
+    formats = catalogue.formats()
+    return list(formats.index[formats["weight_element_bytes"] < DEFAULTS["weight_element_bytes"].value])
+
+
+def examples() -> list[tuple[str, dict[str, Any]]]:
+    """The cases with which the page opens, each behind its name."""
+    return [(title, read_mapping(DATA / "cases" / f"{name}.yaml")) for title, name in EXAMPLES.items()]
+
+
+def named_values() -> dict[str, dict[str, str]]:
+    """Quantities of which a reader chooses one of a few values: each value with its name."""
+    return {"cache_element_bytes": answer_facts.caches(), "prompts_apart": {"0": "no", "1": "yes"}}
+
+
+def limits_of() -> dict[str, Any]:
+    """What a case may hold beside what its quantities allow, how far along its band a limit must hold by the share of cases, and
+    what a bound leaves out.
+
+    least, most: of numbers in a model's row; letters: of a name; lists: choices that may name several.
+    """
+    return dict(sure=SURE, least=LEAST, most=MOST, letters=choices.LONGEST, lists=LISTS, ways=choices.WAYS,
+                named=named_values(), any=choices.ANY,
+                most_p95=MOST_RATIO,
+                far={str(share): judged(Case(sure=share)) for share in SURE},
+                bound=dict.fromkeys(bands.HIDDEN, 1) | dict.fromkeys(bands.LATE, 0))
+
+
+def texts_of() -> dict[str, Any]:
+    """The texts of an answer, and what decides which of them are said."""
+    return dict(texts=answer_texts.TEXTS | answer_texts.PAGE | engine_flags.TEXTS, parts=answer_words.PARTS,
+                nouns=answer_texts.NOUNS, words=answer_texts.WORDS, sure=answer_texts.SURE,
+                titles=answer_texts.TITLES, why=answer_texts.WHY, bars=answer_texts.BARS,
+                cautions=answer_texts.CAUTIONS, forms=answer_words.FORMS, named=answer_facts.NAMED, times=answer_facts.TIME,
+                tables=answer_words.TABLES, worth=answer_words.WORTH, flips=answer_words.FLIPS, own=answer_texts.OWN,
+                limited=answer_texts.LIMITED, engine=engine_flags.NAMES, roles=engine_flags.ROLES,
+                cache=answer_facts.CACHES[0])
+
+
+def _job(name):
+    """The job as the page asks for it: names that it needs and takes, and what stands where one is not given."""
+    row = choices.job(name)
+    needs, takes = row["needs"].split(), row.get("takes", "").split()
+    own = {column: row[column] for column in row if (column in QUANTITIES or column == "recipe") and row[column] not in LAWS}
+    named = [part for names in (*needs, *takes) for part in names.split("|")]
+    usual = {each: _USUAL[each] for each in named if each in _USUAL}
+    usual |= {each: DEFAULTS[each].value for each in named if each in DEFAULTS}
+    return dict(title=row["title"], kind=row["kind"], needs=needs, takes=takes, apart=row.get("one_of", "").split(),
+                defaults={name: _whole(name, value) for name, value in (usual | own).items()})
+
+
+def _whole(name, value):
+    return int(value) if name in QUANTITIES and DOMAINS[QUANTITIES[name].allowed][3] else value
+
+
+def _quantity(name):
+    unit, _, meaning, allowed, example = QUANTITIES[name]
+    low, _, high, whole = DOMAINS[allowed]
+    least, most = span(name)
+    return dict(unit=unit, meaning=meaning, allowed=allowed, whole=whole, example=example, low=None if math.isinf(low) else low,
+                high=None if math.isinf(high) else high, least=least, most=most, sizes=sizes(name))
+
+
+def prices_of(book: "DataFrame") -> dict[str, Any]:
+    """Whose prices they are, of which file and which day, and after how many days one has to be checked."""
+    date = book.attrs.get("book", book.attrs["date"]).removesuffix(".csv")
+    return dict(own=book.attrs["own"], file=book.attrs["file"], date=date, stale_days=STALE_DAYS)
+
+
+def scripts(book: "DataFrame", follow: Iterable[str] = ()) -> dict[str, str]:
+    """The scripts of front page and lessons by their files: `engine.js` with laws and prices, `owning_data.js`, `words.js` with
+    names and texts, `lesson_data.js`, and `drills_data.js` of the page of drills.
+
+    follow: names of the laws and quantities that lessons show of a reader's case.
+    """
+    follow = drill_data.followed(follow)
+    columns = lesson_links.columns(follow)
+    words = dict(catalogue=catalogue_of(book), limits=limits_of(), reading=reading(book), texts=texts_of(),
+                 prices=prices_of(book))
+    return {"engine.js": export.script(book, [*export_owning.LAWS, *export_owning.HELD, *columns, *engine_flags.held()]),
+            "owning_data.js": javascript.assigned(dict(owning=_owning(book))), "words.js": javascript.assigned(words),
+            "lesson_data.js": lesson_links.script(follow), "drills_data.js": drill_data.script()}
+
+
+def _owning(book):
+    """What rent or buy needs; None for a book that lacks a price for it."""
+    try:
+        return export_owning.owning_data(book)
+    except price_book.MissingPrice:
+        return None
+
+
+def main(arguments: list[str]) -> int:
+    """Writes the scripts into a folder."""
+    parser = argparse.ArgumentParser(prog="python -m book.web.front", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("file", nargs="?", help="prices of your own; else the newest book")
+    price_book.add_options(parser)
+    parser.add_argument("--follow", metavar="NAME,NAME", default="", help="laws and quantities that lessons show of a case")
+    given = parser.parse_args(arguments)
+    for name, text in scripts(price_book.asked(given), given.follow.split(",")).items():
+        (given.folder / name).write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,266 @@
+"""The answer to a case in words: its facts put into the texts of `answer_texts`, for pages, the terminal and the report."""
+import math
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core import figures
+from ..rows.price_report import notes
+from . import engine_flags
+from .answer import Answer
+from .answer_facts import NAMED, TIME, choice, facts, named, narrow_cache, plain
+from .answer_texts import BARS, CAUTIONS, NOUNS, PAGE, TEXTS, TITLES, WHY, WORDS
+from .answer_texts import PARTS as _PARTS
+from .decisions import FREE, LIKE, trains
+from .points import value_of
+from .ways import Ways
+
+__all__ = ["FLIPS", "FORMS", "NAMED", "TABLES", "TIME", "WORTH", "Card", "Command", "Told", "begun", "cards", "choices",
+           "commands", "facts", "fill", "named", "told"]
+
+FORMS = ("seconds", "percent", "dollars", "usd", "hourly", "days", "chance", "times")
+WORTH = 0.005    # less than this rounds to no per cent
+FLIPS = 3
+_ALL = TEXTS | PAGE | engine_flags.TEXTS
+PARTS = _PARTS | engine_flags.PARTS
+_FIELD = re.compile(r"{([\w-]+)(?::([^}]+))?}")
+TABLES = LIKE
+
+
+class Card(NamedTuple):
+    """A card of the answer: `big`, `small` (band and bound) and `note` in words, the `page` that explains it and the words of the
+    link, and the figure for its bar (`plan.answer.Figure`), None where it has none."""
+
+    name: str
+    title: str
+    big: str
+    small: str
+    note: str
+    page: str
+    link: str
+    bar: Any
+
+
+class Command(NamedTuple):
+    """What runs the replicas: a title, the text for a shell, and what to mind."""
+
+    title: str
+    text: str
+    note: str
+
+
+class Told(NamedTuple):
+    """An answer in words. `rows` are the choices, the best first, then what each other GPU lacks, as `choices` gives them."""
+
+    question: str
+    headline: str
+    cards: list[Card]
+    rows: list[dict]
+    binds: list[str]
+    helps: list[str]
+    loosen: list[str]
+    flips: list[str]
+    cautions: list[str]
+    prices: str
+    commands: list[Command] = []
+    noted: list[tuple[str, list[str]]] = []
+
+    @property
+    def lists(self) -> tuple[tuple[str, list[str]], ...]:
+        """What is said in lists, each with its title; the last ones are of the reader's own prices."""
+        return (("What binds", self.binds), ("What to loosen", self.loosen), ("What helps", self.helps),
+                ("What flips it", self.flips), ("Be careful", self.cautions), *self.noted)
+
+
+# Texts with facts put in
+
+def fill(name: str, facts: dict[str, Any]) -> str:
+    """The text of that name. Raises KeyError naming a fact that is not there."""
+    text = _ALL[name]
+    held = [text] if isinstance(text, str) else [template for condition, template in text if _holds(condition, facts)]
+    wanted = held if name in PARTS else held[:1]
+    return PARTS.get(name, "").join(_FIELD.sub(lambda field: _field(field[1], field[2], facts), each) for each in wanted)
+
+
+def _holds(condition, facts):
+    return all(_true(facts, *each.split(" ")) for each in condition.split(" & ")) if condition else True
+
+
+def _true(facts, name, comparison, other=""):
+    value = facts.get(name)
+    if comparison in ("known", "unknown"):
+        return (value is not None) == (comparison == "known")
+    other = facts.get(other[1:]) if other.startswith("@") else float(other) if re.fullmatch(r"[\d.]+", other) else other
+    if None in (value, other) or isinstance(value, str) != isinstance(other, str):
+        return comparison == "!="
+    return {"=": value == other, "!=": value != other, "<": value < other, ">": value > other}[comparison]
+
+
+def _field(name, form, facts):
+    if form == "text":
+        return fill(name, facts)
+    if "-" in name:
+        low, high = (_field(each, form, facts) for each in name.split("-"))
+        same = low.partition(" ")[2] == high.partition(" ")[2]
+        return f"{low.partition(' ')[0] if same else low} and {high}"
+    value = facts[name]
+    if form in WORDS:
+        return WORDS[form].get(_key(value), _key(value))
+    if form in engine_flags.FORMS:
+        return engine_flags.FORMS[form](value)
+    if isinstance(value, str):
+        return value
+    if form in NOUNS:
+        return f"{figures.number(value)} {NOUNS[form] if value == 1 else form}"
+    return getattr(figures, form)(value) if form in FORMS else figures.number(value, form or "")
+
+
+def _key(value):
+    return value if isinstance(value, str) else f"{value:g}"
+
+
+def _of_kind(name, kind):
+    """The text of that name for the kind, for the kind that it is one of, or for all."""
+    return next(each for each in (f"{name}_{kind}", f"{name}_{TABLES.get(kind)}", name) if each in TEXTS)
+
+
+# The answer
+
+def told(answer: Answer, book: Any, turns: list | None = None, ways: Ways | None = None) -> Told:
+    """The answer in words; `turns` are what `plan.turns.turns` found, `ways` what `plan.ways.ways` did."""
+    known, kind = facts(answer, book, ways), answer.kind
+    rows = choices(answer, book)
+    out = [row for row in rows if row["reason"] and not row["holds"]]
+    loosen = _loosen(answer, out, known)
+    nearest = loosen[0][1] if loosen else next(iter(out), None)
+    nearest = {"nearest": nearest["gpu"]} | {f"nearest_{name}": nearest.get(name) for name in (
+        "reason", "limit", "value", "most")} if nearest else {}
+    there, offered = answer.best is not None, any(lost.limit.of != "unrented" for lost in answer.lost.values())
+    headline = fill(_of_kind("headline", kind) if there else "headline_none", known | nearest | {"offered": int(offered)})
+    cautions = [fill(f"caution_{name}", known) for name in CAUTIONS] if there else []
+    return Told(
+        question=fill(_of_kind("question", kind), known) + "?", headline=headline, cards=cards(answer, known) if there else [],
+        rows=rows, binds=begun(binds(answer, known)) if there else [], helps=begun(helps(answer)),
+        loosen=begun(text for text, _ in loosen), flips=begun(flips(rows, turns)) if there else [],
+        cautions=list(filter(None, cautions)), prices=fill("prices", known), commands=commands(answer, known),
+        noted=notes(book))
+
+
+def commands(answer: Answer, known: dict[str, Any]) -> list[Command]:
+    """What runs the best choice; nothing for a job that trains, or without a choice."""
+    if answer.best is None or trains(answer.kind):
+        return []
+    found = engine_flags.roles(engine_flags.known(answer, known))
+    return [Command(fill(f"run_{each['role']}" if "role" in each else "run", each), fill("command", each),
+                    fill("run_note", each).strip()) for each in found]
+
+
+def begun(texts: Iterable[str]) -> list[str]:
+    """Each text with a capital at its start."""
+    return [text[:1].upper() + text[1:] for text in texts]
+
+
+def cards(answer: Answer, known: dict[str, Any]) -> list[Card]:
+    """The six cards of an answer."""
+    kind, found = answer.kind, []
+    for name, title in TITLES.items():
+        bar = BARS.get(kind, {}).get(name, name)
+        big, small, note = (fill(_of_kind(f"{part}_{name}", kind), known) for part in ("big", "small", "note"))
+        page, link = WHY[kind][name]
+        found.append(Card(name, title, big, small, note, page, link, answer.figures.get(bar)))
+    return found
+
+
+def choices(answer: Answer, book: Any) -> list[dict[str, Any]]:
+    """The facts of every choice with `layout`, `holds` and `reason`: those that keep the limits, the best first, then others."""
+    kept = zip(*(np.asarray(column).tolist() for column in answer.kept.values()))
+    found = [choice(answer, dict(zip(answer.kept, row)), book) | {"holds": True} for row in kept]
+    for row in found:
+        row["layout"] = _layout(row, answer.kind)
+        row["reason"] = "" if row is found[0] else fill("later", row | _against(row, found[0]))
+    case = named(answer.case) | narrow_cache(answer.case) | {"sure": float(value_of(answer.case, "sure"))}
+    case |= {} if trains(answer.kind) else {"weights": float(answer.case("weight_bytes"))}
+    for gpu, lost in sorted(answer.lost.items(), key=_distance):
+        row = case | choice(answer, lost.row, book) | plain({"value": lost.value, "most": lost.most})
+        row |= {"gpu": gpu, "limit": lost.limit.most if isinstance(lost.limit.most, str) else "", "holds": False}
+        layout = _layout(row, answer.kind) if lost.step else ""
+        found.append(row | {"layout": layout, "reason": fill(f"lost_{lost.limit.of}", row)})
+    return found
+
+
+def _distance(item):
+    """How far a GPU that lost is from a choice: by its step, then by how much of the limit it breaks."""
+    lost = item[1]
+    return -lost.step, lost.value / lost.most if lost.most else math.inf
+
+
+def _layout(row, kind):
+    if trains(kind):
+        return fill(_of_kind("layout", kind), row) if "micro_batch" in row else ""
+    return fill("layout_serve", row) if "planned_replicas" in row else ""
+
+
+def _against(row, best):
+    """What a choice costs beside the best one. The same GPUs are off by the same error, so that only their rents count."""
+    ratio = row["objective"] / best["objective"]
+    same = all(row[name] == best[name] for name in ("gpu", "gpus"))
+    tie = not same and row.get("low_objective", math.inf) < best.get("high_objective", math.inf)
+    return {"best_high": best.get("high_objective"), "ratio": ratio, "more": ratio - 1, "tie": int(tie)}
+
+
+def binds(answer: Answer, known: dict[str, Any]) -> list[str]:
+    """What each limit costs the best choice."""
+    found = [fill("binds", {"limit": name, "most": float(value_of(answer.case, name)), "share": float(share)})
+             for name, share in answer.binds]
+    return found or [fill("binds_none", known)]
+
+
+def helps(answer: Answer) -> list[str]:
+    """What each change does to the objective, where it is worth a word; spot stands with the ways to pay if there is a plan."""
+    before = float(answer.kept[answer.objective][0]) if answer.best else math.inf
+    return [fill("helps", plain({"kind": answer.kind, "before": before, "after": after, "less": 1 - after / before,
+                                 "words": change.words, "value_text": _value(change)}))
+            for change, after, _ in answer.helps if 1 - after / before >= WORTH and not (answer.best and change.name == "term")]
+
+
+def _value(change):
+    """The value of a change in words; empty where its words have it already."""
+    if isinstance(change.value, str) or change.times == 1:
+        return ""
+    name, value = f"value_{change.name}", float(change.value)
+    return fill(name, {"value": value}) if name in TEXTS else figures.quantity(change.name, value)
+
+
+def _loosen(answer, lost, known):
+    """Of each limit of the case that stops a GPU, what the nearest would need, as (words, row)."""
+    if answer.best is not None:
+        return []
+    found = {}
+    for row in lost:
+        if row["limit"] in FREE[answer.kind] and "value" in row:
+            held = found.setdefault(row["limit"], row)
+            found[row["limit"]] = min(held, row, key=lambda each: each["value"])
+    budget = {name: known[name] for name in ("budget_usd", "usd_per_month") if name in known}
+    budget = {"budget": next(iter(budget.values()))} if budget else {}
+    return [(fill("loosen", row | budget | {"nearest": row["gpu"]}), row) for row in found.values()]
+
+
+def flips(rows: list[dict[str, Any]], turns: list | None = None) -> list[str]:
+    """What would turn the choice: the rent at which the nearest other GPUs win, and the loads and lengths that change it."""
+    best, seen = rows[0], {rows[0]["gpu"]}
+    found: list[str] = []
+    for row in rows[1:]:
+        if row["holds"] and row["gpu"] not in seen and len(found) < FLIPS:
+            seen.add(row["gpu"])
+            turn = turning_rent(row, best)
+            close = figures.hourly(turn) == figures.hourly(row["usd_per_hour"])
+            found.append(fill("flip_rent", row | {"turn": turn, "close": int(close)}))
+    return found + [fill("flip_turn", {"value_text": _value(change), "words": change.words, "gpu": gpu})
+                    for change, gpu in turns or []]
+
+
+def turning_rent(row: dict[str, Any], best: dict[str, Any]) -> float:
+    """The rent of a choice (USD per GPU-hour) at which it costs as much as the best one: cost is in proportion to rent."""
+    return row["usd_per_hour"] * best["objective"] / row["objective"]
