@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from book.pages import own
+from book.components import experiments as own
 
 KINDS = ("product", "memory", "attention", "launch", "training", "decode", "prefill")
 # What ends one experiment and not the run: out of memory, an operation or a package that is not there.

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint
 
 from gpucalc.rows import catalogue
-from book.pages import own
+from book.components import experiments as own
 
 DTYPES = dict(BF16=torch.bfloat16, FP16=torch.float16, FP32=torch.float32, TF32=torch.float32, FP8=torch.float8_e4m3fn)
 ROTARY_BASE = 10_000

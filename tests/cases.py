@@ -6,7 +6,7 @@ import random
 import sys
 from typing import Any, NamedTuple
 
-from book.build.inputs import ROOT, alone, digest, files_in
+from book.build.inputs import alone, digest, files_in, ROOT
 from gpucalc.core.quantities import QUANTITIES
 from gpucalc.decisions import answer_words
 from gpucalc.decisions import answer as plan, decisions, rule

@@ -18,8 +18,8 @@ from playwright.sync_api import sync_playwright
 from xdist.scheduler import LoadScopeScheduling
 
 from book.build.editions import Editions
-from book.build.inputs import Frozen, alone
-from book.build.site import ROOT, build_book
+from book.build.inputs import alone, Frozen
+from book.build.site import build_book, ROOT
 from book.web import front
 from gpucalc.rows import price_book
 from tests import few

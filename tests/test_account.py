@@ -3,8 +3,8 @@ import math
 
 import pytest
 
-from book.components.account import (MOST_REPLICAS, fewest_to_serve, fewest_to_train, fullest, gpus_per_replica, moments,
-                                     one_change, need, origins, peak_terms, server, serving_terms, source, training_job)
+from book.components.memory import (fewest_to_serve, fewest_to_train, fullest, gpus_per_replica, moments, MOST_REPLICAS, need,
+                                    one_change, origins, peak_terms, server, serving_terms, source, training_job)
 from book.components.sentences import enough
 from gpucalc import Case, kv_cache as kv, low_rank, training_memory as tm
 from gpucalc.core.law import LAWS

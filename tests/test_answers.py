@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from book.build import answers, site as build
-from book.build.given import Given, check_case, read_given, refused
+from book.build.given import check_case, Given, read_given, refused
 from book.build.inputs import state
 from book.build.lacking import in_words
 from book.build.site import BuildError

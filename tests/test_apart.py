@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from book.pages.apart_charts import chunk_table, draft_table, front_chart, predicted_gains
-from book.pages.pictures_apart import handover_picture, times_picture
+from book.pages.apart import chunk_table, draft_table, front_chart, handover_picture, predicted_gains, times_picture
 from gpucalc import Case, apart as ap, kv_cache as kv, serving as sv, serving_layouts as sl
 from gpucalc.rows import catalogue
 

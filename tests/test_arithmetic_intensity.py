@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from book.components.measured import compare
-from book.pages.operators import decode_operators, prefill_operators
-from book.pages.pictures_arithmetic_intensity import clocks
-from book.pages.speed_tables import every_gpu, turning_batches, two_speeds
+from book.pages.arithmetic_intensity import clocks, decode_operators, every_gpu, prefill_operators, turning_batches, two_speeds
 from gpucalc import arithmetic_intensity as ai, kernels
 from gpucalc import shares as fills
 from gpucalc.core.evaluate import Case

@@ -10,8 +10,8 @@ import pytest
 
 from book.components import published
 from book.components.measured import engine_table, era_table, every_figure, family_table, how_wrong, kind_table, worst_table
-from book.components.sentences import CLOSE, NOT_CHECKED, banded, cheaper, enough, said
-from book.pages.measured_charts import engine_chart
+from book.components.sentences import banded, cheaper, CLOSE, enough, NOT_CHECKED, said
+from book.pages.measurements import engine_chart
 from gpucalc import LAWS, QUANTITIES, Case
 from gpucalc import arithmetic_intensity as ai
 from gpucalc import training_memory
@@ -323,7 +323,7 @@ def test_errors_by_engine_by_hand():
 
 
 def test_the_chart_draws_every_figure():
-    from book.pages.measured_charts import error_chart
+    from book.pages.measurements import error_chart
     spec = error_chart("Published over predicted for all figures.").to_dict()
     assert len(next(iter(spec["datasets"].values()))) == len(frame()) or any(len(each) == len(frame()) for each in spec["datasets"].values())
 

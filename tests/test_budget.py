@@ -6,7 +6,7 @@ import re
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from book.pages import budget_plan as budget
+from book.pages import budget
 from book.pages.budget import rules_picture
 from gpucalc import Case, budget as bg, training_time as tt
 from gpucalc.decisions import market, queue, token_offers

@@ -15,11 +15,11 @@ from urllib.request import urlopen
 
 import pytest
 
-from book.build import site as build, editions, front, pages, serve
+from book.build import editions, front, pages, serve, site as build
 from book.build.charts import MIME
-from book.build.editions import Editions, as_file, is_current, made_from, outputs_hash
+from book.build.editions import as_file, Editions, is_current, made_from, outputs_hash
 from book.build.given import Given, read_parameters
-from book.build.inputs import BuildError, Frozen, alone
+from book.build.inputs import alone, BuildError, Frozen
 
 TOP = """---
 jupytext:

@@ -5,8 +5,7 @@ import re
 
 import pytest
 
-from book.pages import cards as page, models as models_page
-from book.pages import cards_plan as cards, models_plan as models
+from book.pages import cards, models
 from gpucalc import Case
 from gpucalc.decisions.capacity import left_out, narrow_products
 from gpucalc.laws import choosing, kv_cache, quantization, serving_cost, sharing, worth
@@ -42,7 +41,7 @@ def cells(made):
     return found
 
 
-CELLS = cells(page.cards_table(FRAME, BOOK, LOADS, "Cards"))
+CELLS = cells(cards.cards_table(FRAME, BOOK, LOADS, "Cards"))
 
 
 def alone(gpu, law, needs=(), scale=1, **case):
@@ -81,12 +80,12 @@ def test_every_derived_cell_of_a_card_is_its_law_for_it_alone(gpu):
     expected |= {f"largest_{name}": model_alone(gpu, f"largest_{name}", choosing.largest_params, LOADS["large"])
                  for name in cards.SIZES}
     assert expected.keys() == cards.derived(LOADS).keys(), "each derived column is compared"
-    shown = {name: CELLS[gpu][page.LABELS.get(name, name)] for name in expected}
+    shown = {name: CELLS[gpu][cards.LABELS.get(name, name)] for name in expected}
     assert shown == {name: exactly(value) for name, value in expected.items()}
 
 
 def test_every_column_of_the_data_is_shown():
-    held = {name for names in page.GROUPS.values() for name in names}
+    held = {name for names in cards.GROUPS.values() for name in names}
     assert set(catalogue.gpus().columns) & set(catalogue.table("gpus").columns) - held == {"unit"}
 
 
@@ -124,15 +123,15 @@ def test_a_book_without_rents_and_cards_leaves_blanks():
     few.attrs = BOOK.attrs
     frame = cards.every_card(few, LOADS)
     assert frame[["usd_per_hour", "card_usd", "bandwidth_per_rent", "bandwidth_per_usd"]].isna().all(axis=None)
-    assert "Cards" in repr(page.cards_table(frame, few, LOADS, "Cards"))
-    assert repr(page.ranked(frame, "flops_per_rent", few, "To train")) == "To train: the price book has no such price."
-    assert "Slices of" in repr(page.card_sources(few, [], cards.slices(few)))
+    assert "Cards" in repr(cards.cards_table(frame, few, LOADS, "Cards"))
+    assert repr(cards.ranked(frame, "flops_per_rent", few, "To train")) == "To train: the price book has no such price."
+    assert "Slices of" in repr(cards.card_sources(few, [], cards.slices(few)))
 
 
 @pytest.mark.parametrize("name", catalogue.partitions().index)
 def test_every_derived_cell_of_a_slice_is_its_law_for_it_alone(name):
     row = catalogue.partitions().loc[name]
-    shown = cells(page.slices_table(cards.slices(BOOK), BOOK, "Slices"))[name]
+    shown = cells(cards.slices_table(cards.slices(BOOK), BOOK, "Slices"))[name]
     case = Case(gpu=row["gpu"], **row[["instances", "slice_units", "slice_memory_share"]])
     rent = FRAME.at[row["gpu"], "usd_per_hour"]
     assert shown["bandwidth"] == exactly(case(sharing.slice_bandwidth))
@@ -143,7 +142,7 @@ def test_every_derived_cell_of_a_slice_is_its_law_for_it_alone(name):
 
 # Models
 
-MODEL_CELLS = cells(models_page.models_table(MODELS, "Models"))
+MODEL_CELLS = cells(models.models_table(MODELS, "Models"))
 
 
 @pytest.mark.parametrize("model", MODELS.index)
@@ -157,7 +156,7 @@ def test_every_derived_cell_of_a_model_is_its_law_for_it_alone(model):
     expected |= {f"cache_{tokens}": case.but(context=tokens)(kv_cache.sequence_kv_bytes) if row.max_context >= tokens
                  else math.nan for tokens in models.CONTEXTS}
     shown = MODEL_CELLS[model]
-    assert {name: shown[models_page.LABELS.get(name, name)] for name in expected} == {
+    assert {name: shown[models.LABELS.get(name, name)] for name in expected} == {
         name: exactly(value) for name, value in expected.items()}
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from book.build.charts import CATEGORIES
-from book.components import chart_labels, chart_title, charts, moving
+from book.components import charts
 from book.components.familiar import FAMILIAR
 from book.components.picture import COLORS
 from gpucalc import Case, kv_cache, serving
@@ -87,7 +87,7 @@ BROWSER = {"floor": math.floor, "choice": lambda holds, one, other: one if holds
     ("1", "context", "(abs(1) < 1e6 && 1 == floor(1) ? format(1, ',d') : format(1, ',.3r')) + ' tokens'"),
     ("1", "usd_per_hour", "(abs(1) < 1e6 && 1 == floor(1) ? format(1, ',d') : format(1, ',.3r')) + ' USD/h'")])
 def test_a_crossing_has_the_unit_of_what_is_on_the_axis(value, name, text):
-    assert chart_labels.vega_text(value, name) == text
+    assert charts.vega_text(value, name) == text
 
 
 def test_a_finding_moves_with_the_sliders():
@@ -124,7 +124,7 @@ def test_a_finding_that_cannot_be_said_is_refused(told, message):
 
 def test_a_finding_without_what_moves_stands_still():
     about = drawn(finding="It grows")["usermeta"]
-    assert about["title"] == "It grows" and "finding" not in about and chart_title.laws_in("It grows", CASE) == []
+    assert about["title"] == "It grows" and "finding" not in about and charts.laws_in("It grows", CASE) == []
 
 
 def test_rows_may_be_chosen():
@@ -143,10 +143,10 @@ def test_rows_may_be_chosen():
 
 def test_a_row_without_a_value_is_left_out(monkeypatch):
     monkeypatch.setitem(FAMILIAR, "gpu", ("H200 SXM 141GB", "Trainium 32GB", "L4 24GB"))
-    rows = moving.Chosen(CASE, "gpu", [(LAWS["watts_per_gpu"], {})]).rows
+    rows = charts.Chosen(CASE, "gpu", [(LAWS["watts_per_gpu"], {})]).rows
     assert {name: value for name, [value] in rows.items()} == {"H100 SXM 80GB": 700, "H200 SXM 141GB": 700, "L4 24GB": 72}
     with pytest.raises(ValueError, match="choose: 'link' is no row"):
-        moving.Chosen(CASE, "link", [])
+        charts.Chosen(CASE, "link", [])
 
 
 def test_a_slider_of_few_values_is_a_switch_with_words():
@@ -159,7 +159,7 @@ def test_a_slider_of_few_values_is_a_switch_with_words():
 
 
 def test_the_value_beside_a_slider_has_its_unit():
-    forms = moving.forms(dict.fromkeys(["batch", "bandwidth", "latency", "utilization", "usd_per_hour"], (0, 1, 1, 1)))
+    forms = charts.forms(dict.fromkeys(["batch", "bandwidth", "latency", "utilization", "usd_per_hour"], (0, 1, 1, 1)))
     assert forms == {"batch": "", "bandwidth": "byte/second", "latency": "second", "utilization": "percent",
                      "usd_per_hour": "USD/hour"}
 
@@ -339,7 +339,7 @@ def test_layers_of_a_slider_chart():
             "y": {"field": field, "type": "quantitative", "title": "bytes", "scale": {}},
             "color": {"datum": label, "title": None}}
     assert [bound["bind"]["name"] for bound in spec["params"]] == ["sequences served together "]
-    rent = moving.slider("usd_per_hour", 0, 9, 0.5, 2).param.to_dict()
+    rent = charts.slider("usd_per_hour", 0, 9, 0.5, 2).param.to_dict()
     assert rent == {"name": "usd_per_hour", "value": 2, "bind": {
         "input": "range", "min": 0, "max": 9, "step": 0.5, "name": "price of one rented GPU-hour "}}
 
@@ -348,9 +348,9 @@ def test_names_stand_at_the_ends_of_lines_where_there_is_room():
     """In the order of the lines' ends, a gap apart; with many or long names there is a legend."""
     spec = drawn()
     names = spec["layer"][-1]
-    assert names["name"] == chart_labels.LAYER and names["mark"]["type"] == "text" and spec["usermeta"]["direct"] is True
+    assert names["name"] == charts.LAYER and names["mark"]["type"] == "text" and spec["usermeta"]["direct"] is True
     assert names["encoding"]["color"]["scale"] == {"domain": ["cache", "room"]}
-    assert not chart_labels.fit(["a" * 40]) and not chart_labels.fit(list("abcdefghi"))
+    assert not charts.fit(["a" * 40]) and not charts.fit(list("abcdefghi"))
     frame = pd.DataFrame({"context": [1, 2], "kv_bytes": [1, 2], "who": ["a", "a" * 40]})
     assert "layer" in charts.lines(frame, "context", "kv_bytes", "who", "says").to_dict()
     assert "direct" not in charts.lines(frame, "context", "kv_bytes", "who", "says").to_dict()["usermeta"]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from book.components import run_risks
+from book.pages import training_cost as run_risks
 from gpucalc import Case
 from gpucalc.decisions import capacity, queue, rule
 from gpucalc.decisions.answer import completed

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from book.pages import commitments as plan
-from book.pages.commitment_picture import load_curve
+from book.pages.commitments import load_curve
 from gpucalc import commitments as cm
 from gpucalc.core.evaluate import Case
 from gpucalc.rows import price_book

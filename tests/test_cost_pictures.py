@@ -5,13 +5,10 @@ import pandas as pd
 import pytest
 
 from book.components.lesson_costs import ends, run_table
-from book.components.offers import cheapest_flops
 from book.components.picture import WIDE
-from book.pages.bills import PARTS
-from book.pages.pictures_serving_cost import hour_picture
-from book.pages.pictures_total_cost import COLORS, bills_picture, places_picture
-from book.pages.pictures_training_cost import chain_picture, clock_picture
-from book.pages.two_providers import counted_alike, outcome
+from book.pages.serving_cost import hour_picture
+from book.pages.total_cost import bills_picture, COLORS, counted_alike, outcome, PARTS, places_picture
+from book.pages.training_cost import chain_picture, cheapest_flops, clock_picture
 from gpucalc import Case, goodput, serving_cost as sc, training_cost as tc
 from gpucalc.core.figures import number
 from gpucalc.rows import price_book

@@ -3,9 +3,8 @@ import math
 
 import pytest
 
-from book.pages import counters as shown
-from book.pages import counter_loads, counters_plan as plan
-from book.pages.counters_rows import read_counters
+from book.pages import own_counters
+from book.pages.own_counters import read_counters
 from gpucalc import Case, arithmetic_intensity as ai, counters as cn
 from gpucalc.core.evaluate import Row
 from gpucalc.core.quantities import DATA
@@ -22,8 +21,8 @@ def close(value):
 
 def report(file, gpu=None, seconds=60, rate=2.5):
     found = read_counters(DATA / "counters" / file, seconds)
-    cards = plan.cards_of(found, gpu)
-    return plan.report(found, cards, {card.name: rate for card in cards.values()}, 0.01)
+    cards = own_counters.cards_of(found, gpu)
+    return own_counters.report(found, cards, {card.name: rate for card in cards.values()}, 0.01)
 
 
 # By hand
@@ -57,14 +56,14 @@ def test_needs_and_dollars():
 def test_nvidias_own_test_of_the_tensor_units_is_bound_by_compute():
     # DCGM user guide, dcgmi dmon -e 1001,1004,1005 under dcgmproftester: 0.928 of the tensor cycles, nothing of the memory.
     card = catalogue.gpu(H100)
-    assert counter_loads.bound(card, 0.928, 0.0) == "compute" and counter_loads.bound(card, 0.0, 0.0) == "neither"
+    assert own_counters.bound(card, 0.928, 0.0) == "compute" and own_counters.bound(card, 0.0, 0.0) == "neither"
 
 
 # Loads
 
 def test_decode_waits_for_memory_and_prefill_computes():
     case = Case(model="Llama-3-8B", gpu=H100, context=2048, prompt=2048, efficiency="achieved")
-    alone, many, reads, trains = counter_loads.loads(case, [1, 64], 0.4)
+    alone, many, reads, trains = own_counters.loads(case, [1, 64], 0.4)
     assert [one.bound for one in (alone, many, reads)] == ["memory", "memory", "compute"]
     # By hand: 8.03e9 parameters but the input embedding of 128,256 x 4,096, 2 bytes each, and 2,048 tokens of 131,072 bytes.
     moved = 2 * (8_030_261_248 - 128_256 * 4096) + 2048 * 131_072
@@ -74,27 +73,27 @@ def test_decode_waits_for_memory_and_prefill_computes():
     assert alone.gain_flops == pytest.approx(1, abs=0.01) and alone.gain_bandwidth > 1.5
     assert reads.gain_flops > 1.5 and reads.gain_bandwidth < 1.1
     # The gains are those of a card with one figure twice as good; training at 40 % MFU computes for 0.4 of what is reached.
-    assert (alone.gain_flops, alone.gain_bandwidth) == tuple(counter_loads.faster(case.but(batch=1), ai.decode_seconds, *times) for times in ((2, 1), (1, 2)))
+    assert (alone.gain_flops, alone.gain_bandwidth) == tuple(own_counters.faster(case.but(batch=1), ai.decode_seconds, *times) for times in ((2, 1), (1, 2)))
     share = 0.4 / case("product_share")
     assert trains.gain_flops == close(1 / (1 - share + share / 2)) and math.isnan(trains.gain_bandwidth) and trains.dram is None
 
 
 def test_a_limit_binds_from_half_of_what_it_reaches():
     """Of an H100's peaks benchmarks reach 0.92 of the bandwidth and 0.78 of FLOP/s or so: half of that, by the larger share, binds."""
-    card, most = catalogue.gpu(H100), counter_loads.thresholds(H100)
+    card, most = catalogue.gpu(H100), own_counters.thresholds(H100)
     assert most["dram"] == close(most["most_dram"] / 2) and most["tensor"] == close(most["most_tensor"] / 2)
     dram, tensor = most["dram"], most["tensor"]
-    assert counter_loads.bound(card, tensor * 1.001, 0) == "compute" and counter_loads.bound(card, tensor * 0.999, dram * 0.999) == "neither"
-    assert counter_loads.bound(card, 0, dram * 1.001) == "memory" == counter_loads.bound(card, tensor * 1.2, dram * 1.2)
-    assert counter_loads.bound(card, tensor * 1.21, dram * 1.2) == "compute" and counter_loads.bound(card, tensor * 1.2, dram * 1.21) == "memory"
+    assert own_counters.bound(card, tensor * 1.001, 0) == "compute" and own_counters.bound(card, tensor * 0.999, dram * 0.999) == "neither"
+    assert own_counters.bound(card, 0, dram * 1.001) == "memory" == own_counters.bound(card, tensor * 1.2, dram * 1.2)
+    assert own_counters.bound(card, tensor * 1.21, dram * 1.2) == "compute" and own_counters.bound(card, tensor * 1.2, dram * 1.21) == "memory"
 
 
 def test_a_card_twice_as_good_at_what_binds_halves_the_time():
     """At its peaks a decode step reads for its whole time; a prefill computes for most of it, and other kernels read beside its products."""
     case = Case(model="Llama-3-8B", gpu=H100, context=2048, prompt=4096, batch=1, efficiency="bound", kernel_seconds=0)
-    assert counter_loads.faster(case, ai.decode_seconds, 1, 2) == pytest.approx(2, rel=0.02) and counter_loads.faster(case, ai.decode_seconds, 2, 1) == pytest.approx(1, abs=0.02)
-    computes, reads = counter_loads.faster(case, ai.prefill_seconds, 2, 1), counter_loads.faster(case, ai.prefill_seconds, 1, 2)
-    assert 1 < reads < 1.2 < 1.7 < computes < 2 and counter_loads.faster(case, ai.prefill_seconds, 2, 2) == pytest.approx(2, rel=1e-9)
+    assert own_counters.faster(case, ai.decode_seconds, 1, 2) == pytest.approx(2, rel=0.02) and own_counters.faster(case, ai.decode_seconds, 2, 1) == pytest.approx(1, abs=0.02)
+    computes, reads = own_counters.faster(case, ai.prefill_seconds, 2, 1), own_counters.faster(case, ai.prefill_seconds, 1, 2)
+    assert 1 < reads < 1.2 < 1.7 < computes < 2 and own_counters.faster(case, ai.prefill_seconds, 2, 2) == pytest.approx(2, rel=1e-9)
     # Twice as fast in one part and as fast in the other: the two shares of the time add up to all of it.
     assert 2 * (1 - 1 / computes) + 2 * (1 - 1 / reads) == pytest.approx(1, rel=1e-9)
 
@@ -126,7 +125,7 @@ def test_the_sample_of_dcgmi_needs_the_card_and_the_time_between_samples():
     assert found.gpus["verdict"].tolist()[:3] == ["memory", "memory", "compute"]
     assert found.gpus["period"].tolist() == [6000] * 4, "100 samples a minute apart"
     half = found.gpus.iloc[3]
-    assert half["idle_share"] == half["compute_share"] == 0.5 and not half["sure"] and "too few samples" in shown.verdict(half)
+    assert half["idle_share"] == half["compute_share"] == 0.5 and not half["sure"] and "too few samples" in own_counters.verdict(half)
 
 
 def test_the_samples_are_what_their_composer_writes_in_shape():
@@ -139,57 +138,57 @@ def test_the_samples_are_what_their_composer_writes_in_shape():
 
 def test_smaller_cards_and_fewer_gpus():
     found = report("exporter_csv.txt", rate=100.0)
-    launches = plan.smaller_cards(BOOK, found.gpus.iloc[2], catalogue.gpu(H100), 0.7, "on-demand")
+    launches = own_counters.smaller_cards(BOOK, found.gpus.iloc[2], catalogue.gpu(H100), 0.7, "on-demand")
     # 0.116 of 3.35 TB/s at 0.7 are 555 GB/s, 20.5 GiB, 44 TFLOP/s: an L4 reads too slowly, an A40 does.
     assert "A40 48GB" in set(launches["gpu"]) and "L4 24GB" not in set(launches["gpu"])
     assert launches["usd_per_hour"].is_monotonic_increasing and (launches["saved"] > 0).all()
-    busy = plan.smaller_cards(BOOK, found.gpus.iloc[0], catalogue.gpu(H100), 0.9, "on-demand")
+    busy = own_counters.smaller_cards(BOOK, found.gpus.iloc[0], catalogue.gpu(H100), 0.9, "on-demand")
     assert (catalogue.gpus().loc[busy["gpu"], "bandwidth"] > 3e12).all(), "memory-bound at 0.85 of 3.35 TB/s"
-    one, = plan.fewer_gpus(found, 0.7)
+    one, = own_counters.fewer_gpus(found, 0.7)
     # 29.3 + 72.3 + 20.5 + 29.3 GiB on cards of 71.7 usable: 3.
     assert (one.gpus, one.by_memory, one.needed) == (4, 3, 3) and one.saved == close(100 * 730)
-    assert plan.smaller_cards(BOOK, report("nvidia_smi_csv.txt").gpus.iloc[0], catalogue.gpu("A100 SXM 80GB"), 0.7, "on-demand") is None
+    assert own_counters.smaller_cards(BOOK, report("nvidia_smi_csv.txt").gpus.iloc[0], catalogue.gpu("A100 SXM 80GB"), 0.7, "on-demand") is None
 
 
 def test_a_card_whose_clock_is_not_known_counts_at_its_full_clock():
     found, card = report("exporter_csv.txt", rate=100.0), catalogue.gpu(H100)
     unknown = Row(card | {"clock": math.nan}, card.name, card.kind)
     one = found.gpus.iloc[2]
-    known, full = (plan.smaller_cards(BOOK, one, each, 0.7, "on-demand") for each in (card, unknown))
+    known, full = (own_counters.smaller_cards(BOOK, one, each, 0.7, "on-demand") for each in (card, unknown))
     assert len(full) and set(full["gpu"]) <= set(known["gpu"])
 
 
 def test_the_error_of_a_share_counts_blocks():
     import numpy as np
     # Ten blocks of ten, of which five are 1: deviation sqrt(10 / 9 / 4), over sqrt(10).
-    assert plan.block_error(np.repeat([0.0, 1.0] * 5, 10)) == close(math.sqrt(10 / 36) / math.sqrt(10))
-    assert plan.block_error(np.ones(5)) == math.inf
+    assert own_counters.block_error(np.repeat([0.0, 1.0] * 5, 10)) == close(math.sqrt(10 / 36) / math.sqrt(10))
+    assert own_counters.block_error(np.ones(5)) == math.inf
 
 
 def test_a_single_sample_is_too_few(tmp_path):
     (tmp_path / "one.csv").write_text("timestamp,index,name,utilization.gpu [%]\n2026/11/23 06:17:26, 0, NVIDIA L4, 3 %\n")
     found = read_counters(tmp_path / "one.csv")
-    one = plan.report(found, plan.cards_of(found, None), {"L4 24GB": 1.0}, 0.01).gpus.iloc[0]
-    assert not one["sure"] and one["paid"] > 0 and "too few samples" in shown.verdict(one)
+    one = own_counters.report(found, own_counters.cards_of(found, None), {"L4 24GB": 1.0}, 0.01).gpus.iloc[0]
+    assert not one["sure"] and one["paid"] > 0 and "too few samples" in own_counters.verdict(one)
 
 
 def test_gaps_are_paid_and_named(tmp_path):
     rows = "".join(f"2026-11-23T{hour:02}:{minute:02}:00Z,0,NVIDIA L4,50\n" for hour in (0, 6) for minute in range(0, 60, 10))
     (tmp_path / "gap.csv").write_text("timestamp,gpu,modelName,DCGM_FI_DEV_GPU_UTIL\n" + rows)
     found = read_counters(tmp_path / "gap.csv")
-    one = plan.report(found, plan.cards_of(found, None), {"L4 24GB": 1.0}, 0.01).gpus.iloc[0]
+    one = own_counters.report(found, own_counters.cards_of(found, None), {"L4 24GB": 1.0}, 0.01).gpus.iloc[0]
     # From 00:00 to 06:50 and ten minutes; from 00:50 to 06:00 are 310 minutes, of which 10 are a usual step.
     assert (one["gaps"], one["missing"], one["period"]) == (1, 18_000, 25_200) and one["paid"] == close(7)
 
 
 def test_another_card_than_the_file_names_is_said():
     found = read_counters(DATA / "counters/nvidia_smi_csv.txt")
-    assert "The file names A100 SXM 80GB, you gave H100 SXM 80GB" in plan.other_names(found, plan.cards_of(found, H100))[0]
-    assert plan.other_names(found, plan.cards_of(found, None)) == []
+    assert "The file names A100 SXM 80GB, you gave H100 SXM 80GB" in own_counters.other_names(found, own_counters.cards_of(found, H100))[0]
+    assert own_counters.other_names(found, own_counters.cards_of(found, None)) == []
 
 
 @pytest.mark.parametrize("name, short", [
     ("0", "0"), ("node-1/7", "node-1/7"), ("ip-10-0-12-123.eu-west-1.compute.internal/3", "ip-10-0-12-123/3"),
     ("GPU-5fa3c1d2-7b11-4c56-9d3e-000000000001", "GPU-5fa3c1d2...000000001")])
 def test_a_long_name_keeps_what_tells_gpus_of_a_host_apart(name, short):
-    assert shown._short(name) == short
+    assert own_counters._short(name) == short

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from book.pages import counter_cells, counters_rows as counters
-from book.pages.counters_rows import read_counters
+from book.pages import own_counters
+from book.pages.own_counters import read_counters
 
 HEAD = "timestamp, index, utilization.gpu [%]"
 
@@ -164,8 +164,8 @@ def test_a_broken_file_is_refused_with_its_place(tmp_path, fault):
 
 
 def test_a_gpu_named_by_markup_is_text(tmp_path):
-    from book.pages.counters import shares_table, verdicts
-    from book.pages import counters_plan as plan
+    from book.pages.own_counters import shares_table, verdicts
+    from book.pages import own_counters as plan
     text = "timestamp, index, name, utilization.gpu [%]\n" + "".join(
         f"{1795420800 + step}, <img src=x onerror=alert(1)>, <script>alert(1)</script>, 3 %\n" for step in range(40))
     found = read(tmp_path, text)
@@ -213,7 +213,7 @@ def test_a_decimal_comma_is_refused_with_what_is_missing(tmp_path):
     ("limit_watts", "7 W", 7), ("limit_watts", "0.7 kW", 700), ("used_bytes", "3", 3 * 1_048_576), ("used_bytes", "3 MiB", 3_145_728), ("used_bytes", "1 GiB", 1_073_741_824),
     ("used_bytes", "3 MB", 3_145_728), ("used_bytes", "5 B", 5), ("used_bytes", "2 KiB", 2048), ("sm_clock", "1800", 1.8e9), ("sm_clock", "1800 MHz", 1.8e9), ("sm_clock", "1.8 GHz", 1.8e9)])
 def test_a_counter_in_each_of_its_units(counter, written, value):
-    cells = counter_cells.Cells("mine.csv")
+    cells = own_counters.Cells("mine.csv")
     assert cells.number(2, "x", counter, "", written) == pytest.approx(value, rel=1e-12)
     number, _, unit = written.partition(" ")
     assert not unit or cells.number(2, "y", counter, unit.lower(), number) == pytest.approx(value, rel=1e-12)
@@ -223,7 +223,7 @@ def test_a_counter_in_each_of_its_units(counter, written, value):
     ("gpu_util", "100", "101", "from 0 to 100 %"), ("sm_activity", "1", "1.01", "from 0 to 1, or to 100 with the unit %"), ("sm_activity", "100 %", "101 %", "from 0 to 1, or to 100 with the unit %"),
     ("board_watts", "1e4", "10001", "from 0 to 10000 W"), ("used_bytes", "1e13 B", "1.01e13 B", "from 0 to 10 TB"), ("sm_clock", "10 GHz", "10.1 GHz", "from 0 to 10 GHz")])
 def test_a_counter_has_a_least_and_a_most(counter, most, above, allowed):
-    cells = counter_cells.Cells("mine.csv")
+    cells = own_counters.Cells("mine.csv")
     assert cells.number(2, most, counter, "", most) > cells.number(2, most, counter, "", f"0 {most.partition(' ')[2]}".strip()) == 0
     for wrong in (above, f"-1 {most.partition(' ')[2]}".strip()):
         with pytest.raises(ValueError) as error:
@@ -236,16 +236,16 @@ def test_a_counter_has_a_least_and_a_most(counter, most, above, allowed):
                                   "2147483632", "2147483648", "140737488355328", "140737488355344", "9223372036854775792", "9223372036854775808"])
 def test_what_says_that_there_is_no_value(text):
     """DCGM's blanks are 16 numbers below 2^31 and 2^63, and from 2^47 on."""
-    assert math.isnan(counter_cells.Cells("mine.csv").number(2, "x", "used_bytes", "b", text))
+    assert math.isnan(own_counters.Cells("mine.csv").number(2, "x", "used_bytes", "b", text))
 
 
 @pytest.mark.parametrize("text", ["2147483631", "2147483649"])
 def test_numbers_beside_dcgms_blanks_are_numbers(text):
-    assert counter_cells.Cells("mine.csv").number(2, "x", "used_bytes", "b", text) == int(text)
+    assert own_counters.Cells("mine.csv").number(2, "x", "used_bytes", "b", text) == int(text)
 
 
 def test_a_unit_of_the_head_and_of_the_cell_are_one():
-    cells = counter_cells.Cells("mine.csv")
+    cells = own_counters.Cells("mine.csv")
     assert cells.number(2, "memory", "used_bytes", "mib", "3 MiB") == 3_145_728 and cells.number(3, "memory", "used_bytes", "mib", "4 MiB") == 4_194_304
     with pytest.raises(ValueError, match=r"^mine.csv, row 4, column memory: '5 GiB'; allowed: one unit in a column: row 2 has mib$"):
         cells.number(4, "memory", "used_bytes", "mib", "5 GiB")
@@ -260,26 +260,26 @@ def test_a_unit_of_the_head_and_of_the_cell_are_one():
     ("none", None), ("-4", None), ("0x7ffffff4", None), ("2147483632", None), ("N/A", None)])
 def test_bits_that_slow_a_clock(text, slowed):
     """Power cap 0x4, slowdown 0x8, heat 0x20 and 0x40, power brake 0x80; not idle 0x1, a user's clock 0x2, sync boost 0x10, a display's 0x100."""
-    found = counter_cells.Cells("mine.csv").mask(2, "reasons", text)
+    found = own_counters.Cells("mine.csv").mask(2, "reasons", text)
     assert math.isnan(found) if slowed is None else found == slowed
 
 
 def test_a_mask_that_is_none_is_refused():
     with pytest.raises(ValueError, match="^mine.csv, row 2, column reasons: 'hot'; allowed: a mask such as 0x0000000000000004, or N/A$"):
-        counter_cells.Cells("mine.csv").mask(2, "reasons", "hot")
+        own_counters.Cells("mine.csv").mask(2, "reasons", "hot")
 
 
 @pytest.mark.parametrize("text, seconds", [
     ("100000000", 1e8), ("1795420800.5", 1795420800.5), ("99999999999", 99999999999), ("100000000000", 1e8), ("1795420800123", 1795420800.123), ("0:00:01", 1), ("23:59:59", 86399), ("01:02:03", 3723),
     ("1990-01-01T00:00:00Z", 631152000), ("1990/01/02 00:00:00", 631238400), ("19900101 00:01:00", 631152060), ("01/02/1990 00:00:00", 633830400), ("2200-12-31", 7289568000), ('"1990-01-01" ', 631152000)])
 def test_times_as_seconds(text, seconds):
-    assert counter_cells.Cells("mine.csv").time(2, "time", text) == pytest.approx(seconds, abs=1e-6)
+    assert own_counters.Cells("mine.csv").time(2, "time", text) == pytest.approx(seconds, abs=1e-6)
 
 
 @pytest.mark.parametrize("text", ["", "24:00:00", "23:60:00", "23:59:60", "1989-12-31", "2201-01-01", "12345678", "12345678901234", "noon"])
 def test_what_is_no_time(text):
     with pytest.raises(ValueError, match="^mine.csv, row 2, column time: .*; allowed: a time such as 2026/11/23 06:17:26.305"):
-        counter_cells.Cells("mine.csv").time(2, "time", text)
+        own_counters.Cells("mine.csv").time(2, "time", text)
 
 
 @pytest.mark.parametrize("head, name, held", [
@@ -290,7 +290,7 @@ def test_what_is_no_time(text):
     ("modelName", ("modelname", ""), "name"), ("GPU-ID", ("gpu_id", ""), "gpu"), ("Value", ("value", ""), "value"), ("timestamp", ("timestamp", ""), "time"), ("Date/Time", ("date_time", ""), "time"),
     ("clocks_event_reasons.active", ("clocks_event_reasons_active", ""), "reasons"), ("temperature.gpu", ("temperature_gpu", ""), None)])
 def test_what_a_column_is(head, name, held):
-    assert counter_cells.plain(head) == name and counter_cells.kind(name[0]) == held
+    assert own_counters.plain(head) == name and own_counters.kind(name[0]) == held
 
 
 def test_files_have_a_most_of_bytes_rows_and_gpus(tmp_path, monkeypatch):
@@ -301,7 +301,7 @@ def test_files_have_a_most_of_bytes_rows_and_gpus(tmp_path, monkeypatch):
         read_counters(large)
     with pytest.raises(ValueError, match="^mine.csv: 1,000,001 rows; allowed: at most 1,000,000$"):
         read(tmp_path, " \n" * 1_000_000 + "x")
-    assert counters._MOST_GPUS == 256 and len(read(tmp_path, f"{HEAD}\n" + "".join(f"1795420800, {gpu}, 3 %\n" for gpu in range(256))).samples) == 256
+    assert own_counters._MOST_GPUS == 256 and len(read(tmp_path, f"{HEAD}\n" + "".join(f"1795420800, {gpu}, 3 %\n" for gpu in range(256))).samples) == 256
     with pytest.raises(ValueError, match="^mine.csv: 257 GPUs; allowed: at most 256$"):
         read(tmp_path, f"{HEAD}\n" + "".join(f"1795420800, {gpu}, 3 %\n" for gpu in range(257)))
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pandas import DataFrame
 
-from book.components.decision_charts import (OWNING, RENTING, bands_table, duration_text, input_text, map_chart, map_says,
-                                             outcome, parts_table, prices_table, ranges_table, short_name, slowdown_text,
+from book.components.decision_charts import (bands_table, duration_text, input_text, map_chart, map_says, outcome, OWNING,
+                                             parts_table, prices_table, ranges_table, RENTING, short_name, slowdown_text,
                                              spread_chart, threshold_text, tornado_chart, turning_table)
 from gpucalc import break_even as be
 from gpucalc.decisions import decide

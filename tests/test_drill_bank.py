@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from book.web.drills import LEVELS, MET, WITHIN, drill, drills, near, off
+from book.web.drills import drill, drills, LEVELS, MET, near, off, WITHIN
 from gpucalc.core.evaluate import FINDERS
 from gpucalc.core.quantities import QUANTITIES
 from tests.test_lessons import LESSONS

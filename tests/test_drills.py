@@ -9,10 +9,9 @@ import pytest
 
 from book.build.inputs import ROOT
 from book.components.drills import drill as exercise
-from book.pages import drill_page
-from book.web import drill_data
+from book.pages import drills as drill_page
 from book.web import drills
-from book.web.drills import MET, WITHIN, Wrong, blank_text, drill, near, off, scale
+from book.web.drills import blank_text, drill, MET, near, off, scale, WITHIN, Wrong
 from gpucalc import Case
 
 EVERY = list(drills.drills().values())
@@ -151,13 +150,13 @@ def test_hostile_text_is_escaped(tmp_path, monkeypatch):
     nasty = "<img src=x onerror=alert(1)> {model} *x*"
     written(tmp_path, monkeypatch, ask=nasty, hint=nasty, wrong=[{"say": nasty, "times": 2}])
     text, page = exercise("kv-test", PAGE).source, drill_page.sheet().source
-    assert "<img" not in text.replace("\\<img", "") and "<img" not in page and "<img" not in drill_data.script()
+    assert "<img" not in text.replace("\\<img", "") and "<img" not in page and "<img" not in drills.script()
 
 
 def test_the_sheet_has_each_drill_and_its_key():
     text = drill_page.sheet().source
     asked, key = text.split("<summary>Key</summary>")
-    topics = drill_data.topics()
+    topics = drills.topics()
     assert 2 * len(topics) >= asked.count("<li>") == key.count("<li>") > len(topics) and asked.count("<h3>") == len(topics) and drill_page.sheet().source == text
     assert sum(int(row) for row in re.findall(r'data-value="(\d+)"', drill_page.levels_table().source)) == len(EVERY)
 
@@ -169,14 +168,14 @@ def test_lessons_name_drills_that_are_there():
 
 
 def test_follow_names_what_a_drill_needs():
-    names = drill_data.followed(["batch", "drill:kv-token"])
+    names = drills.followed(["batch", "drill:kv-token"])
     assert {"batch", "kv_bytes_per_token", "cache_element_bytes", "heads", "kv_heads"} <= set(names) and "model" not in names
     assert all(not name.startswith("drill:") for name in names)
 
 
 def test_the_script_holds_no_law_that_no_drill_needs():
-    text = drill_data.script()
+    text = drills.script()
     assert "kv_bytes_per_token " in text and "owned_rent_equal" not in text
     assert len(text.encode()) < 1000 * len(EVERY)
-    used = set(itertools.chain(*(drill_data.used(one)[0] for one in EVERY)))
+    used = set(itertools.chain(*(drills.used(one)[0] for one in EVERY)))
     assert len(used) < 320

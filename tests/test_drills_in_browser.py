@@ -11,8 +11,7 @@ from book.build.extension import DRILLS
 from book.build.finish import secured
 from book.components import spoken
 from book.components.formula import holding, is_share
-from book.pages import drill_page
-from book.web import drill_data
+from book.pages import drills as drill_page
 from book.web import drills
 from gpucalc.core import figures
 from gpucalc.core.law import LAWS
@@ -43,7 +42,7 @@ BLOCKED = "Object.defineProperty(window, 'localStorage', { get() { throw new Err
 def folder(tmp_path_factory):
     """The page with the strict policy that every page has."""
     folder = tmp_path_factory.mktemp("drills")
-    lay_out(folder, [*DRILLS, "drills.css"], {"drills_data.js": drill_data.script()})
+    lay_out(folder, [*DRILLS, "drills.css"], {"drills_data.js": drills.script()})
     scripts = "".join(f'<script defer src="{name}"></script>' for name in DRILLS)
     page = PAGE.format(scripts=scripts, app=drill_page.app().source, sheet=drill_page.sheet().source)
     (folder / "drills.html").write_text(secured(page), encoding="utf-8")
@@ -272,7 +271,7 @@ def test_an_address_that_says_nothing_is_borne(opened, address):
 def test_a_sheet_is_printed_with_its_key(opened):
     page = opened("topic=kv_cache", "window.print = () => { window.printed = true; };")
     static = page.locator("#drill-sheet li").count()
-    assert static == 2 * sum(len(drill_page.shown(topic)) for topic in drill_data.topics())
+    assert static == 2 * sum(len(drill_page.shown(topic)) for topic in drills.topics())
     page.get_by_role("button", name="Print a sheet").click()
     assert page.evaluate("window.printed") and page.locator("#drill-sheet > ol > li").count() == 10
     assert page.locator(".drill-key li").count() == 10 and page.locator("#drill-sheet .drill-line").count() == 10
@@ -287,7 +286,7 @@ def test_a_sheet_is_printed_with_its_key(opened):
 def test_without_a_script_the_sheet_stands(browser, folder):
     page = visit(browser, (folder / "drills.html").as_uri(), drawn=False, java_script_enabled=False, **PHONE)
     assert "No script runs now" in page.inner_text("#drill-app") and page.locator("#drill-sheet > ol > li").count() == sum(
-        len(drill_page.shown(topic)) for topic in drill_data.topics())
+        len(drill_page.shown(topic)) for topic in drills.topics())
     page.context.close()
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from book.components.measured import compare
-from book.pages.token_energy import carbon_of_tokens, energy_of_tokens, power_prices
+from book.pages.serving_cost import carbon_of_tokens, energy_of_tokens, power_prices
 from gpucalc import Case, energy
 from gpucalc.rows import price_book
 from gpucalc.rows.ages import firm

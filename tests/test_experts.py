@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from book.pages.expert_tables import familiar_mixtures, imbalance_table, mixtures
-from book.pages.pictures_experts import router_picture, spread_picture
+from book.pages.experts import familiar_mixtures, imbalance_table, mixtures, router_picture, spread_picture
 from gpucalc import Case, arithmetic_intensity as ai, experts as ex, model_size
 
 DEEPSEEK = Case(model="DeepSeek-V3")

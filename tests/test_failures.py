@@ -1,7 +1,7 @@
 """Stops of a job: hand calculations and the published run."""
 import pytest
 
-from book.pages import failures_plan as failures
+from book.pages import failures
 from book.pages.failures import compared_table, lasting
 from gpucalc import goodput as gp, stops
 from gpucalc.rows import catalogue

@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from book.build.given import Given, check_case
+from book.build.given import check_case, Given
 from book.build.inputs import BuildError
 from gpucalc.rows import files
 from gpucalc.rows.case_file import case_of

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from book.pages import financing
-from book.pages.payment_picture import payments_picture
+from book.pages.financing import payments_picture
 from gpucalc import financing as fin
 from gpucalc import owning
 from gpucalc.core.evaluate import Case

@@ -6,8 +6,8 @@ import pytest
 
 from book.build.inputs import ROOT
 from book.components import harm
-from book.pages import find_cause_plan as fc, nccl_log
-from book.pages.find_cause import ADVICE, RIGHT_LOG, WRONG_LOG, causes_table
+from book.pages import find_cause
+from book.pages.find_cause import ADVICE, causes_table, RIGHT_LOG, WRONG_LOG
 from gpucalc import waiting as wt
 from gpucalc.core.evaluate import Row
 from gpucalc.rows import price_book
@@ -67,7 +67,7 @@ def test_the_slowest_of_drawn_gpus_is_below_the_bound_and_not_far(gpus):
 def test_the_mean_of_the_slowest_by_numbers():
     # Largest of n standard normal values, as tables of order statistics print it: 0.5642, 1.4236, 2.5076 (n = 2, 8, 100).
     for gpus, largest in ((1, 0), (2, 0.5642), (8, 1.4236), (100, 2.5076)):
-        assert fc.expected_slowest(gpus, 1) - 1 == pytest.approx(largest, abs=1e-3)
+        assert find_cause.expected_slowest(gpus, 1) - 1 == pytest.approx(largest, abs=1e-3)
 
 
 # The list
@@ -75,30 +75,30 @@ def test_the_mean_of_the_slowest_by_numbers():
 def test_each_cause_keeps_a_share_and_costs_the_rest():
     # 304 million parameters on 197 tokens: 6 x 304e6 x 197 x 2048 FLOP on 8 x 0.4 x 989e12 FLOP/s take 0.2325 s, 8,807 images a
     # second; 32 x 150 = 4,800 of them arrive.
-    cause = fc.loading(H100, 304e6, 197, 0.4, gpus=8, step_samples=2048, loader_workers=32, worker_samples_per_second=150,
-                       sample_bytes=110e3)
+    cause = find_cause.loading(H100, 304e6, 197, 0.4, gpus=8, step_samples=2048, loader_workers=32, worker_samples_per_second=150,
+                               sample_bytes=110e3)
     assert cause.share == pytest.approx(4800 / 8807.4, rel=1e-3) and cause.case(wt.needed_workers) == 59
     # Sixteen GB of gradients there and back over 1.25 GB/s are 24.1 s; the step itself takes 2.0 s.
-    sent = fc.network(H100, "Llama-3-8B", 16, 16384, 0.4, "Ethernet 10G")
+    sent = find_cause.network(H100, "Llama-3-8B", 16, 16384, 0.4, "Ethernet 10G")
     assert sent.share == pytest.approx(6 * 8_030_261_248 * 16384 / (989e12 * 0.4) / 24.0917, rel=1e-3)
-    assert fc.network(H100, "Llama-3-8B", 16, 16384, 0.4, "InfiniBand NDR").share == 1
+    assert find_cause.network(H100, "Llama-3-8B", 16, 16384, 0.4, "InfiniBand NDR").share == 1
     # A third of the speed is lost: of 8 GPUs at 3 USD for 730 hours, 17,520 USD, a third.
-    assert fc.costs([fc.slow_one(1.5)], Row({"usd_per_hour": 3.0}, "rent", "price")) == [close(5840)]
+    assert find_cause.costs([find_cause.slow_one(1.5)], Row({"usd_per_hour": 3.0}, "rent", "price")) == [close(5840)]
     # 128 FLOP a byte at 3.35 TB/s are 428.8 of 989 TFLOP/s; enough tokens reach all of them.
-    assert fc.small_batch(H100, 128).share == pytest.approx(428.8 / 989) and fc.small_batch(H100, 4096).share == 1
+    assert find_cause.small_batch(H100, 128).share == pytest.approx(428.8 / 989) and find_cause.small_batch(H100, 4096).share == 1
 
 
 def test_every_cause_has_its_advice():
     rent = harm.fleet(price_book.prices())
-    causes = [fc.slow_one(1.5), fc.memory(10, 5), fc.small_batch(H100, 128), fc.wide(H100, 0.8),
-              fc.launches(H100, "Llama-3.2-1B", 1000, 8e-6), fc.network(H100, "Llama-3-8B", 16, 16384, 0.4, "Ethernet 10G")]
+    causes = [find_cause.slow_one(1.5), find_cause.memory(10, 5), find_cause.small_batch(H100, 128), find_cause.wide(H100, 0.8),
+              find_cause.launches(H100, "Llama-3.2-1B", 1000, 8e-6), find_cause.network(H100, "Llama-3-8B", 16, 16384, 0.4, "Ethernet 10G")]
     assert {each.name for each in causes} | {"data loading"} == set(ADVICE)
-    assert causes_table(causes, fc.costs(causes, rent), "caption").source.count("<tr>") == 7
+    assert causes_table(causes, find_cause.costs(causes, rent), "caption").source.count("<tr>") == 7
 
 
 def test_a_card_without_tf32_is_refused():
     with pytest.raises(ValueError, match="^gpu 'T4 16GB': no tf32_flops in data/gpus.csv; allowed: a card with"):
-        fc.wide("T4 16GB", 0.5)
+        find_cause.wide("T4 16GB", 0.5)
 
 
 def test_a_fleet_that_the_book_does_not_price():
@@ -125,24 +125,24 @@ def test_the_fleet_is_of_whole_servers_of_eight(tmp_path):
 # Logs of NCCL
 
 def test_a_log_over_tcp():
-    found = nccl_log.read(WRONG_LOG)
+    found = find_cause.read(WRONG_LOG)
     assert (found.network, found.ports, found.bandwidth) == ("Socket", ("lo",), 1.2e9)
     assert found.settings == {"NCCL_IB_DISABLE": "1", "NCCL_SOCKET_IFNAME": "lo"}
     assert found.verdict == "TCP over lo: RDMA is not used"
 
 
 def test_a_log_over_infiniband():
-    found = nccl_log.read(RIGHT_LOG)
+    found = find_cause.read(RIGHT_LOG)
     assert found.ports == ("mlx5_0", "mlx5_2", "mlx5_4") and found.settings == {} and found.bandwidth is None
     assert found.verdict.startswith("RDMA over mlx5_0, mlx5_2, mlx5_4, no channel names GPUDirect")
     direct = "a:1:1 [0] NCCL INFO Channel 00/0 : 1[1] -> 8[0] [send] via NET/IB/0/GDRDMA\n"
-    assert nccl_log.read(RIGHT_LOG + direct).verdict == "RDMA over mlx5_0, mlx5_2, mlx5_4"
+    assert find_cause.read(RIGHT_LOG + direct).verdict == "RDMA over mlx5_0, mlx5_2, mlx5_4"
 
 
 @pytest.mark.parametrize("text", ["", "step 1 loss 2.0", "a:1:1 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.1<0>"])
 def test_a_log_that_names_no_network(text):
     with pytest.raises(ValueError, match="^log: no line of NCCL says `Using network`; allowed: .*NCCL_DEBUG=INFO"):
-        nccl_log.read(text)
+        find_cause.read(text)
 
 
 # PyTorch on a processor

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from book.build import assets, charts, finish
-from book.build.inputs import ROOT, BuildError
+from book.build.inputs import BuildError, ROOT
 
 ALT = "Two bars, of which the second is twice as high as the first."
 SPEC = {

@@ -5,7 +5,7 @@ import pandas
 import pytest
 
 from book.components.charts import tiles
-from book.pages.fits import KINDS, fit_map, room_by_card, widest
+from book.pages.quantization import fit_map, KINDS, room_by_card, widest
 from gpucalc import Case, quantization as qn
 from gpucalc.rows import catalogue
 

@@ -10,7 +10,7 @@ import pytest
 
 from book.components import spoken
 from book.components.formula import formula
-from book.web import lesson_links
+from book.web import lessons as lesson_links
 from gpucalc import LAWS, QUANTITIES, Case, kv_cache
 from gpucalc.core import arithmetic
 from gpucalc.core import expression

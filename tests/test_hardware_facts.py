@@ -4,7 +4,7 @@ import re
 import pytest
 
 from book.build.inputs import ROOT
-from book.pages import hardware_facts_plan as hf
+from book.pages import hardware_facts as hf
 from gpucalc import derating as dr, shares
 from gpucalc.core.evaluate import Row
 from gpucalc.laws.arithmetic_intensity import matmul_flops

@@ -19,7 +19,7 @@ import nbformat
 import pytest
 from jinja2 import nodes
 
-from book.components.sentences import FORMATS, NAMED, environment
+from book.components.sentences import environment, FORMATS, NAMED
 from gpucalc.rows import bands, catalogue
 from gpucalc.rows.price_book import ITEMS
 from gpucalc.rows.tables import DATA

@@ -4,7 +4,7 @@ import math
 import pytest
 
 from book.pages import instances as shown
-from book.pages.instances_rows import offers, priced
+from book.pages.instances import offers, priced
 from gpucalc.rows import catalogue, price_book
 
 ALL = catalogue.instances()

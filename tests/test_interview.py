@@ -7,10 +7,8 @@ import pytest
 
 from book.build.site import ROOT
 from book.components.titles import PAGES
-from book.pages import interview as shown
-from book.pages import interview_rows as interview
-from book.pages.held import Held
-from book.pages.said_html import said_html
+from book.pages import interview
+from book.pages.interview import Held, said_html
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import number
 from gpucalc.rows import price_book
@@ -28,7 +26,7 @@ def book():
 
 @pytest.fixture(scope="module")
 def texts(book):
-    return {name: shown.said(each, book) for name, each in EVERY.items()}
+    return {name: interview.said(each, book) for name, each in EVERY.items()}
 
 
 def read(tmp_path, **changes):
@@ -130,7 +128,7 @@ class Balance(html.parser.HTMLParser):
 def test_the_page_is_well_formed_and_within_its_weight(book):
     # A page without charts may weigh 400 kB; what the site itself loads is 230 kB of it.
     for kinds in (("estimate", "document", "money"), ("design", "debug", "trade_offs")):
-        made = "".join(shown.bank(book, kind)._repr_html_() for kind in kinds)
+        made = "".join(interview.bank(book, kind)._repr_html_() for kind in kinds)
         checker = Balance()
         checker.feed(made)
         assert checker.fine and checker.open == [] and len(made.encode()) < 165_000
@@ -175,11 +173,11 @@ def test_what_is_not_there_is_an_error(text):
 
 def test_evidence_is_shown_as_it_is_with_its_source(tmp_path, book):
     found = read(tmp_path, evidence={"text": "a <b>\n  c", "source": "arXiv 2407.21783", "made": True})
-    page = shown._shown(found, book)
+    page = interview._shown(found, book)
     assert "a &lt;b&gt;\n  c</pre>" in page and "Made up for this question." in page and "https://arxiv.org/abs/2407.21783" in page
 
 
 def test_a_measured_row_is_found_or_refused():
-    assert shown.measured("failures-llama-3")["value"] == pytest.approx(54 * 86400 / 419, rel=0.02)
+    assert interview.measured("failures-llama-3")["value"] == pytest.approx(54 * 86400 / 419, rel=0.02)
     with pytest.raises(ValueError, match="no row 'x'"):
-        shown.measured("x")
+        interview.measured("x")

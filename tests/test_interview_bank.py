@@ -3,8 +3,7 @@ import re
 
 import pytest
 
-from book.pages import interview as shown
-from book.pages import interview_rows as interview
+from book.pages import interview
 from gpucalc.rows import price_book
 
 LEAST = {"design": 9, "debug": 14, "trade_offs": 11, "money": 10}
@@ -15,7 +14,7 @@ OURS = [each for kind in LEAST for each in interview.questions(kind).values()]
 def said():
     """What a question says today, without marks, by name and part."""
     book = price_book.prices()
-    texts = {each.name: shown.said(each, book) for each in OURS}
+    texts = {each.name: interview.said(each, book) for each in OURS}
     return lambda name, part="answer": re.sub("<[^>]+>", "", texts[name][part])
 
 
@@ -108,7 +107,7 @@ def test_orders_that_answers_claim():
     book = price_book.prices()
 
     def held(name):
-        return shown.names(interview.question(name), book)
+        return interview.names(interview.question(name), book)
 
     a, b = (held("fp8_or_int4")[letter] for letter in "ab")
     assert b.replica_pass_seconds < a.replica_pass_seconds and a(batch=256).replica_pass_seconds < b(batch=256).replica_pass_seconds

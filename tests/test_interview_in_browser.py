@@ -5,8 +5,7 @@ from playwright.sync_api import expect
 
 from book.build.finish import secured
 from book.build.site import ROOT
-from book.pages import interview as shown
-from book.pages import interview_rows as interview
+from book.pages import interview
 from gpucalc.rows import price_book
 from tests.browser import visit
 
@@ -26,10 +25,10 @@ def files(tmp_path_factory):
     """The two pages of questions and nothing else, as files."""
     book, folder = price_book.prices(), tmp_path_factory.mktemp("interview")
     for name, more, kinds, mock in (("interview", "interview_design", KINDS[0], True), ("interview_design", "interview", KINDS[1], False)):
-        banks = "".join(f"<section><h2>{interview.KINDS[kind]}</h2>{shown.bank(book, kind)._repr_html_()}</section>"
+        banks = "".join(f"<section><h2>{interview.KINDS[kind]}</h2>{interview.bank(book, kind)._repr_html_()}</section>"
                         for kind in kinds if interview.questions(kind))
-        top = "<section><h2>A mock interview</h2>" + shown.mock()._repr_html_() + "</section>" if mock else ""
-        body = f"{top}<section><h2>Find a question</h2>{shown.find(f'{more}.html')._repr_html_()}</section>{banks}"
+        top = "<section><h2>A mock interview</h2>" + interview.mock()._repr_html_() + "</section>" if mock else ""
+        body = f"{top}<section><h2>Find a question</h2>{interview.find(f'{more}.html')._repr_html_()}</section>{banks}"
         whole = secured(HEAD.format(static=STATIC.as_uri()) + body + "</article></main></html>")
         assert "frame-src 'self'" in whole
         (folder / f"{name}.html").write_text(whole, encoding="utf-8")

@@ -1,7 +1,7 @@
 """Models of several kinds of layers, in words and as a table."""
 import pytest
 
-from book.pages.layer_kinds import kinds, kinds_table
+from book.pages.kv_cache import kinds, kinds_table
 from gpucalc import Case, kv_cache
 from gpucalc.rows import catalogue
 

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from book.components.account import fullest
-from book.pages.published_layouts import OF_2021, PUBLISHED, published_layout, published_layouts
+from book.components.memory import fullest
+from book.pages.layouts import OF_2021, PUBLISHED, published_layout, published_layouts
 from gpucalc.core.evaluate import Case
 from gpucalc.decisions import layout_grid
 from gpucalc.decisions.layout_choice import as_good, comparison_error, ends, recommended

@@ -8,10 +8,10 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from book.build import charts
-from book.build.extension import LESSON, STATIC, lesson_scripts
+from book.build.extension import LESSON, lesson_scripts, STATIC
 from book.build.finish import secured, versioned
 from book.components.charts import slider_chart
-from book.web import lesson_links, templates
+from book.web import lessons as lesson_links
 from gpucalc.core.evaluate import Case
 from gpucalc.core.law import LAWS
 from gpucalc.decisions.owning_choice import rent_or_buy
@@ -155,7 +155,7 @@ def test_the_words_say_what_the_law_computes(opened, answers, book):
     page = opened("kv_cache", CHAT)
     steps = [step for _, answer in answers for name in lesson_links.VIEWS for step in of_python(name, answer, book)]
     for law, _, values in steps:
-        for name in templates.needed(LAWS[law]):
+        for name in lesson_links.needed(LAWS[law]):
             if name not in values:
                 values[name] = float(LAWS[name].formula(**{each: values[each] for each in LAWS[name].arguments}))
     finite = [(law, value, values) for law, value, values in steps if all(map(math.isfinite, values.values()))]

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from data import measure
-from book.pages import own
+from book.components import experiments as own
 from gpucalc import Case
 from gpucalc.rows import catalogue
 
@@ -418,7 +418,7 @@ def test_the_model_trains_as_many_parameters_as_the_formulas_count():
     code = """
 import torch, measure_torch
 from gpucalc import Case
-from book.pages import own
+from book.components import experiments as own
 for each in own.experiments(own.given_card(1e11, 2e10)):
     if each.kind == "training":
         model = measure_torch.Model(each.inputs, dict(device="cpu", dtype=torch.float32), not each.inputs["lora_rank"],
@@ -432,7 +432,7 @@ for each in own.experiments(own.given_card(1e11, 2e10)):
 def test_a_token_behind_a_cache_has_the_logits_of_the_whole_prompt():
     code = """
 import torch, measure_torch
-from book.pages import own
+from book.components import experiments as own
 sizes = next(each.inputs for each in own.experiments(own.given_card(1e11, 2e10)) if each.kind == "decode")
 model = measure_torch.Model(sizes, dict(device="cpu", dtype=torch.float32))
 tokens, turns = torch.randint(sizes["vocab"], (2, 10)), model.positions(10)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from book.pages import memories as page, pictures_memories as pictures
+from book.pages import memories as page
 from gpucalc import Case, kv_cache, memories, quantization
 from gpucalc.rows import catalogue
 
@@ -99,13 +99,13 @@ def test_the_tables_have_their_rows():
 
 def test_bars_are_on_a_log_scale():
     values = page.levels()["level_bandwidth"]
-    ends = pictures._log(values.min(), values), pictures._log(values.max(), values)
-    assert ends == pytest.approx((0.1 * pictures._WIDE, pictures._WIDE))
-    assert pictures._log(math.sqrt(values.min() * values.max()), values) == pytest.approx(0.55 * pictures._WIDE)
+    ends = page._log(values.min(), values), page._log(values.max(), values)
+    assert ends == pytest.approx((0.1 * page._WIDE, page._WIDE))
+    assert page._log(math.sqrt(values.min() * values.max()), values) == pytest.approx(0.55 * page._WIDE)
 
 
 def test_areas_are_to_scale():
-    source = pictures.area_picture().source
+    source = page.area_picture().source
     edges = [float(wide) for wide in re.findall(r'<rect [^>]*? width="([\d.]+)"', source)]
     sizes = page.levels().set_index("level")["level_bytes"]
     for edge, level in zip(edges, ("device", "L2", "L1", "registers"), strict=True):
@@ -113,5 +113,5 @@ def test_areas_are_to_scale():
 
 
 def test_the_ladder_says_each_level():
-    source = pictures.ladder_picture("Llama-3-8B", H100.name, "BF16").source
+    source = page.ladder_picture("Llama-3-8B", H100.name, "BF16").source
     assert all(name in source for name in catalogue.memories().index) and "log scale" in source

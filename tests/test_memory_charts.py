@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from book.components.account import fewest_to_train, fullest, moments, need, origins, peak_terms, server
-from book.components.memory_charts import (MOMENTS, TERMS, account_table, fewest_in_words, in_bytes, largest, memory_bars,
-                                           moment_bars, moment_table, parts, spare, verdict)
+from book.components.memory import (account_table, fewest_in_words, fewest_to_train, fullest, in_bytes, largest, memory_bars,
+                                    moment_bars, moment_table, moments, MOMENTS, need, origins, parts, peak_terms, server, spare,
+                                    TERMS, verdict)
 from gpucalc import Case
 
 JOB = Case(model="Mixtral-8x7B", recipe="mixed-adamw", micro_batch=1, sequence=2048, micro_batches=8)

@@ -1,9 +1,8 @@
 """Tables of training memory: layouts that divide the model, jobs that ran, and cards at the fewest that hold a job."""
 import re
 
-from book.components.account import fewest_to_train, need
-from book.components.memory_charts import in_bytes, verdict
-from book.pages.memory_tables import NEAR, fewest_table, logit_table, most_replicas, near_table, on_fewest, split_table
+from book.components.memory import fewest_to_train, in_bytes, need, verdict
+from book.pages.training_memory import fewest_table, logit_table, most_replicas, NEAR, near_table, on_fewest, split_table
 from gpucalc import Case, training_memory as tm
 from gpucalc.rows import catalogue
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from book.pages import pictures_model_size as pictures
-from book.pages.layer_matrices import matrices, matrix_frame, params_of
+from book.pages import model_size as pictures
+from book.pages.model_size import matrices, matrix_frame, params_of
 from gpucalc import model_size as size
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import number

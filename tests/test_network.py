@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from book.pages.network import fabrics, known, paying_band, paying_degree, sent_by_kind
+from book.pages.interconnect import fabrics, known, paying_band, paying_degree, sent_by_kind
 from gpucalc.core.evaluate import Case
 from gpucalc.laws import interconnect as ic
 from gpucalc.rows import catalogue

@@ -7,12 +7,10 @@ import pytest
 from book.build import site as build
 from book.build.given import Given
 from book.build.inputs import BuildError
-from book.components.run_charts import carbon_table
-from book.components.run_upkeep import carbon_of
-from book.pages import new_card
-from book.pages import cards_plan as cards
-from book.pages.buying_plan import power_usd
-from book.pages.new_card import MORE, NEEDED, as_read, row_of
+from book.pages import cards, new_card
+from book.pages.new_card import as_read, MORE, NEEDED, row_of
+from book.pages.training_cost import carbon_of, carbon_table
+from book.pages.what_to_buy import power_usd
 from gpucalc.decisions import capacity, queue
 from gpucalc.rows import catalogue, price_book, tables
 from gpucalc.rows.own_gpus import ASKED

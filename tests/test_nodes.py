@@ -1,7 +1,7 @@
 """Nodes and racks: sums over the GPU's row, held against hand calculations and what the makers' sheets print."""
 import pytest
 
-from book.pages import nodes as page, pictures_nodes as drawn
+from book.pages import nodes as page
 from gpucalc import Case, nodes
 from gpucalc.core.figures import percent
 from gpucalc.laws.topology import group_bandwidth
@@ -81,12 +81,12 @@ def test_gpus_never_draw_more_than_their_node():
 @pytest.mark.parametrize("name, how", [("DGX H100", "switch"), ("GB200 NVL72", "switch"), ("MI300X node", "mesh"), ("DGX-1 V100 16GB", "neighbors"),
                                        ("RTX PRO server", "host"), ("Gaudi 3 node", "mesh"), ("A100 PCIe pair", "mesh")])
 def test_how_gpus_are_joined_follows_from_the_rows(name, how):
-    row, _, link, _ = drawn.linked(name)
-    assert drawn.joined_by(row, link) == how
+    row, _, link, _ = page.linked(name)
+    assert page.joined_by(row, link) == how
 
 
 def test_a_node_with_switches_shows_what_any_two_gpus_have():
-    picture = drawn.node_picture("DGX H100").source
+    picture = page.node_picture("DGX H100").source
     assert "any two of 8 H100 SXM have 450 GB/s through switches" in picture and "4 switches" in picture
     assert "50 GB/s" in picture and picture.count("Intel Xeon Platinum 8480C") == 2
     # Each of eight GPUs to each of four switches, and down to port and processor.
@@ -94,19 +94,19 @@ def test_a_node_with_switches_shows_what_any_two_gpus_have():
 
 
 def test_a_mesh_has_a_line_for_each_pair():
-    picture = drawn.node_picture("MI300X node").source
+    picture = page.node_picture("MI300X node").source
     assert picture.count(" Q") == 28 and "64 GB/s" in picture and "448 GB/s" in picture
 
 
 def test_a_rack_shows_every_gpu_and_processor():
-    picture = drawn.rack_picture("GB200 NVL72").source
+    picture = page.rack_picture("GB200 NVL72").source
     assert [picture.count(f'class="fill-{color}"') for color in "abc"] == [72, 36, 18 + 2]
     assert "900 GB/s" in picture and "64.8 TB/s" in picture
 
 
 def test_a_rack_is_no_node():
     with pytest.raises(ValueError, match="^node 'GB200 NVL72': has 72 GPUs; allowed: at most 16"):
-        drawn.node_picture("GB200 NVL72")
+        page.node_picture("GB200 NVL72")
 
 
 def test_every_derived_column_is_the_formula():
@@ -135,4 +135,4 @@ def test_facts_are_whole_or_none():
 
 def test_a_rack_without_its_processors_is_refused():
     with pytest.raises(ValueError, match="^node 'Trn3 UltraServer': blank in column processors of data/nodes.csv; allowed"):
-        drawn.rack_picture("Trn3 UltraServer")
+        page.rack_picture("Trn3 UltraServer")

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from book.components.offers import (BANDS, assurance, behind, by_deadline, by_interruption, cheapest_flops, decided, doubtful,
-                                    drawn, front, nearest, offer, outcome, ranked, recommended, searched, tied)
-from book.components.run_risks import TAKEN_BACK
+from book.pages.training_cost import (assurance, BANDS, behind, by_deadline, by_interruption, cheapest_flops, decided, doubtful,
+                                      drawn, front, nearest, offer, outcome, ranked, recommended, searched, TAKEN_BACK, tied)
 from gpucalc import Case
 from gpucalc.decisions import rule
 from gpucalc.decisions.answer import answer, judged

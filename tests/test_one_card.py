@@ -3,9 +3,8 @@
 import pandas as pd
 import pytest
 
-from book.components.account import need
-from book.components.memory_charts import in_bytes, verdict
-from book.pages import one_card as cards
+from book.components.memory import in_bytes, need, verdict
+from book.pages import training_memory as cards
 from gpucalc import decide
 from gpucalc.rows import catalogue
 

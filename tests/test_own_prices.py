@@ -9,10 +9,10 @@ import pytest
 
 from book.build.editions import Editions, text
 from book.build.given import read_given
-from book.build.inputs import ROOT, Frozen, alone
+from book.build.inputs import alone, Frozen, ROOT
 from book.build.site import build_book
 from book.components.sentences import markdown
-from book.pages import stores
+from book.pages import total_cost as stores
 from gpucalc import Case, break_even, owning, renting, serving, serving_cost, total_cost
 from gpucalc.core.figures import percent, quantity, three_figures
 from gpucalc.decisions import decide

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from book.build.site import ROOT
-from book.web.export_owning import HELD, LAWS, owning_data
+from book.web.export import HELD, owning_data, OWNING_LAWS as LAWS
 from book.web.javascript import script
 from gpucalc import Case
 from gpucalc.decisions.owning_choice import rent_or_buy

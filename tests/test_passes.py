@@ -4,9 +4,8 @@ import re
 
 import pytest
 
-from book.pages.operators import decode_operators, prefill_operators
-from book.pages.passes import limited_by, timed, turning_points
-from book.pages.roofline import operator_roofline, operator_table, roofline
+from book.pages.arithmetic_intensity import (decode_operators, limited_by, operator_roofline, operator_table, prefill_operators,
+                                             roofline, timed, turning_points)
 from gpucalc import Case, arithmetic_intensity as ai
 from gpucalc.rows import catalogue
 

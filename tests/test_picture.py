@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from book.components.picture import COLORS, WIDE, Sheet
+from book.components.picture import COLORS, Sheet, WIDE
 from book.components.yours import Yours
 from gpucalc import Case
 

@@ -3,10 +3,8 @@ import re
 
 import pytest
 
-from book.pages.pictures_interconnect import neighbor_picture, ring_picture
-from book.pages.pictures_serving import batching_picture, queue_picture, schedule
-from book.pages.serving_charts import slice_table
-from book.pages.splits import one_user, splits, useful
+from book.pages.interconnect import neighbor_picture, one_user, ring_picture, splits, useful
+from book.pages.serving import batching_picture, queue_picture, schedule, slice_table
 from gpucalc import Case, interconnect as ic, serving as sv
 from gpucalc.rows import catalogue
 

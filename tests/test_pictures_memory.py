@@ -3,10 +3,9 @@ import re
 
 import pytest
 
-from book.components.account import fullest, training_job
-from book.components.memory_charts import in_bytes
-from book.pages.pictures_quantization import block_of_weights, pass_table
-from book.pages.pictures_training_memory import bytes_of_a_weight, one_step, zero_shards
+from book.components.memory import fullest, in_bytes, training_job
+from book.pages.quantization import block_of_weights, pass_table
+from book.pages.training_memory import bytes_of_a_weight, one_step, zero_shards
 from gpucalc import Case, quantization, training_memory as tm
 from gpucalc.rows import catalogue
 

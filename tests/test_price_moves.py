@@ -3,8 +3,7 @@ import pandas
 import pytest
 
 from book.components import price_history
-from book.pages import price_charts
-from book.pages import price_moves
+from book.pages import what_changed as price_charts
 from gpucalc import what_changed as wc
 from gpucalc.core.figures import times
 from gpucalc.laws.owning import owned_usd_per_hour
@@ -27,7 +26,7 @@ def books(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def moved(books):
-    return price_moves.moved_prices(*books)
+    return price_charts.moved_prices(*books)
 
 
 def test_prices_that_moved_stand_in_the_order_of_their_ratio(moved):
@@ -39,23 +38,23 @@ def test_prices_that_moved_stand_in_the_order_of_their_ratio(moved):
 
 
 def test_the_widest_move_is_up_or_down(moved):
-    assert price_moves.widest(moved).after == 40
-    assert price_moves.widest(moved.assign(ratio=moved["ratio"].where(moved["term"] != "spot", 2.5))).term == "spot"
-    assert price_moves.widest(moved.head(0)) is None
+    assert price_charts.widest(moved).after == 40
+    assert price_charts.widest(moved.assign(ratio=moved["ratio"].where(moved["term"] != "spot", 2.5))).term == "spot"
+    assert price_charts.widest(moved.head(0)) is None
 
 
 def test_a_newer_book_may_rest_on_an_older_row():
     moves = pandas.DataFrame({"date_before": ["2026-01", "2025", "2025-06-01", "2026"],
                               "date_after": ["2025", "2025-03", "2025-05", "2026-01"]})
-    assert list(price_moves.on_older_rows(moves).index) == [0, 2], "a year says nothing of the months in it"
-    assert price_moves.on_older_rows(moves.head(0)).empty
+    assert list(price_charts.on_older_rows(moves).index) == [0, 2], "a year says nothing of the months in it"
+    assert price_charts.on_older_rows(moves.head(0)).empty
 
 
 def test_what_cannot_be_compared_is_counted_once(books):
     compared = wc.compared(*books, SITUATION)
-    found = price_moves.lacking(compared, *books)
+    found = price_charts.lacking(compared, *books)
     assert found[["older", "newer", "neither"]].sum().sum() == (compared["verdict"] == "missing").sum() > 0
-    assert price_moves.lacking(compared[compared["verdict"] != "missing"], *books).empty
+    assert price_charts.lacking(compared[compared["verdict"] != "missing"], *books).empty
 
 
 @pytest.fixture(scope="module")
@@ -66,14 +65,14 @@ def steps(books):
 
 
 def test_a_price_flips_a_decision_alone_or_not(books, steps):
-    assert price_moves.flips_alone(steps) == ["rent"]
-    assert price_moves.flips_alone(wc.one_at_a_time(*books, H100, wc.Situation(utilization=0.05))) == []
+    assert price_charts.flips_alone(steps) == ["rent"]
+    assert price_charts.flips_alone(wc.one_at_a_time(*books, H100, wc.Situation(utilization=0.05))) == []
 
 
 def test_costs_over_utilization_are_those_of_each_decision(books):
     pairs = dict(zip(("older", "newer"), books))
     deals = {name: wc.decision(book, H100)["deal"] for name, book in pairs.items()}
-    found = price_moves.costs_by_use(deals, H100, [0.3, 0.75]).set_index(["book", "hour", "utilization"]).cost
+    found = price_charts.costs_by_use(deals, H100, [0.3, 0.75]).set_index(["book", "hour", "utilization"]).cost
     for name, book in pairs.items():
         alone = wc.decision(book, H100, wc.Situation(utilization=0.75))
         assert found[name, "owned", 0.75] == pytest.approx(alone["owned_usd_per_hour"], rel=1e-12)
@@ -87,13 +86,13 @@ def test_the_middle_of_what_was_asked_for_again():
     """Of 0, +10 and +50 %: the middle 10, a tenth of the way 2, nine tenths 42; a row of an older date or of spot counts for nothing."""
     moves = pandas.DataFrame({"term": ["on-demand"] * 4 + ["spot"], "ratio": [1, 1.1, 1.5, 9, 9], "provider": list("AABCC"),
                               "date_before": ["2026-01"] * 5, "date_after": ["2026-02"] * 3 + ["2026-01", "2026-02"]})
-    found = price_moves.rise(moves)
+    found = price_charts.rise(moves)
     assert (found.low, found.plan, found.high) == pytest.approx((0.02, 0.1, 0.42))
-    assert (found.rows, found.value) == (3, found.plan) and price_moves.rise(moves.head(0)) is None
+    assert (found.rows, found.value) == (3, found.plan) and price_charts.rise(moves.head(0)) is None
 
 
 def test_rents_over_the_years_by_window():
-    found = price_moves.rents_by_window()
+    found = price_charts.rents_by_window()
     assert list(dict.fromkeys(found["window"])) == list(price_history.windows())
     assert found[found["gpu"] == H100]["pairs"].to_list() == [5, 9, 4], "the order in which the page reads them"
     shown = price_charts.rents_table(found, "Rents").source

@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from book.build.editions import NUMBER, Editions, alike, shown
-from book.build.inputs import ROOT, Frozen
+from book.build.editions import alike, Editions, NUMBER, shown
+from book.build.inputs import Frozen, ROOT
 from book.components import charts
 from gpucalc.decisions.columns import nine_digits
 from tests.test_notebooks import TEXTS, differing, name, recorded, written

@@ -5,7 +5,7 @@ import pytest
 from pandas import DataFrame
 
 from book.components.sentences import enough
-from book.pages.fleets import fleet_table
+from book.pages.serving import fleet_table
 from gpucalc import Case, serving
 from gpucalc.decisions import capacity, queue
 from gpucalc.decisions.decisions import PROMPTS

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from book.build.charts import compile_chart, specs_in
 from book.build.editions import follow
 from book.build.inputs import ROOT, surroundings
-from book.components import offers
-from book.pages import bill_choice, bills, budget_plan as budget, commitments, renting_options, sharing_plan as sharing, stores
+from book.pages import (break_even as renting_options, budget, commitments, sharing, total_cost as bill_choice,
+                        training_cost as offers)
 from gpucalc import Case
 from gpucalc.decisions import capacity, decide, fine_print, queue, token_offers, what_changed
 from gpucalc.rows import catalogue, price_book, project_books
@@ -102,15 +102,15 @@ def run(book):
 
 
 def bill(book):
-    home, rents = stores.home(book), bills.rents_with_services(book, H100)
-    found = bills.ways(book, rents, home, **LOAD)
-    cents = found[bills.PARTS].mul(100).round()
+    home, rents = bill_choice.home(book), bill_choice.rents_with_services(book, H100)
+    found = bill_choice.ways(book, rents, home, **LOAD)
+    cents = found[bill_choice.PARTS].mul(100).round()
     assert cents.sum(axis=1).tolist() == found["total_usd"].mul(100).round().tolist(), "parts are whole cents that add up"
     assert (found["least_usd"] <= found["total_usd"]).all() and (found["total_usd"] <= found["most_usd"]).all()
-    best, then = bills.best(found), bill_choice.second(found)
+    best, then = bill_choice.best(found), bill_choice.second(found)
     said = then is not None and bill_choice.verdict(best.copy(), then.copy(), 20) if "low_hours" in found else ""
     return (best.way, best.row, best.most_usd, said, bill_choice.open_rivals(found)["row"].tolist(),
-            bills.by_home(book, rents, **LOAD).to_dict("records"))
+            bill_choice.by_home(book, rents, **LOAD).to_dict("records"))
 
 
 def tokens(book):
@@ -184,7 +184,7 @@ def run_usd(book):
 
 
 def bill_usd(book):
-    return bills.best(bills.ways(book, bills.rents_with_services(book, H100), "North", **LOAD)).most_usd
+    return bill_choice.best(bill_choice.ways(book, bill_choice.rents_with_services(book, H100), "North", **LOAD)).most_usd
 
 
 def mix_usd(book):

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from book.prices import catalogs, refresh
+from book.prices import refresh
 from gpucalc.rows import catalogue, price_book
 from gpucalc.rows.price_book import PRICES
 from gpucalc.rows.tables import DATA
@@ -26,11 +26,11 @@ rent,Azure,ND96isr_H100_v5,H100 SXM 80GB,8,eastus,on-demand,98.32,USD,USD/h,,,,,
 server,Maker,8x H100,H100 SXM 80GB,8,west,purchase,250000,USD,USD,,,,,,2026,quote,seen,
 egress,AWS,internet,,,west,list,0.09,USD,USD/GB,,,,0,,2026,price page,seen,
 """
-Offer = catalogs.Offer
+Offer = refresh.Offer
 
 
 def catalog(provider, version, *offers):
-    return {provider: catalogs.Catalog("gpuhunt", version, [Offer(provider, *offer, []) for offer in offers])}
+    return {provider: refresh.Catalog("gpuhunt", version, [Offer(provider, *offer, []) for offer in offers])}
 
 
 AWS = catalog(
@@ -110,30 +110,30 @@ def test_unknown_gpus_and_missing_prices_are_skipped_and_counted(folder, capsys)
     ("azure", "Standard_NV6ads_A10_v5", "A10", 4, None), ("cloudrift", "h100.1", "H100", 80, None),
     ("lambdalabs", "gpu_1x_a100", "A100", 40, None), ("gcp", "tpu", "v5p-8", 0, None), ("aws", "c5.large", None, None, None)])
 def test_gpu_is_mapped_by_a_table_and_never_guessed(provider, instance, name, memory, sku):
-    assert catalogs.gpu_sku(Offer(provider, instance, "here", 1.0, 1, name, memory, False, [])) == sku
+    assert refresh.gpu_sku(Offer(provider, instance, "here", 1.0, 1, name, memory, False, [])) == sku
 
 
 def test_every_sku_of_the_tables_is_a_gpu_of_the_project():
-    named = {f"{name} {form} {memory}GB" for (name, memory), forms in catalogs.FORMS.items() for form in forms}
-    assert named | set(catalogs.SKUS.values()) <= set(catalogue.gpus().index)
+    named = {f"{name} {form} {memory}GB" for (name, memory), forms in refresh.FORMS.items() for form in forms}
+    assert named | set(refresh.SKUS.values()) <= set(catalogue.gpus().index)
 
 
 def test_every_sku_has_the_name_and_the_memory_that_the_catalog_says():
     """A B300 is sold with 288 GB, of which clouds list 268 or 270."""
-    for (name, memory), sku in catalogs.SKUS.items():
+    for (name, memory), sku in refresh.SKUS.items():
         assert name in sku.replace(" ", "") and (sku.endswith(f" {memory}GB") or (name, memory) in (("B300", 268), ("B300", 270)))
 
 
 def test_every_accelerator_of_skypilot_is_one_that_the_tables_know():
     """Its name says the family and, of two sizes, the GB: a V100 has 16, an A100 40, an H100 80."""
-    assert set(catalogs.ACCELERATORS.values()) <= set(catalogs.SKUS) | set(catalogs.FORMS)
-    for theirs, (name, memory) in catalogs.ACCELERATORS.items():
+    assert set(refresh.ACCELERATORS.values()) <= set(refresh.SKUS) | set(refresh.FORMS)
+    for theirs, (name, memory) in refresh.ACCELERATORS.items():
         assert theirs.replace("-", "").startswith(name) and (not theirs.endswith("GB") or theirs.endswith(f"-{memory}GB"))
-    assert [catalogs.ACCELERATORS[name][1] for name in ("V100", "A100", "H100")] == [16, 40, 80]
+    assert [refresh.ACCELERATORS[name][1] for name in ("V100", "A100", "H100")] == [16, 40, 80]
 
 
 def test_no_instance_answers_to_two_forms():
-    for forms in catalogs.FORMS.values():
+    for forms in refresh.FORMS.values():
         starts = [(form, start) for form, each in forms.items() for start in each]
         assert not [(one, other) for form, one in starts for another, other in starts
                     if form != another and one.startswith(other)]
@@ -203,7 +203,7 @@ def no_network(monkeypatch):
     """SkyPilot's files are on no network here, unless a test gives them."""
     def none(address):
         raise OSError("no route to host")
-    monkeypatch.setattr(catalogs, "_text_at", none)
+    monkeypatch.setattr(refresh, "_text_at", none)
 
 
 def said_of(capsys):
@@ -265,8 +265,8 @@ def test_the_command_without_gpuhunt_is_one_line(folder, tmp_path):
 def test_clusters_are_no_single_instances():
     """RunPod rents them out by the machine, in twos and more; they are neither taken nor counted as skipped."""
     offer = Offer("runpod", "NVIDIA L4", "EU-1", 0.5, 1, "L4", 24.0, False, [])
-    published = {"runpod": catalogs.Catalog("gpuhunt", "20260202", [offer, offer._replace(price=9.0, flags=["runpod-cluster"])])}
-    found, skipped = catalogs.offers(published)
+    published = {"runpod": refresh.Catalog("gpuhunt", "20260202", [offer, offer._replace(price=9.0, flags=["runpod-cluster"])])}
+    found, skipped = refresh.offers(published)
     assert [(key, row["price"]) for key, row in found.items()] == [(("RunPod", "NVIDIA L4", "EU-1", "on-demand"), "0.5")]
     assert not skipped
 
@@ -282,7 +282,7 @@ def test_clusters_are_no_single_instances():
     (dict(price=0.01), dict(price="0.01")), (dict(price=1000), dict(price="1000.0"))])
 def test_an_offer_as_a_row(change, row):
     offer = Offer("aws", "g6", "us-east-1", 0.5, 1, "L4", 24.0, False, [])._replace(**change)
-    [found] = catalogs.offers({"any": catalogs.Catalog("gpuhunt", "20260203-4", [offer])})[0].values()
+    [found] = refresh.offers({"any": refresh.Catalog("gpuhunt", "20260203-4", [offer])})[0].values()
     assert {name: found[name] for name in row} == row and set(found) == set(PRICES.columns)
 
 
@@ -332,13 +332,13 @@ def skypilot(text=SKY, day="2026-02-01T09:00:00Z"):
 
 def test_skypilot_is_read_as_gpuhunt_is():
     """A cloud whose file has no date is left out with the reason; rows without a GPU are none."""
-    found, missing = catalogs.skypilot_catalogs(skypilot())
+    found, missing = refresh.skypilot_catalogs(skypilot())
     assert list(found) == ["lambdalabs"] and found["lambdalabs"][:2] == ("SkyPilot", "20260201")
     assert missing["aws"] == "IndexError: list index out of range" and len(missing) == 5
     offers = [(item.instance_name, item.price, item.gpu_count, item.gpu_memory, item.spot) for item in found["lambdalabs"].items]
     assert offers == [("gpu_8x_h100_sxm5", 31.92, 8, 80, False), ("1V100.6V", 0.19, 1, 16, False), ("1V100.6V", 0.08, 1, 16, True),
                       ("2X", 0.19, 2, 0, False)]
-    rents, skipped = catalogs.offers(found)
+    rents, skipped = refresh.offers(found)
     row = rents["Lambda", "gpu_8x_h100_sxm5", "us-east-1", "on-demand"]
     assert (row["gpu"], row["price"], row["date"], row["source"]) == (
         "H100 SXM 80GB", "31.92", "2026-02-01", "SkyPilot, catalog lambdalabs 20260201")
@@ -348,13 +348,13 @@ def test_skypilot_is_read_as_gpuhunt_is():
 @pytest.mark.parametrize("text", ["", "<html>", "InstanceType,AcceleratorName\na,H100\n", SKY.replace("31.92", "much")])
 def test_a_file_of_skypilot_that_is_none_is_named(text):
     fetched = skypilot(text)
-    found = catalogs._skypilot("lambda", fetched)
+    found = refresh._skypilot("lambda", fetched)
     assert found == ("SkyPilot", "20260201", []) if text in ("", "<html>") else ": " in found
 
 
 def test_skypilot_alone_makes_a_book(folder, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "gpuhunt", None)
-    monkeypatch.setattr(catalogs, "_text_at", skypilot())
+    monkeypatch.setattr(refresh, "_text_at", skypilot())
     monkeypatch.setenv("BOOK_PIP_SAID", "Looking\nERROR: No matching distribution found for gpuhunt\n")
     assert refresh.main(folder) == 0
     said = capsys.readouterr().out
@@ -364,8 +364,8 @@ def test_skypilot_alone_makes_a_book(folder, monkeypatch, capsys):
 
 
 def test_a_provider_of_both_is_taken_from_gpuhunt(monkeypatch):
-    monkeypatch.setattr(catalogs, "gpuhunt_catalogs", lambda: (AWS, 3))
-    monkeypatch.setattr(catalogs, "skypilot_catalogs", lambda: ({"aws": None, "verda": 1}, {"aws": "late", "azure": "gone"}))
+    monkeypatch.setattr(refresh, "gpuhunt_catalogs", lambda: (AWS, 3))
+    monkeypatch.setattr(refresh, "skypilot_catalogs", lambda: ({"aws": None, "verda": 1}, {"aws": "late", "azure": "gone"}))
     found, notes = refresh.loaded()
     assert found == {**AWS, "verda": 1}
     assert notes == ["gpuhunt left out 3 rows of its catalogs that it could not read", "SkyPilot, azure: gone"]

@@ -4,8 +4,8 @@ import math
 import pandas as pd
 import pytest
 
-from book.pages import renting_options as options
-from book.pages.renting_options import Work
+from book.pages import break_even as options
+from book.pages.break_even import Work
 from gpucalc import owning, renting
 from gpucalc.core.arithmetic import HOURS_PER_YEAR
 from gpucalc.core.evaluate import Case

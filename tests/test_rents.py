@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from book.components import offers
-from book.pages import bills, stores
+from book.pages import total_cost, training_cost as offers
 from gpucalc import renting
 from gpucalc.core.evaluate import Case, Row
 from gpucalc.decisions import decide, market, token_offers, what_changed
@@ -181,9 +180,9 @@ def run(book):
 
 
 def bill(book):
-    priced = bills.rents_with_services(book, H100)
-    found = bills.bills(book, priced, "AWS", 100, 20, 500e9, 1.2e12, 1, cached=1)
-    return found.to_dict("records"), bills.managed_price(book, "AWS", "p5.48xlarge", H100).name, stores.stores(book).to_dict()
+    priced = total_cost.rents_with_services(book, H100)
+    found = total_cost.bills(book, priced, "AWS", 100, 20, 500e9, 1.2e12, 1, cached=1)
+    return found.to_dict("records"), total_cost.managed_price(book, "AWS", "p5.48xlarge", H100).name, total_cost.stores(book).to_dict()
 
 
 def tokens(book):

@@ -5,8 +5,7 @@ from html.parser import HTMLParser
 import pandas
 import pytest
 
-from book.components.report import owning_report, report
-from book.components.report_pictures import band_bar, choice_bars, stacked_bar
+from book.components.report import band_bar, choice_bars, owning_report, report, stacked_bar
 from gpucalc.core.quantities import DATA
 from gpucalc.decisions import deciding, owning_words
 from gpucalc.decisions.owning_choice import rent_or_buy

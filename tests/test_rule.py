@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from book.components.offers import SERVER
+from book.pages.training_cost import SERVER
 from gpucalc import Case
 from gpucalc.core.law import LAWS
 from gpucalc.decisions import answer, capacity, columns, points, queue, rule, token_offers

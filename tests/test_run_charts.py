@@ -3,8 +3,8 @@ import math
 
 from pandas import DataFrame
 
-from book.components.run_charts import CARDS, carbon_table, cost_against_days, failures_table, mfu_table, runs_table
-from book.components.run_upkeep import by_size, carbon_of
+from book.pages.training_cost import (by_size, carbon_of, carbon_table, CARDS, cost_against_days, failures_table, mfu_table,
+                                      runs_table)
 from gpucalc.decisions.run_speeds import planned_mfu
 
 POINT = ("training_days", "compute_usd")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from book.components.run_risks import joint, share_below
+from book.pages.training_cost import joint, share_below
 from gpucalc.rows import catalogue
 
 ratios = st.floats(1.01, 10)

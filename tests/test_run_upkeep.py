@@ -4,7 +4,7 @@ import math
 import pandas
 import pytest
 
-from book.components.run_upkeep import by_size, carbon_of, energy_of
+from book.pages.training_cost import by_size, carbon_of, energy_of
 
 RUN = dict(gpu="A100 SXM 80GB", gpus=8, low_days=8.0, training_days=10.0, high_days=16.0)
 

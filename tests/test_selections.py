@@ -10,7 +10,7 @@ import pandas
 import pytest
 
 from book.build.editions import Editions, made_of
-from book.build.inputs import ROOT, Frozen
+from book.build.inputs import Frozen, ROOT
 from gpucalc import Case
 from gpucalc.core.evaluate import Row
 from gpucalc.decisions.owning_choice import rent_or_buy

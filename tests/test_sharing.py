@@ -5,8 +5,8 @@ import re
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from book.pages import sharing_plan as sharing
-from book.pages.budget_plan import sure
+from book.pages import sharing
+from book.pages.budget import sure
 from book.pages.sharing import slices_picture
 from gpucalc import Case, serving as sv, sharing as sh
 from gpucalc.decisions import queue

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from book.components.links import links
-from book.components.show import Html, guess, reach, sources, table, volume
+from book.components.show import guess, Html, reach, sources, table, volume
 from gpucalc.core.evaluate import Row
 
 FRAME = pd.DataFrame({"model": ["small", "<b>large</b>"], "kv_bytes": [1.5e9, float("nan")], "factor": [2.5, 30.0]})

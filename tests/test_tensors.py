@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from book.pages.tensors import adapter_params, kept_tensors
+from book.pages.training_memory import adapter_params, kept_tensors
 from gpucalc import Case, activation_memory, low_rank
 from gpucalc.rows import catalogue
 

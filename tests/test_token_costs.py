@@ -6,10 +6,9 @@ import pandas
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from book.components import tokens
 from book.components.sentences import enough
 from book.components.show import reach, volume
-from book.pages import token_costs as costs
+from book.pages import serving_cost as tokens
 from gpucalc import Case, serving as sv, serving_cost as sc
 from gpucalc.decisions import capacity, queue, token_offers, token_volumes
 from gpucalc.rows import catalogue, price_book
@@ -211,7 +210,7 @@ def test_a_token_costs_one_over_measured_throughput():
 
 def test_what_would_change_a_plan(plans, offers):
     changes = {"as given": {}, "late": dict(answer_limit=0.01), "cached": dict(cached_share=0.9)}
-    found = costs.what_if(changes, CASE, CARDS, [2, 4], BOOK, "on-demand", offers).set_index("case")
+    found = tokens.what_if(changes, CASE, CARDS, [2, 4], BOOK, "on-demand", offers).set_index("case")
     assert found.usd["as given"] == plans.serving_usd_per_month[0] >= found.usd["cached"]
     assert found.servers["late"] == "none in time" and found.loc["late", ["usd", "low", "high"]].isna().all()
     assert found.low["as given"] <= found.usd["as given"] <= found.high["as given"] == plans.high_serving_usd_per_month[0]
@@ -223,7 +222,7 @@ def test_what_would_change_a_plan(plans, offers):
 @pytest.fixture(scope="module")
 def rank():
     cards = capacity.linked_gpus(H100).loc[["RTX 4090 24GB", "L40S 48GB", H100]]
-    return costs.tokens_per_dollar(SMALL, cards, BOOK, "on-demand", 3)
+    return tokens.tokens_per_dollar(SMALL, cards, BOOK, "on-demand", 3)
 
 
 def test_a_dollar_of_card_of_server_and_of_rent(rank):
@@ -243,24 +242,24 @@ def test_a_dollar_of_card_of_server_and_of_rent(rank):
 
 
 def test_a_book_without_power_says_nothing_of_owned_servers():
-    assert costs.dollars_of(BOOK[BOOK["item"] != "power"], CARDS, "on-demand", 3).owned.isna().all()
+    assert tokens.dollars_of(BOOK[BOOK["item"] != "power"], CARDS, "on-demand", 3).owned.isna().all()
 
 
 def test_a_dollar_buys_the_bandwidth_that_an_article_says():
     older = price_book.prices(price_book.DATA / "prices" / "2026-01-12.csv")
-    found = costs.bandwidth_per_usd(older, H100)
+    found = tokens.bandwidth_per_usd(older, H100)
     assert found[H100] == 1 and found["RTX 4090 24GB"] == pytest.approx(5.65, abs=0.01)
     assert found["RTX 4090 24GB"] == pytest.approx(claim("sc-4090-value").value, rel=0.03)
 
 
 def test_ideal_batches_are_cheap_and_do_not_fit():
-    found = costs.ideal_and_real(SMALL)
+    found = tokens.ideal_and_real(SMALL)
     assert (found.usd > 10 * found.ideal).all() and found.batch["RTX 4090 24GB"] < found.ideal_batch["RTX 4090 24GB"]
     assert found.ideal[H100] / found.ideal["RTX 4090 24GB"] == pytest.approx(1.15, abs=0.01)
 
 
 def test_the_drawn_chart_follows_from_no_rates_and_rents():
-    drawn = costs.drawn_chart().set_index("offer")
+    drawn = tokens.drawn_chart().set_index("offer")
     assert drawn.per_usd["A10G"] == pytest.approx(800 * 3600 / 0.45) and drawn.ratio["A100 of AWS"] == pytest.approx(1)
     assert drawn.drawn_ratio["A100 of AWS"] == pytest.approx(5.9 / 14.2) and len(drawn) == 5
 
@@ -325,8 +324,8 @@ def test_offers_and_rents_are_cited(offers, plans):
 
 
 def test_the_chart_of_dollars_names_its_measures(rank):
-    chart = tokens.dollar_chart(rank[list(costs.MEASURES)], "says").to_dict()
-    assert chart["usermeta"]["alt"] == "says" and chart["encoding"]["x"]["sort"] == list(costs.MEASURES.values())
+    chart = tokens.dollar_chart(rank[list(tokens.MEASURES)], "says").to_dict()
+    assert chart["usermeta"]["alt"] == "says" and chart["encoding"]["x"]["sort"] == list(tokens.MEASURES.values())
     assert chart["encoding"]["x"]["axis"] == {"labelAngle": 0} and chart["encoding"]["y"]["scale"] == {"type": "log"}
     assert chart["encoding"]["y"]["field"] == "ratio" and chart["encoding"]["color"]["sort"] == list(rank.index)
     assert chart["mark"] == {"type": "line", "point": {"size": 70}}
@@ -334,7 +333,7 @@ def test_the_chart_of_dollars_names_its_measures(rank):
     assert [chart["encoding"][name]["title"] for name in ("x", "y", "color")] == [
         None, "tokens per dollar over those of the H100", None]
     (drawn,) = chart["datasets"].values()
-    held = {(gpu, label): rank.loc[gpu, name] for gpu in rank.index for name, label in costs.MEASURES.items()}
+    held = {(gpu, label): rank.loc[gpu, name] for gpu in rank.index for name, label in tokens.MEASURES.items()}
     assert {(row["gpu"], row["measure"]): row["ratio"] for row in drawn} == {
         key: None if math.isnan(ratio) else ratio for key, ratio in held.items()}
 
@@ -352,8 +351,8 @@ def test_a_volume_has_three_figures(count, text):
 
 def test_eight_gpus_of_an_article_by_hand():
     """2.50 and 13.40 USD an hour for eight: 0.3125 and 1.675 USD for one, over what the largest batch gives."""
-    found = costs.ideal_and_real(SMALL)
-    sizes = costs.fitting(capacity.search(SMALL.but(model="Llama-2-70B"), capacity.linked_gpus(H100).loc[found.index], [8]))
+    found = tokens.ideal_and_real(SMALL)
+    sizes = tokens.fitting(capacity.search(SMALL.but(model="Llama-2-70B"), capacity.linked_gpus(H100).loc[found.index], [8]))
     for gpu, hourly in (("RTX 4090 24GB", 2.5), (H100, 13.4)):
         assert found.batch[gpu] == sizes[sizes.gpu == gpu].batch.max()
         assert found.output_tokens_per_second[gpu] == sizes[sizes.gpu == gpu].output_tokens_per_second.max()

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from book.pages.bills import PARTS, bills, managed_price, rents_with_services
-from book.pages.stores import egress_tiers, ends, first_price, home, homes, storage_tiers, stored_usd, stores, tiered_usd
+from book.pages.total_cost import (bills, egress_tiers, ends, first_price, home, homes, managed_price, PARTS, rents_with_services,
+                                   storage_tiers, stored_usd, stores, tiered_usd)
 from gpucalc import training_cost
 from gpucalc import total_cost as tc
 from gpucalc.core.evaluate import Case

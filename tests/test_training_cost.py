@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from book.components.measured import compare
-from book.components.offers import decided, front, ranked, recommended, searched
+from book.pages.training_cost import decided, front, ranked, recommended, searched
 from gpucalc import training_cost as tc
 from gpucalc.core.evaluate import Case
 from gpucalc.decisions.layouts import best_layouts

@@ -4,9 +4,8 @@ import math
 import pandas as pd
 import pytest
 
-from book.components import sizes
-from book.pages import buying as shown, card_sides, size_needs
-from book.pages import buying_plan as buying, features, machines
+from book.components import memory as sizes
+from book.pages import what_to_buy
 from gpucalc import Case
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import DEFAULTS
@@ -24,7 +23,7 @@ def book():
 
 @pytest.fixture(scope="module")
 def found(book):
-    return shown.tiers(book, (2e3, 1e4, 5e4, 25e4, 2e6))
+    return what_to_buy.tiers(book, (2e3, 1e4, 5e4, 25e4, 2e6))
 
 
 @pytest.fixture
@@ -81,7 +80,7 @@ def test_qlora_tunes_a_model_of_65_billion_on_one_card_of_48_gb():
 
 
 def test_more_memory_never_takes_more_gpus_and_a_larger_model_never_fewer():
-    ladder = size_needs.chosen(["Llama-3-8B", "Llama-3-70B", "Llama-3.1-405B"])
+    ladder = what_to_buy.chosen(["Llama-3-8B", "Llama-3-70B", "Llama-3.1-405B"])
     for way in sizes.TRAININGS:
         plans = sizes.to_train(ladder, way).map(lambda gpus: gpus.plan)
         assert (plans.diff(axis=1).iloc[:, 1:] <= 0).all(axis=None) and (plans.diff().iloc[1:] >= 0).all(axis=None)
@@ -101,8 +100,8 @@ def test_hours_of_pretraining_are_six_flop_a_parameter_and_token():
 
 
 def test_a_count_reads_with_its_range_and_sorts_by_its_plan():
-    assert size_needs.Count(sizes.Gpus(2, 2, 2)).said == "2" and size_needs.Count(sizes.Gpus(2, 2, 4)).said == "2 (2 to 4)"
-    over = size_needs.Count(sizes.Gpus(3000, math.inf, math.inf))
+    assert what_to_buy.Count(sizes.Gpus(2, 2, 2)).said == "2" and what_to_buy.Count(sizes.Gpus(2, 2, 4)).said == "2 (2 to 4)"
+    over = what_to_buy.Count(sizes.Gpus(3000, math.inf, math.inf))
     assert over.said == "over 4,096" and float(over) == 4097
 
 
@@ -110,7 +109,7 @@ def test_a_count_reads_with_its_range_and_sorts_by_its_plan():
 
 def test_cards_fill_one_machine_and_servers_are_as_many_as_the_money_buys():
     table = pd.DataFrame([offer(), offer(row="b", gpu="B", item="server", price=8000.0, sold_gpus=8.0, whole=True)])
-    some, many = (buying.bought(table, usd) for usd in (2999, 50000))
+    some, many = (what_to_buy.bought(table, usd) for usd in (2999, 50000))
     assert list(some["gpus"]) == [2, 0] and list(many["gpus"]) == [8, 48]
     assert list(many["memory"]) == [8 * 24e9, 8 * 24e9] and list(many["bandwidth"]) == [8e12, 48e12]
     assert list(many["spent"]) == [8000, 48000]
@@ -120,7 +119,7 @@ def test_a_choice_within_the_error_of_prices_is_too_close_to_call():
     one = offer()
     for price, close in ((1100.0, True), (4000.0, False)):
         table = pd.DataFrame([one, offer(row="b", gpu="B", price=price)])
-        choice = buying.best(table, 5000, "memory")
+        choice = what_to_buy.best(table, 5000, "memory")
         assert choice.row["gpu"] == "A" and choice.other["gpu"] == "B" and choice.close == close
 
 
@@ -128,13 +127,13 @@ def test_a_choice_within_the_error_of_prices_is_too_close_to_call():
                                           ("forbidden", "license")])
 def test_what_rules_an_offer_out_says_so(rule, reason):
     table = pd.DataFrame([offer(row="b", gpu="B", price=100.0, **{rule: 1.0}), offer()])
-    assert buying.best(table, 5000, "memory", buying.DATA_CENTER).row["gpu"] == "A"
-    assert reason in buying.why_not(table, 5000, buying.DATA_CENTER)[0] and buying.why_not(table, 5000)[1] == ""
-    assert buying.why_not(table, 500)[1] == "the budget"
+    assert what_to_buy.best(table, 5000, "memory", what_to_buy.DATA_CENTER).row["gpu"] == "A"
+    assert reason in what_to_buy.why_not(table, 5000, what_to_buy.DATA_CENTER)[0] and what_to_buy.why_not(table, 5000)[1] == ""
+    assert what_to_buy.why_not(table, 500)[1] == "the budget"
 
 
 def test_the_newest_price_of_a_card_counts(book):
-    found = buying.offers(book).set_index(["item", "gpu"])
+    found = what_to_buy.offers(book).set_index(["item", "gpu"])
     cards = book[(book["item"] == "card") & (book["gpu"] == "RTX 5090 32GB")]
     assert found.at[("card", "RTX 5090 32GB"), "date"] == cards["date"].max()
     assert not found.index.duplicated().any()
@@ -151,7 +150,7 @@ def test_the_prices_in_the_tiers_are_those_of_the_book(book, found):
 
 
 def test_more_money_never_buys_less(found):
-    for goal in buying.GOALS:
+    for goal in what_to_buy.GOALS:
         most = [tier.desk.row[goal] for tier in found if tier.goal == goal and tier.desk.row]
         assert most == sorted(most)
 
@@ -165,39 +164,39 @@ def test_power_by_hand(book):
     prices = book[(book["item"] == "power") & (book["confidence"] == "seen")]["price"]
     site = catalogue.assumptions()["likely"]
     by_hand = 8 * 0.7 * site["server_power_factor"] * site["pue"] * prices.median() * 730
-    assert buying.power_usd(book, row, 730) == pytest.approx(by_hand)
+    assert what_to_buy.power_usd(book, row, 730) == pytest.approx(by_hand)
 
 
 def test_the_months_until_rent_costs_as_much(book, found):
     tier = next(each for each in found if each.months == each.months)
-    rate = machines.rates(book)[tier.desk.row["gpu"]]
+    rate = what_to_buy.rates(book)[tier.desk.row["gpu"]]
     assert tier.months * 730 * rate * tier.desk.row["gpus"] == pytest.approx(tier.desk.row["spent"])
 
 
 # What runs
 
 def test_decode_alone_is_near_the_bandwidth_over_the_bytes_read():
-    found = machines.alone("Llama-3-8B", "H100 SXM 80GB", 1, "BF16", 4096)
+    found = what_to_buy.alone("Llama-3-8B", "H100 SXM 80GB", 1, "BF16", 4096)
     bound = 3.35e12 / (2 * (8030261248 - 128256 * 4096) + 4096 * 131072)
     assert found["low"] < found["plan"] < found["high"] and 0.4 * bound < found["plan"] < bound
 
 
 def test_a_model_that_does_not_fit_is_none():
-    assert machines.alone("Llama-3-70B", "RTX 4090 24GB", 1, "BF16", 4096) is None
-    assert machines.largest("RTX 4090 24GB", 1, ["Llama-3-8B", "Llama-3-70B"], "BF16")["model"] == "Llama-3-8B"
-    assert machines.tuned([("RTX 4090 24GB", 1)], ["Llama-3-70B"], "tune all weights") == [None]
+    assert what_to_buy.alone("Llama-3-70B", "RTX 4090 24GB", 1, "BF16", 4096) is None
+    assert what_to_buy.largest("RTX 4090 24GB", 1, ["Llama-3-8B", "Llama-3-70B"], "BF16")["model"] == "Llama-3-8B"
+    assert what_to_buy.tuned([("RTX 4090 24GB", 1)], ["Llama-3-70B"], "tune all weights") == [None]
 
 
 def test_token_costs_are_the_hour_over_the_tokens(book):
-    found = machines.token_costs(["H100 SXM 80GB"], "Llama-3-8B", "BF16", 4096, book, 3).iloc[0]
-    assert found["rented"] == pytest.approx(1e6 * machines.rates(book)["H100 SXM 80GB"] / (3600 * found["full"]))
+    found = what_to_buy.token_costs(["H100 SXM 80GB"], "Llama-3-8B", "BF16", 4096, book, 3).iloc[0]
+    assert found["rented"] == pytest.approx(1e6 * what_to_buy.rates(book)["H100 SXM 80GB"] / (3600 * found["full"]))
     assert found["low_rented"] < found["rented"] < found["high_rented"] and found["low_alone"] < found["alone"] < found["high_alone"]
 
 
 # Features
 
 def test_bandwidth_moves_decode_and_flops_move_prefill():
-    found = features.moved("Llama-3-70B", "H100 SXM 80GB", "BF16", 64, 4096, "mixed-adamw-fp32-grads", 8).drop("as it is")
+    found = what_to_buy.moved("Llama-3-70B", "H100 SXM 80GB", "BF16", 64, 4096, "mixed-adamw-fp32-grads", 8).drop("as it is")
     assert found["decode"].idxmax() == found["full"].idxmax() == "memory bandwidth" and found["places"].idxmax() == "memory"
     assert found["prefill"].idxmax() == "FLOP/s in every format" and (found.to_numpy() >= 1 - 1e-9).all()
     assert (found.drop(columns="places").to_numpy() <= 2).all()
@@ -205,7 +204,7 @@ def test_bandwidth_moves_decode_and_flops_move_prefill():
 
 
 def test_doubled_flops_double_the_ridge_point():
-    card = features.variants("H100 SXM 80GB")
+    card = what_to_buy.variants("H100 SXM 80GB")
     ridges = {name: ridge_point(float(row["peak_flops"]), float(row["bandwidth"])) for name, row in card.iterrows()}
     assert ridges["FLOP/s in every format"] == 2 * ridges["as it is"] == 4 * ridges["memory bandwidth"]
 
@@ -213,34 +212,34 @@ def test_doubled_flops_double_the_ridge_point():
 # Pages
 
 def test_ratios_are_those_of_the_rows(book):
-    text = card_sides.ratios_table([("H100 SXM 80GB", "A100 SXM 80GB")], book).source
+    text = what_to_buy.ratios_table([("H100 SXM 80GB", "A100 SXM 80GB")], book).source
     assert f'data-value="{3.35 / 2.039:.12g}"' in text and f'data-value="{989 / 312:.12g}"' in text
 
 
 def test_the_headline_names_what_is_bought_and_what_is_close(found):
-    said = shown.told(found, 5e4)
-    assert all(shown.taken(tier.desk.row) in said for tier in found if tier.budget == 5e4)
+    said = what_to_buy.told(found, 5e4)
+    assert all(what_to_buy.taken(tier.desk.row) in said for tier in found if tier.budget == 5e4)
     assert (CLOSE in said) == any(tier.desk.close for tier in found if tier.budget == 5e4)
 
 
 def test_a_book_of_five_rents_has_nothing_to_buy_and_says_so(five):
     alone = price_book.prices(five, True)
-    found = shown.tiers(alone, [5e4])
-    assert shown.told(found, 5e4) == "" and shown.tiers_table(found, alone) is None and shown.every_offer(alone, [5e4]) is None
-    assert shown.runs_table(found, ["Llama-3-8B"], 8192, 2) is None and shown.first_server(alone) is None
-    assert "GPU-hours" in shown.rented_table(alone, [5e4]).source
-    assert "–" in card_sides.sides_table(card_sides.CARDS[:2], "Llama-3-8B", "BF16", 4096, alone, 3).source
+    found = what_to_buy.tiers(alone, [5e4])
+    assert what_to_buy.told(found, 5e4) == "" and what_to_buy.tiers_table(found, alone) is None and what_to_buy.every_offer(alone, [5e4]) is None
+    assert what_to_buy.runs_table(found, ["Llama-3-8B"], 8192, 2) is None and what_to_buy.first_server(alone) is None
+    assert "GPU-hours" in what_to_buy.rented_table(alone, [5e4]).source
+    assert "–" in what_to_buy.sides_table(what_to_buy.CARDS[:2], "Llama-3-8B", "BF16", 4096, alone, 3).source
 
 
 def test_with_the_newest_book_behind_them_five_prices_say_what_is_not_theirs(five):
     laid = price_book.prices(five)
-    assert "in part not yours" in shown.tiers_table(shown.tiers(laid, [5e4]), laid).source
+    assert "in part not yours" in what_to_buy.tiers_table(what_to_buy.tiers(laid, [5e4]), laid).source
 
 
 def test_each_feature_names_a_formula_and_why():
-    assert [*size_needs.COUNTED][:-1] == [*features.FEATURES] and all(law in LAWS for _, law in size_needs.COUNTED.values())
+    assert [*what_to_buy.COUNTED][:-1] == [*what_to_buy.FEATURES] and all(law in LAWS for _, law in what_to_buy.COUNTED.values())
 
 
 def test_one_model_by_format_by_hand():
-    text = size_needs.formats_table("Llama-3-70B", ["FP32", "BF16", "INT4-g128"], 8192, 8, 2, [80]).source
+    text = what_to_buy.formats_table("Llama-3-70B", ["FP32", "BF16", "INT4-g128"], 8192, 8, 2, [80]).source
     assert "bytes a parameter" in text and f'data-value="{4 * 70553706496:.12g}"' in text and "cache in FP8" in text

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from book.pages import needs as shown
-from book.pages import needs_plan as needs
-from book.pages.flowchart import Box, beside, flowchart, jobs_picture
+from book.pages import which_gpu
+from book.pages.which_gpu import beside, Box, flowchart, jobs_picture
 from gpucalc import Case
 from gpucalc.core.quantities import DATA
 from gpucalc.decisions.decisions import CHAINS
@@ -31,17 +30,17 @@ CHOSEN = ("chat_70b", "four_cards", *CASES)
 
 @functools.cache
 def wanted_of(key):
-    return needs.need(CASES[key] if key in CASES else read_case(DATA / "cases" / f"{key}.yaml"), BOOK)
+    return which_gpu.need(CASES[key] if key in CASES else read_case(DATA / "cases" / f"{key}.yaml"), BOOK)
 
 
 @functools.cache
 def asked_of(key):
-    return needs.questions(wanted_of(key))
+    return which_gpu.questions(wanted_of(key))
 
 
 @functools.cache
 def best_of(key):
-    return needs.best(wanted_of(key))
+    return which_gpu.best(wanted_of(key))
 
 
 def close(value):
@@ -58,7 +57,7 @@ def test_how_large_a_model_may_be():
 
 
 def test_a_model_of_the_largest_size_just_fits():
-    room = needs.sizes(wanted_of("serve"), [H100])[H100]
+    room = which_gpu.sizes(wanted_of("serve"), [H100])[H100]
     alone = wanted_of("serve").case.but(gpu=H100, tensor_parallel=1, batch=1, context="final_context")
     bytes_each = alone("gpu_weight_bytes") / CHAT.rows["model"].params
     assert room * bytes_each + alone("kv_bytes") == close(alone("usable_bytes"))
@@ -83,9 +82,9 @@ def test_a_new_limit_is_a_new_box():
     step = wanted_of("serve").steps[-1]
     added = Limit("rented_gpus", 1, "one GPU at most")
     wanted = wanted_of("serve")._replace(steps=(wanted_of("serve").steps[0], step._replace(limits=(*step.limits, added))))
-    found = needs.questions(wanted)
+    found = which_gpu.questions(wanted)
     assert found[-1].limit == added and len(found) == len(asked_of("serve")) + 1 and found[-1].out
-    titles = [box.title for box in shown.boxes(wanted, found, needs.best(wanted))]
+    titles = [box.title for box in which_gpu.boxes(wanted, found, which_gpu.best(wanted))]
     assert titles[-2].endswith(": is it within the limit?")
 
 
@@ -105,7 +104,7 @@ def test_a_choice_turns_where_its_question_says(key, name):
 def test_no_plan_is_nearer_than_the_nearest(key):
     """Of every question with a limit of the case, also of the second one that a limit asks."""
     wanted = wanted_of(key)
-    plan = needs.best(wanted).row
+    plan = which_gpu.best(wanted).row
     held = {place: each for place, each in enumerate(asked_of(key)) if each.asked is not None}
     assert held and all(each.nearest <= plan[each.limit.column] <= each.asked for each in held.values())
     steps = [(place, number) for place, step in enumerate(wanted.steps) for number in range(len(step.limits))]
@@ -113,15 +112,15 @@ def test_no_plan_is_nearer_than_the_nearest(key):
         place, number = steps[at]
         if wanted.steps[place].least and each.limit in wanted.steps[place].least.limits:
             for times, able in ((0.97, False), (1.0001, True)):
-                assert (len(needs._moved(wanted, place, number, times * each.nearest)["plan"].kept["gpu"]) > 0) == able, each.limit.of
+                assert (len(which_gpu._moved(wanted, place, number, times * each.nearest)["plan"].kept["gpu"]) > 0) == able, each.limit.of
 
 
 def test_a_question_to_which_nothing_comes_says_no_least():
     """A full batch is never quick enough, so none is asked how late its tokens are."""
-    none = needs.need(CHAT.but(token_limit=1e-6), BOOK)
-    early, late = (each for each in needs.questions(none) if each.limit.most == "token_limit")
+    none = which_gpu.need(CHAT.but(token_limit=1e-6), BOOK)
+    early, late = (each for each in which_gpu.questions(none) if each.limit.most == "token_limit")
     assert 0.0001 < early.nearest < 0.05 and math.isnan(late.nearest)
-    assert shown._turns(none, late) == ("Your limit: at most 1 µs.",)
+    assert which_gpu._turns(none, late) == ("Your limit: at most 1 µs.",)
 
 
 def test_a_shorter_deadline_takes_the_next_choice():
@@ -133,15 +132,15 @@ def test_a_shorter_deadline_takes_the_next_choice():
 
 
 def test_degrees_count_the_kinds_of_gpu():
-    found = needs.degrees(wanted_of("serve"))
+    found = which_gpu.degrees(wanted_of("serve"))
     assert found and set(found) <= {1, 2, 4, 8} and sum(found.values()) <= len(set(wanted_of("serve").tables["cards"]["gpu"]))
 
 
 def test_the_ladder_has_the_format():
-    found = needs.ladder(wanted_of("serve"), H100)
+    found = which_gpu.ladder(wanted_of("serve"), H100)
     memory = catalogue.gpus().loc[found]["memory_bytes"]
     assert H100 in found and memory.is_monotonic_increasing and "T4 16GB" in found
-    assert "T4 16GB" not in needs.ladder(wanted_of("tune"), H100)
+    assert "T4 16GB" not in which_gpu.ladder(wanted_of("tune"), H100)
 
 
 # Choices
@@ -153,11 +152,11 @@ def test_a_choice_is_close_where_bands_meet():
 
 
 def test_what_nothing_serves_says_why():
-    none = needs.best(needs.need(CHAT.but(token_limit=1e-6), BOOK))
+    none = which_gpu.best(which_gpu.need(CHAT.but(token_limit=1e-6), BOOK))
     assert none.row is None and none.plan == math.inf and none.reason == "the time per token"
-    assert shown.answer_box(none).title == "No GPU on offer keeps all limits"
+    assert which_gpu.answer_box(none).title == "No GPU on offer keeps all limits"
     cells = {("Llama-3-8B", "5/s"): none, ("Llama-3-8B", "tune"): best_of("tune")}
-    assert "the time per token" in shown.need_map(cells, "x").source and "none: the time per token" in shown.need_table(cells, BOOK, "x").source
+    assert "the time per token" in which_gpu.need_map(cells, "x").source and "none: the time per token" in which_gpu.need_table(cells, BOOK, "x").source
 
 
 # Loads
@@ -165,12 +164,12 @@ def test_what_nothing_serves_says_why():
 def test_turns_of_a_load():
     found = pd.DataFrame(dict(load=[1.0, 2, 3, 4], gpu=["a", "a", "b", "b"], gpus=[1, 2, 1, 1], usd=[10.0, 20, 25, 25],
                               api=[8.0, 16, 24, 32]))
-    assert needs.api_turn(found) == 4 and list(needs.steps(found)["load"]) == [1, 3]
-    assert needs.api_turn(found.assign(api=0.0)) == math.inf and needs.api_turn(found.assign(api=99.0)) == 0
+    assert which_gpu.api_turn(found) == 4 and list(which_gpu.steps(found)["load"]) == [1, 3]
+    assert which_gpu.api_turn(found.assign(api=0.0)) == math.inf and which_gpu.api_turn(found.assign(api=99.0)) == 0
 
 
 def test_loads_find_the_turn_between_two():
-    found = needs.loads(CHAT, BOOK, [0.1, 100])
+    found = which_gpu.loads(CHAT, BOOK, [0.1, 100])
     assert found["load"].is_monotonic_increasing and np.all(np.diff(found["usd"]) >= -1e-6)
     changed = found["gpu"] != found["gpu"].shift()
     ratio = found["load"] / found["load"].shift()
@@ -180,7 +179,7 @@ def test_loads_find_the_turn_between_two():
 # Pictures
 
 def picture(key):
-    return flowchart(key, key, shown.boxes(wanted_of(key), asked_of(key), best_of(key), H100), shown.finding(key, asked_of(key), best_of(key)))
+    return flowchart(key, key, which_gpu.boxes(wanted_of(key), asked_of(key), best_of(key), H100), which_gpu.finding(key, asked_of(key), best_of(key)))
 
 
 @pytest.mark.parametrize("key", CASES)
@@ -193,7 +192,7 @@ def test_a_flowchart_has_a_box_for_each_question(key):
 def test_every_box_leads_to_a_page():
     pages = {path.stem for folder in ("notebooks", "book") for path in (ROOT / folder).glob("*.md")}
     limits = {limit.of for steps in CHAINS.values() for step in steps for limit in step.limits}
-    assert {shown.lesson(name) for name in limits} <= pages and {"serving_cost", "break_even"} <= pages
+    assert {which_gpu.lesson(name) for name in limits} <= pages and {"serving_cost", "break_even"} <= pages
 
 
 def test_text_is_escaped_and_links_stay_on_the_site():
@@ -205,9 +204,9 @@ def test_text_is_escaped_and_links_stay_on_the_site():
 
 def test_the_map_shows_what_and_for_how_much():
     cells = {("Llama-3-8B", "5/s"): best_of("serve"), ("Llama-3-8B", "QLoRA"): best_of("tune")}
-    drawn, listed = shown.need_map(cells, "Map").source, shown.need_table(cells, BOOK, "Table").source
+    drawn, listed = which_gpu.need_map(cells, "Map").source, which_gpu.need_table(cells, BOOK, "Table").source
     for choice in best_of("serve"), best_of("tune"):
-        assert shown.short(choice.row["gpu"]) in drawn and choice.row["gpu"] in listed
+        assert which_gpu.short(choice.row["gpu"]) in drawn and choice.row["gpu"] in listed
         assert BOOK.loc[choice.row["row"]]["sku"] in listed
     assert drawn.count("≈") == best_of("serve").close + best_of("tune").close and "style=" not in drawn
-    assert shown.short("RTX PRO 6000 Server 96GB") == "RTX PRO 6000" and shown.short(H100) == "H100"
+    assert which_gpu.short("RTX PRO 6000 Server 96GB") == "RTX PRO 6000" and which_gpu.short(H100) == "H100"

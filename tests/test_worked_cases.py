@@ -8,11 +8,9 @@ import pytest
 import yaml
 
 from book.build.inputs import ROOT
-from book.pages import by_hand
-from book.pages import worked as pages
-from book.pages.sharing_plan import slice_row
-from book.pages.worked_layouts import held, layouts, layouts_table
-from book.pages.worked_pictures import falling, ranges, stacks
+from book.pages import cases as by_hand
+from book.pages.cases import falling, held, layouts, layouts_table, ranges, stacks
+from book.pages.sharing import slice_row
 from gpucalc.core.quantities import DATA
 from gpucalc.decisions.answer import Figure, answer
 from gpucalc.decisions.rule import value_of
@@ -38,7 +36,7 @@ TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((ROOT / 
 def found():
     """What each case comes to, by name, worked out once."""
     held = {}
-    return lambda name: held.setdefault(name, pages.nearest(name, BOOK))
+    return lambda name: held.setdefault(name, by_hand.nearest(name, BOOK))
 
 
 def params(model):
@@ -60,11 +58,11 @@ def test_every_case_has_its_page_and_every_page_the_way_to_your_case():
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_address_leads_to_the_same_case(name):
-    address = urlsplit(pages.address(name))
+    address = urlsplit(by_hand.address(name))
     held = {key: yaml.safe_load(value) if re.fullmatch(r"[\d.e+]+", value) else value for key, value in parse_qsl(address.fragment)}
     held = {key: float(value) if isinstance(value, str) and re.fullmatch(r"[\d.]+e\+?\d+", value) else value for key, value in held.items()}
-    again, case = case_of(held), read_case(pages.case_file(name))
-    assert address.path == "index.html" and " " not in pages.address(name)
+    again, case = case_of(held), read_case(by_hand.case_file(name))
+    assert address.path == "index.html" and " " not in by_hand.address(name)
     assert {key: row.name for key, row in again.rows.items()} == {key: row.name for key, row in case.rows.items()}
     assert again.inputs == pytest.approx(case.inputs, rel=1e-11)
 
@@ -117,14 +115,14 @@ def test_a_window_by_hand(found):
 
 
 def test_sixteen_thousand_gpus_by_hand(found):
-    one, longer = found("pretrain_405b"), pages.worked("pretrain_405b", BOOK, deadline_days=180)
+    one, longer = found("pretrain_405b"), by_hand.worked("pretrain_405b", BOOK, deadline_days=180)
     limit = one.case.rows["job"]["deadline_days"]
     assert one.cost is None and one.answer.lost[one.first["gpu"]].value > limit and f"{one.first['gpu']} comes nearest" in one.told.loosen[0]
     run = by_hand.run(longer.answer)
     assert run.flops == pytest.approx(6 * params(one.case.rows["model"]) * 15.6e12)
     assert longer.answer.best["run_gpu_hours"] == pytest.approx(max(run.hours, run.layout_hours))
     assert run.usd == pytest.approx(longer.cost.plan, rel=1e-6) and longer.answer.best["training_days"] < 180
-    even = pages.worked("pretrain_405b", BOOK, sure=0.5)
+    even = by_hand.worked("pretrain_405b", BOOK, sure=0.5)
     assert even.answer.best["training_days"] < limit and even.first["gpus"] <= one.case.inputs["gpus"], "the page says that it is a coin"
 
 
@@ -135,7 +133,7 @@ def test_what_binds_costs_what_is_saved_without_it(found, name):
     one = found(name)
     assert [each for each, _ in one.answer.binds][:1] == [each for each in [BINDS.get(name)] if each]
     for limit, share in one.answer.binds:
-        free = answer(read_case(pages.case_file(name)).but(**{limit: 1e9}), BOOK)
+        free = answer(read_case(by_hand.case_file(name)).but(**{limit: 1e9}), BOOK)
         assert min(free.kept[free.objective]) == pytest.approx(one.cost.plan * (1 - share))
 
 
@@ -164,8 +162,8 @@ def test_the_deadline_of_four_cards_is_that_of_the_answer(found):
 # What the pages add
 
 def test_the_money_lasts_as_said(found):
-    run, month = pages.worked("two_million_train", BOOK, term="on-demand", sure=0.9).cost, found("two_million_serve").cost
-    lasts = pages.lasting(2e6, run, month)
+    run, month = by_hand.worked("two_million_train", BOOK, term="on-demand", sure=0.9).cost, found("two_million_serve").cost
+    lasts = by_hand.lasting(2e6, run, month)
     assert lasts[:3] == pytest.approx(((2e6 - run.high) / month.high, (2e6 - run.plan) / month.plan, (2e6 - run.low) / month.low))
     assert lasts.low <= lasts.plan <= lasts.high and lasts.low > 12, "the page says: many times over"
 
@@ -193,7 +191,7 @@ def test_a_mixture_in_house_by_hand(found):
 
 
 def test_more_people_turn_an_api_into_servers():
-    shown = pages.loads_table("gpt_oss_api", BOOK, [20_000, 2_000_000]).source
+    shown = by_hand.loads_table("gpt_oss_api", BOOK, [20_000, 2_000_000]).source
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", shown.partition("<tbody>")[2])]
     (small, small_api), (large, large_api) = (
         [float(re.match(r"[\d,]+", cell)[0].replace(",", "")) for cell in row[2:]] for row in rows)
@@ -212,7 +210,7 @@ def test_a_mixture_on_nodes_by_hand(found):
     # Few prompts come at once, so each stops all groups.
     assert whole["rented_gpus"] <= spread["rented_gpus"] and whole["serving_usd_per_month"] <= spread["serving_usd_per_month"]
     for favor in (dict(output=2000), dict(token_limit=0.1), dict(prompts_apart=1)):
-        assert layouts(pages.worked("deepseek_nodes", BOOK, **favor), BOOK, card).iloc[0]["spread"], favor
+        assert layouts(by_hand.worked("deepseek_nodes", BOOK, **favor), BOOK, card).iloc[0]["spread"], favor
     assert ways["replica_gpus"].nunique() > 2 and "spread over" in layouts_table(one, BOOK, card).source
 
 
@@ -238,7 +236,7 @@ def test_the_data_of_the_runs_by_the_price_list(found):
 
 
 def test_ten_days_are_more_than_the_peak(found):
-    eight = pages.in_one_server(found("tokens_100b"), 8)
+    eight = by_hand.in_one_server(found("tokens_100b"), 8)
     run = by_hand.run(found("tokens_100b").answer, eight)
     assert (eight["gpus"], eight["gpus_per_server"], eight["term"]) == (8, 8, "on-demand")
     assert run.usd == pytest.approx(eight["compute_usd"], rel=0.05) and run.days == pytest.approx(eight["training_days"], rel=0.05)
@@ -246,15 +244,15 @@ def test_ten_days_are_more_than_the_peak(found):
 
 
 def test_a_card_pays_after_many_runs():
-    one, card = pages.worked("researcher_2000", BOOK, term="on-demand", gpus=1), pages.card_price(BOOK, "RTX 4090 24GB")
+    one, card = by_hand.worked("researcher_2000", BOOK, term="on-demand", gpus=1), by_hand.card_price(BOOK, "RTX 4090 24GB")
     assert card["price"] / one.cost.plan > 100 and card["confidence"] == "seen"
     desk = one.answer.lost["RTX 4090 24GB"]
     assert desk.limit.of == "forbidden" and desk.row["high_training_bytes"] < catalogue.gpu("RTX 4090 24GB")["memory_bytes"]
 
 
 def test_cards_that_somebody_has_are_an_offer(found):
-    ours = pages.own_cards(BOOK, "RTX 6000 Ada 48GB", 4, 0.05, "our lab")
-    mine = pages.worked("lab_rtx6000", ours)
+    ours = by_hand.own_cards(BOOK, "RTX 6000 Ada 48GB", 4, 0.05, "our lab")
+    mine = by_hand.worked("lab_rtx6000", ours)
     assert (mine.first["provider"], mine.first["gpus"], mine.answer.best["gpus_per_server"]) == ("our lab", 4, 4)
     assert mine.answer.best["tensor_parallel"] == 2 and ours.attrs == BOOK.attrs and len(ours) == len(BOOK) + 1
     assert by_hand.run(mine.answer).usd == pytest.approx(mine.cost.plan, rel=0.01)
@@ -268,7 +266,7 @@ def test_cards_that_somebody_has_are_an_offer(found):
 # In words and pictures
 
 def test_a_figure_with_its_range():
-    say = pages.spread
+    say = by_hand.spread
     assert say(Figure(900, 1000, 2500, None, "USD"), per=" a month") == "1,000 USD a month (8 in 10 between 900 and 2,500 USD)"
     assert say(Figure(3, 3, 3, None, "USD")) == "3 USD"
     assert say(Figure(2, 3, math.inf, None, "USD")) == "3 USD (from 2 USD; in the slowest tenth of cases it misses a limit)"
@@ -277,19 +275,19 @@ def test_a_figure_with_its_range():
 
 def test_what_no_offer_keeps_is_a_missing_price():
     with pytest.raises(MissingPrice, match="no offer that keeps the limits of the case pretrain_405b"):
-        pages.worked("pretrain_405b", BOOK)
+        by_hand.worked("pretrain_405b", BOOK)
     with pytest.raises(MissingPrice, match="no spot rent of 7 GPUs in a server"):
-        pages.in_one_server(pages.worked("tokens_100b", BOOK), 7, "spot")
+        by_hand.in_one_server(by_hand.worked("tokens_100b", BOOK), 7, "spot")
     with pytest.raises(MissingPrice, match="gpu 'T4 16GB'"):
-        pages.lost_of(pages.worked("three_on_one", BOOK), "T4 16GB")
+        by_hand.lost_of(by_hand.worked("three_on_one", BOOK), "T4 16GB")
     with pytest.raises(MissingPrice, match="gpu 'RTX 6000 Ada 48GB'"):
-        pages.own_cards(BOOK, "RTX 6000 Ada 48GB", 4, None, "our lab")
+        by_hand.own_cards(BOOK, "RTX 6000 Ada 48GB", 4, None, "our lab")
 
 
 @pytest.mark.parametrize("name", ["chat_70b", "pretrain_405b", "tokens_100b"])
 def test_the_table_has_five_and_says_why_of_all_others(found, name):
     one = found(name)
-    shown, gpus = pages.shortlist(one.choices).source, one.choices["gpu"].drop_duplicates()
+    shown, gpus = by_hand.shortlist(one.choices).source, one.choices["gpu"].drop_duplicates()
     able = len({*one.choices["gpu"][one.choices["reason"] == ""]})
     assert shown.count("<tr>") - shown.count("<thead>") == len(gpus) and shown.count("<td") >= 2 * len(gpus)
     assert ('<details class="answer">' in shown) == (len(gpus) > min(able, 5) > 0) and "nan" not in shown

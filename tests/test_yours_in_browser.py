@@ -7,11 +7,11 @@ import pytest
 
 from book.build.extension import LESSON, lesson_scripts
 from book.build.finish import secured
-from book.build.front import FOLLOWING, followed
+from book.build.front import followed, FOLLOWING
 from book.build.inputs import ROOT
 from book.components import drills
 from book.components.yours import Figure, Yours
-from book.web import drill_data, front, lesson_links
+from book.web import drills as drill_data, front, lessons as lesson_links
 from book.web.drills import drill, in_unit
 from gpucalc.core.evaluate import FINDERS, Case
 from gpucalc.rows import price_book

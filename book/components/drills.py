@@ -14,7 +14,7 @@ from gpucalc.core.evaluate import Case
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import DEFAULTS
 from ..web import drills as rows
-from ..web.drill_data import plain
+from ..web.drills import plain
 from .formula import in_words
 from .sentences import Markdown, markdown, numbered
 from .yours import Figure, Yours, held

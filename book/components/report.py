@@ -1,6 +1,6 @@
-"""The answer to a case as one HTML page: no script, nothing from elsewhere, every text from data escaped; it prints on A4."""
+"""How a report looks: on paper, on a screen and on a phone, light and dark."""
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from html import escape
 from typing import Any
@@ -8,21 +8,146 @@ from typing import Any
 from gpucalc.core import figures
 from gpucalc.core.expression import tree
 from gpucalc.core.law import LAWS
-from gpucalc.core.printer import in_words
-from gpucalc.core.printer import words as equation
+from gpucalc.core.printer import in_words, words as equation
 from gpucalc.core.quantities import QUANTITIES
-from gpucalc.decisions import answer_words as words
-from gpucalc.decisions import owning_words
+from gpucalc.decisions import answer_words as words, owning_words
 from gpucalc.decisions.answer import Answer, of_choice
 from gpucalc.decisions.deciding import more
 from gpucalc.decisions.decisions import CARDS, CHAINS, trains
 from gpucalc.decisions.owning_choice import RentOrBuy
 from gpucalc.decisions.points import number_of
 from gpucalc.rows import catalogue
-from . import account
-from .memory_charts import parts
-from .report_pictures import band_bar, choice_bars, stacked_bar
-from .report_style import STYLE
+from . import memory as account
+from .memory import parts
+
+
+# How a report looks: on paper, on a screen and on a phone, light and dark.
+
+STYLE = """
+:root {
+  color-scheme: light dark;
+    --ink: #1b1f24; --soft: #5b6470; --line: #d6dbe1; --page: #fff; --card: #f6f8fa; --main: #0b62a8; --band: #9cc3e6;
+  --c1: #0b62a8; --c2: #d9822b; --c3: #3a8f5d; --c4: #8e5ea2; --c5: #b8425c; --c6: #7a6a4f; --c7: #2a9d9d; --c8: #888;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --ink: #e6e9ed; --soft: #a3adb8; --line: #3a424c; --page: #14181d; --card: #1d232a; --main: #6db3f2; --band: #2f5f8a;
+    --c1: #6db3f2; --c2: #f0a35e; --c3: #6cc490; --c4: #c39bd3; --c5: #ef8097; --c6: #c2ab82; --c7: #63cfcf; --c8: #aaa;
+  }
+}
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 62rem; padding: 1.5rem 1.25rem 3rem; background: var(--page); color: var(--ink);
+  font: 16px/1.5 system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+h1 { font-size: 1.35rem; line-height: 1.35; margin: 0.2rem 0 0.8rem; font-weight: 600; }
+h2 { font-size: 1.15rem; margin: 2rem 0 0.6rem; }
+h3 { font-size: 0.95rem; margin: 0; color: var(--soft); font-weight: 600; }
+p { margin: 0.3rem 0; }
+.soft { color: var(--soft); font-size: 0.9rem; }
+.answer { border-left: 4px solid var(--main); background: var(--card); padding: 0.8rem 1rem; }
+.answer { font-size: 1.15rem; font-weight: 600; }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(17rem, 1fr)); gap: 0.8rem; margin: 1.2rem 0; }
+.card { border: 1px solid var(--line); border-radius: 0.5rem; padding: 0.8rem 1rem; break-inside: avoid; }
+.big { font-size: 1.2rem; font-weight: 600; line-height: 1.3; }
+svg { display: block; width: 100%; margin: 0.5rem 0; }
+.bars, .legend { list-style: none; padding: 0; font-size: 0.9rem; }
+.bars li { display: grid; grid-template-columns: 9rem 1fr 6.5rem; gap: 0.8rem; align-items: center; }
+.bars span { text-align: right; } .bars svg { margin: 0.1rem 0; } .bars b { font-weight: 400; color: var(--soft); }
+.legend { display: flex; flex-wrap: wrap; gap: 0.2rem 1.2rem; }
+.legend li { display: flex; align-items: center; gap: 0.4rem; } .legend svg { width: 0.8rem; }
+@media (max-width: 600px) { .bars li { grid-template-columns: 6.5rem 1fr 5rem; gap: 0.4rem; font-size: 0.8rem; } }
+.track { fill: var(--line); } .band { fill: var(--band); } .plan { fill: var(--main); } .bound { fill: var(--ink); }
+.most { stroke: var(--c5); stroke-width: 2; stroke-dasharray: 4 3; }
+.bar { fill: var(--band); } .best { fill: var(--main); } .ends { fill: var(--ink); }
+.part-1 { fill: var(--c1); } .part-2 { fill: var(--c2); } .part-3 { fill: var(--c3); } .part-4 { fill: var(--c4); }
+.part-5 { fill: var(--c5); } .part-6 { fill: var(--c6); } .part-7 { fill: var(--c7); } .part-8 { fill: var(--c8); }
+.wide { overflow-x: auto; }
+pre { background: var(--card); padding: 0.6rem 0.8rem; white-space: pre-wrap; overflow-wrap: anywhere; }
+table { border-collapse: collapse; width: 100%; min-width: 46rem; font-size: 0.86rem; }
+th, td { text-align: left; vertical-align: top; padding: 0.3rem 0.6rem 0.3rem 0; border-bottom: 1px solid var(--line); }
+td { overflow-wrap: break-word; max-width: 22rem; }
+td:first-child, td.number { white-space: nowrap; } .number { text-align: right; }
+thead { display: table-header-group; } tr { break-inside: avoid; }
+ul { margin: 0.2rem 0; padding-left: 1.2rem; }
+@page { size: A4; margin: 16mm 14mm; }
+@media print {
+  :root {
+    color-scheme: light;
+    --ink: #1b1f24; --soft: #5b6470; --line: #d6dbe1; --page: #fff; --card: #f6f8fa; --main: #0b62a8; --band: #9cc3e6;
+  --c1: #0b62a8; --c2: #d9822b; --c3: #3a8f5d; --c4: #8e5ea2; --c5: #b8425c; --c6: #7a6a4f; --c7: #2a9d9d; --c8: #888;
+  }
+  body { font-size: 10.5pt; max-width: none; padding: 0; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  .cards { grid-template-columns: 1fr 1fr; }
+  h2 { break-after: avoid; }
+  .wide { overflow: visible; }
+  table { font-size: 8pt; min-width: 0; }
+  td:first-child { white-space: normal; }
+}
+"""
+
+
+# Pictures of a report: bars drawn from the numbers of an answer as SVG, whose colours are those of the page around it.
+
+_WIDTH = 600
+
+
+def band_bar(low: float, plan: float, high: float, bound: float | None, show: Callable[[float], str]) -> str:
+    """A figure as a bar: its band, a mark at the plan and a thin one at the bound."""
+    if not (math.isfinite(plan) and plan > 0):
+        return ""
+    ends = [value for value in (low, plan, high, bound) if value is not None and math.isfinite(value)]
+    top = 1.04 * max(ends)
+    low, high = min(low, plan), max(high, plan) if math.isfinite(high) else top
+    words = f"plan {show(plan)}, from {show(low)} to {show(high)}" + (f", bound {show(bound)}" if bound else "")
+    parts = [_rect("track", 0, 6, _WIDTH, 12), _rect("band", _at(low, top), 6, max(_at(high - low, top), 2), 12),
+             _rect("plan", _at(plan, top) - 2, 1, 4, 22)]
+    if bound:
+        parts.append(_rect("bound", _at(bound, top), 3, 2, 18))
+    return _svg(24, words, parts)
+
+
+def choice_bars(rows: Iterable[tuple[str, float, float, float]], show: Callable[[float], str]) -> str:
+    """The cost of choices as (label, low, plan, high): a bar each, the band across its end."""
+    rows = list(rows)
+    top = 1.02 * max((value for _, *ends in rows for value in ends if math.isfinite(value)), default=1)
+    lines = []
+    for place, (name, low, plan, high) in enumerate(rows):
+        far = min(high, top)
+        shapes = [_rect("bar" if place else "best", 0, 4, _at(plan, top), 16),
+                  _rect("ends", _at(low, top), 11, max(_at(far - low, top), 1), 2),
+                  *(_rect("ends", _at(end, top) - 1, 7, 2, 10) for end in (low, far))]
+        words = f"{name}: {show(plan)}, from {show(low)} to {show(high)}"
+        lines.append(f"<li><span>{escape(name)}</span>{_svg(24, words, shapes)}<b>{escape(show(plan))}</b></li>")
+    return f'<ul class="bars">{"".join(lines)}</ul>'
+
+
+def stacked_bar(parts: dict[str, float], limit: float, show: Callable[[float], str]) -> str:
+    """Bytes by part as one bar, with a legend below it and the memory of the GPU as a dashed line."""
+    top, x, shapes = 1.01 * max(limit, sum(parts.values())), 0.0, []
+    for place, value in enumerate(parts.values(), 1):
+        shapes.append(_rect(f"part-{place}", x, 4, _at(value, top), 28))
+        x += _at(value, top)
+    shapes.append(f'<line class="most" x1="{_at(limit, top):.1f}" y1="0" x2="{_at(limit, top):.1f}" y2="36"/>')
+    words = ", ".join(f"{name} {show(value)}" for name, value in parts.items()) + f"; the GPU has {show(limit)}"
+    legend = "".join(f'<li>{_svg(12, "", [_rect(f"part-{place}", 0, 0, _WIDTH, 12)])}{escape(name)} {escape(show(value))}</li>'
+                     for place, (name, value) in enumerate(parts.items(), 1))
+    return f'{_svg(36, words, [_rect("track", 0, 4, _at(limit, top), 28), *shapes])}<ul class="legend">{legend}</ul>'
+
+
+def _at(value, top):
+    return _WIDTH * value / top
+
+
+def _rect(name, x, y, width, height):
+    return f'<rect class="{name}" x="{x:.1f}" y="{y}" width="{max(width, 0):.1f}" height="{height}"/>'
+
+
+def _svg(height, words, parts):
+    """A drawing as wide as its place, and of this height; one without words is for the eye alone."""
+    told = f'role="img" aria-label="{escape(words)}"' if words else 'aria-hidden="true"'
+    return f'<svg viewBox="0 0 {_WIDTH} {height}" height="{height}" preserveAspectRatio="none" {told}>{"".join(parts)}</svg>'
+
+
+# The answer to a case as one HTML page: no script, nothing from elsewhere, every text from data escaped; it prints on A4.
 
 _NEXT = 8
 # Columns of a GPU that an answer rests on.

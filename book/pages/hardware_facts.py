@@ -1,6 +1,89 @@
-"""What hardware takes back, as tables of a page."""
+"""What hardware takes back: speed under a power cap, memory under error correction, kernels of a card, what sparsity gave."""
+import pandas as pd
+
+from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import dollars, gib, number, percent, times
+from gpucalc.laws.derating import corrected_bytes, rounding_share
+from gpucalc.laws.shares import capped_clock_share
+from gpucalc.rows import catalogue
+from ..components.harm import wasted
 from ..components.show import difference, table
+
+
+# What hardware takes back: speed under a power cap, memory under error correction, kernels of a card, what sparsity gave.
+
+_GIB = 2**30
+
+
+def capped(gpu, shares, rent, gpus=8):
+    """Power caps as shares of a card's power: `cap`, the speed that is left at best and at worst, and a month's loss at worst.
+
+    At worst the voltage is at its least, and power falls with the clock alone.
+    """
+    tdp = catalogue.gpu(gpu).tdp_watts
+    best = [Case(tdp_watts=tdp, power_cap_watts=share * tdp)(capped_clock_share) for share in shares]
+    return pd.DataFrame(dict(cap=[share * tdp for share in shares], best=best, worst=list(shares),
+                             best_usd=[wasted(each, rent, gpus) for each in best],
+                             worst_usd=[wasted(each, rent, gpus) for each in shares]))
+
+
+def corrected():
+    """Cards with GDDR6 whose driver reports memory with error correction on: chips, the formula, the driver, the error."""
+    cards = catalogue.gpus().query("memory_type == 'GDDR6' and inline_ecc == 1")
+    cards = cards[~cards["memory_note"].str.contains("recalled")]
+    chips = (cards["marketed_bytes"] / 1e9).round() * _GIB
+    predicted = chips.map(lambda held: corrected_bytes(held, 1))
+    return pd.DataFrame(dict(gpu=cards.index, chips=chips.to_numpy(), predicted=predicted.to_numpy(),
+                             driver=cards["memory_bytes"].to_numpy(), error=(predicted / cards["memory_bytes"] - 1).to_numpy()))
+
+
+# A kernel, and the row that says what it needs.
+KERNELS = {
+    "NF4 weights (bitsandbytes)": "needs-nf4", "tensor cores, WMMA": "needs-wmma",
+    "INT8 products (bitsandbytes)": "needs-int8-products", "BF16 and TF32": "needs-bf16", "two of four zeros": "needs-sparse",
+    "FlashAttention-2": "needs-flash-2", "FP8 products": "needs-fp8", "FlashAttention-3": "needs-flash-3",
+    "FP4 products": "needs-fp4"}
+_ONE_GENERATION = {"needs-flash-3"}
+
+
+def kernels():
+    """What each kernel needs: `capability`, the first generation of the table with it, and how many of its cards run it."""
+    cards = catalogue.gpus()
+    cards = cards[(cards["vendor"] == "NVIDIA") & cards["compute_capability"].notna()].sort_values(["year"], kind="stable")
+    rows = []
+    for kernel, key in KERNELS.items():
+        need = catalogue.reported(key).value
+        runs = cards["compute_capability"] == need if key in _ONE_GENERATION else cards["compute_capability"] >= need
+        rows.append(dict(kernel=kernel, capability=need, since=cards[runs]["generation"].iloc[0], cards=int(runs.sum()),
+                         of=len(cards)))
+    return pd.DataFrame(rows)
+
+
+def sparse():
+    """What two of four gave where it was measured: `speed`, what the formula promises at most, and the rest of that promise."""
+    promise = {"sparse-sam-mlp": 2.0, "sparse-sam-all": 2.0, "sparse-train": 2.0,
+               "sparse-decode": catalogue.reported("sparse-decode-size").value, "sparse-best": 2.0}
+    return pd.DataFrame([dict(what=catalogue.reported(key).fact, speed=catalogue.reported(key).value, promise=most,
+                              kept=catalogue.reported(key).value / most) for key, most in promise.items()])
+
+
+def implied_share(speed, part_speedup):
+    """The share of the time that a part had, by how much the whole gained when the part got so many times as fast: the formula
+    `sped_up`, turned around."""
+    return (1 - 1 / speed) / (1 - 1 / part_speedup)
+
+
+# Bits behind the point of each format.
+MANTISSAS = {"FP32": 23, "TF32": 10, "FP16": 10, "BF16": 7, "FP8 E4M3": 3, "FP8 E5M2": 2, "FP4 E2M1": 1}
+
+
+def rounded():
+    """How much rounding changes a value at most, by format."""
+    return pd.DataFrame([dict(format=name, mantissa_bits=bits, rounding_share=rounding_share(bits))
+                         for name, bits in MANTISSAS.items()])
+
+
+# What hardware takes back, as tables of a page.
 
 
 def capped_table(frame, gpus, caption):

@@ -17,9 +17,9 @@ from gpucalc.rows.price_book import TIES
 from gpucalc.rows.rents import firm, rents
 from gpucalc.rows.selections import selection
 from ..components.harm import fleet, wasted
-from . import find_cause_plan as find_cause, hardware_facts_plan as hardware_facts
-from .failures_plan import job
-from .sharing_plan import slice_row
+from . import find_cause, hardware_facts
+from .failures import job
+from .sharing import slice_row
 
 DESK, LARGE, OFTEN = "RTX 4090 24GB", "Llama-3-70B", "Ethernet 10G"
 BATCH, SHORT, LONG, MOVED, BUSY, AIM, HELD = 32, 2048, 8192, 10e12, 0.3, 0.7, 0.85

@@ -1,13 +1,83 @@
-"""The page of every model: its table, and which of them a card holds."""
+"""Every model with what follows from its architecture: parameters, cache, bytes by format, the smallest card that holds it."""
+import pandas as pd
+
+from gpucalc.core.arithmetic import ceil
+from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import exact, number
+from gpucalc.decisions.capacity import left_out
+from gpucalc.laws.kv_cache import kv_bytes_per_token, sequence_kv_bytes
+from gpucalc.laws.model_size import active_params
+from gpucalc.laws.quantization import quantized_weight_bytes, serving_bytes
+from gpucalc.laws.training_memory import usable_bytes
+from gpucalc.rows import catalogue
 from ..components.catalogue_table import catalogue_table
-from . import models_plan as models
+
+
+# Every model with what follows from its architecture: parameters, cache, bytes by format, the smallest card that holds it.
+
+FORMATS = ("FP32", "BF16", "FP8", "INT4-g128")
+# Formats in which the smallest card is sought, and contexts in tokens at which the cache is shown.
+HELD, CONTEXTS = ("BF16", "FP8", "INT4-g128"), (8192, 131072)
+# Kinds of cards that a model is held on: those with memory of their own that anybody buys or rents.
+KINDS = ("datacenter", "workstation", "consumer")
+
+
+def every_model(context):
+    """Every model with all that is derived, the largest first; `context`: tokens for which the smallest card has room."""
+    frame = catalogue.models()
+    every = Case(frame)
+    caches = {f"cache_{tokens}": every.but(context=tokens)(sequence_kv_bytes).where(frame["max_context"] >= tokens)
+              for tokens in CONTEXTS}
+    frame = frame.assign(
+        active_params=every(active_params), kv_bytes_per_token=every(kv_bytes_per_token), native_bytes=native_bytes(frame),
+        **caches, **{f"bytes_{name}": every.but(weight_format=name)(quantized_weight_bytes) for name in FORMATS},
+        **{f"card_{name}": smallest(frame, name, context) for name in HELD})
+    return frame.sort_values("params", ascending=False, kind="stable")
+
+
+def native_bytes(frame):
+    """Bytes of the weights as they were released."""
+    parts = [Case(part, weight_format=name)(quantized_weight_bytes) for name, part in frame.groupby("native_format")]
+    return pd.concat(parts).reindex(frame.index)
+
+
+def needed(frame, weight_format, context):
+    """Bytes of the weights in the format and the cache of one sequence, for each model."""
+    return Case(frame, weight_format=weight_format, batch=1, context=context)(serving_bytes)
+
+
+def cards_by_size(weight_format):
+    """Usable bytes of the cards that are sold and have a path for the format: the smallest first, of equal ones the fastest."""
+    cards = catalogue.gpus().query("status == 'available' and kind in @KINDS")
+    cards = cards[left_out(cards.assign(latency=0), weight_format) == ""]
+    return Case(cards.sort_values(["marketed_bytes", "bandwidth"], ascending=[True, False], kind="stable"))(usable_bytes)
+
+
+def smallest(frame, weight_format, context):
+    """For each model the smallest card that holds it, or how many of the largest."""
+    usable = cards_by_size(weight_format)
+    last = usable.idxmax()
+    return [next((name for name, room in usable.items() if room >= wanted), f"{ceil(wanted / usable[last])} × {last}")
+            for wanted in needed(frame, weight_format, context)]
+
+
+def held_on(frame, gpu, context):
+    """By format the models that one card holds with one sequence, the largest first; none without a path for the format."""
+    row = catalogue.gpus().loc[[gpu]]
+    room, found = Case(gpu=gpu)(usable_bytes), {}
+    for name in HELD:
+        able = left_out(row.assign(latency=0), name).iloc[0] == ""
+        found[name] = list(frame.index[(needed(frame, name, context) <= room) & able])
+    return found
+
+
+# The page of every model: its table, and which of them a card holds.
 
 GROUPS = {
     "Parameters": ["params", "active_params", "native_format", "native_bytes"],
     "Cache": ["kv_bytes_per_token", "cache_8192", "cache_131072", "max_context"],
-    "Bytes": [f"bytes_{name}" for name in models.FORMATS],
-    "Smallest card": [f"card_{name}" for name in models.HELD],
+    "Bytes": [f"bytes_{name}" for name in FORMATS],
+    "Smallest card": [f"card_{name}" for name in HELD],
     "Shape": ["layers", "hidden", "heads", "kv_heads"],
     "More shape": ["head_dim", "intermediate", "vocab", "tied_embeddings"],
     "Kind": ["family", "attention", "window", "linear_layers"],
@@ -22,9 +92,9 @@ LABELS = {
     "heads": "query heads", "kv_heads": "KV heads", "head_dim": "head size", "intermediate": "MLP size", "vocab": "vocabulary",
     "tied_embeddings": "tied embeddings", "linear_layers": "linear layers", "window": "window", "experts": "experts",
     "experts_per_token": "experts of a token", "shared_experts": "shared experts", "expert_intermediate": "expert size"
-} | {f"bytes_{name}": name.replace("INT4-g128", "4 bits") for name in models.FORMATS}
+} | {f"bytes_{name}": name.replace("INT4-g128", "4 bits") for name in FORMATS}
 LOW = ["native_bytes", *GROUPS["Cache"][:3], *GROUPS["Bytes"]]
-FORMATS = dict.fromkeys(["params", "active_params", "vocab", "max_context"], lambda value: exact(value, "")) | dict.fromkeys(
+SHOWN_AS = dict.fromkeys(["params", "active_params", "vocab", "max_context"], lambda value: exact(value, "")) | dict.fromkeys(
     ["cache_8192", "cache_131072", "native_bytes", *GROUPS["Bytes"]], lambda value: number(value, "byte"))
 
 
@@ -33,4 +103,4 @@ def models_table(frame, caption):
     shown = frame.assign(tied_embeddings=frame["tied_embeddings"].map({1: "yes", 0: "no"}))
     shown = shown[[name for names in GROUPS.values() for name in names]].reset_index()
     return catalogue_table(shown, caption, GROUPS, dict.fromkeys(LOW, "low") | {"max_context": "high"},
-                           ["family", "attention", "native_format"], LABELS, FORMATS, compare=True)
+                           ["family", "attention", "native_format"], LABELS, SHOWN_AS, compare=True)

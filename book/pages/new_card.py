@@ -17,7 +17,7 @@ from gpucalc.rows.tables import rows
 from ..components.dates import by_price
 from ..components.sentences import Markdown
 from ..components.show import table
-from . import cards_plan as cards
+from . import cards
 
 FILE = "mygpus.csv"
 _WIDE = 78

@@ -1,9 +1,165 @@
-"""Shared and idle GPUs, as a page shows them."""
+"""One GPU for several small jobs: slices as cards of their own, against small cards and an API, and cards that stand idle."""
+import math
+from typing import Any, NamedTuple
+
+import pandas as pd
 from pandas import DataFrame
 
+from gpucalc.core.arithmetic import ceil, HOURS_PER_MONTH
+from gpucalc.core.evaluate import Case, Row
 from gpucalc.core.figures import dollars, number, percent
-from ..components.picture import WIDE, Sheet
+from gpucalc.decisions import capacity, token_offers
+from gpucalc.decisions.columns import nine_digits
+from gpucalc.laws.serving import mean_context
+from gpucalc.laws.serving_cost import requests_per_second
+from gpucalc.laws.sharing import api_usd_per_month, slice_bandwidth, slice_flops, slice_usd_per_hour, unsliced_share
+from gpucalc.rows import catalogue
+from gpucalc.rows.rents import rents
+from gpucalc.rows.selections import derivation, selection
+from ..components.picture import Sheet, WIDE
 from ..components.show import table
+
+
+# One GPU for several small jobs: slices as cards of their own, against small cards and an API, and cards that stand idle.
+
+_PEAKS = ("peak_flops", "fp8_flops", "fp4_flops", "int8_flops", "fp32_flops", "tf32_flops", "fp16_accumulate_flops",
+          "narrow_flops", "quarter_flops", "integer_flops")
+
+
+def slice_name(gpu: str, profile: str) -> str:
+    """What a slice is called: `1g.10gb of H100 SXM 80GB`."""
+    return f"{profile} of {gpu}"
+
+
+def slice_row(gpu: str, profile: str) -> Row:
+    """A slice as a row for a case: the GPU's, with its part of multiprocessors, memory and bandwidth, and its `instances`.
+
+    Raises ValueError naming the profiles where there is no such.
+    """
+    parts = catalogue.partitions().query("gpu == @gpu")
+    if profile not in set(parts["profile"]):
+        raise ValueError(f"profile {profile!r} of {gpu}: not in data/partitions.csv; allowed: "
+                         f"{', '.join(parts['profile']) or f'none, {gpu} has no slices there'}")
+    part, card = parts.set_index("profile").loc[profile], catalogue.gpu(gpu)
+    scaled = {name: slice_flops(card[name], part["slice_units"], card.units) for name in _PEAKS if card[name] == card[name]}
+    return Row(card | scaled | dict(
+        units=int(part["slice_units"]), memory_bytes=int(part["memory_bytes"]), instances=int(part["instances"]),
+        bandwidth=slice_bandwidth(card.bandwidth, part["slice_memory_share"]), source=part["source"], date=part["date"]),
+        slice_name(gpu, profile), "gpu")
+
+
+def slices(gpu: str, usd_per_hour: float) -> pd.DataFrame:
+    """The slices of a GPU at a rent: how many, their parts of it, what all of them leave over, and the cost of an hour."""
+    card, parts = catalogue.gpu(gpu), catalogue.partitions().query("gpu == @gpu")
+    return pd.DataFrame(dict(
+        profile=parts["profile"], instances=parts["instances"], units=parts["slice_units"],
+        compute=parts["slice_units"] / card.units,
+        memory_bytes=parts["memory_bytes"], bandwidth=slice_bandwidth(card.bandwidth, parts["slice_memory_share"]),
+        left=unsliced_share(parts["instances"], parts["slice_units"], card.units),
+        rate=slice_usd_per_hour(usd_per_hour, parts["instances"]))).reset_index(drop=True)
+
+
+def parted(gpu: str, cards: pd.DataFrame) -> pd.DataFrame:
+    """The cards, and all slices of one of them as cards of their own; `instances` is how many of a row a GPU holds."""
+    found = cards.assign(instances=1)
+    profiles = catalogue.partitions().query("gpu == @gpu")["profile"]
+    if gpu not in found.index or profiles.empty:
+        return found
+    rows = [slice_row(gpu, profile) for profile in profiles]
+    held = [found.loc[gpu].to_dict() | {name: row[name] for name in (*_PEAKS, "units", "memory_bytes", "bandwidth", "instances")}
+            for row in rows]
+    return pd.concat([found, pd.DataFrame(held, pd.Index([row.name for row in rows], name="gpu"))])
+
+
+class Choice(NamedTuple):
+    """What a load may run on: `points` of each card and slice, the `cards`, and the cheapest `rents` of each card."""
+
+    points: pd.DataFrame
+    cards: pd.DataFrame
+    rents: pd.DataFrame
+
+
+@derivation
+def choice(case: Case, book: pd.DataFrame, gpu: str, small: list[str], term: str) -> Choice | None:
+    """Slices of a GPU, the whole GPU and small cards that the book rents one at a time; None if it rents none of them."""
+    offered = _alone(book, [gpu, *small], term)
+    weights = getattr(case.rows.get("weight_format"), "name", None)
+    linked = capacity.linked_gpus("H100 SXM 80GB", weights)
+    cards = parted(gpu, linked[linked.index.isin(offered["gpu"])])
+    if cards.empty:
+        return None
+    return Choice(capacity.search(case, cards.drop(columns="instances"), [1]), cards, offered.reset_index().set_index("gpu"))
+
+
+def ways(found: Choice, case: Case) -> pd.DataFrame:
+    """What serves the load of the case in time, with what it costs a month: the cheapest in whole cards first.
+
+    `shared_usd` counts the slices that are used, as if others use the rest; `alone_usd` counts whole cards. Both have their ends,
+    `low_` and `high_`, from the times of requests. What holds no place for a request, or is too slow, is left out.
+    """
+    plans = capacity.plans(found.points, case(requests_per_second), case.inputs["answer_limit"], case.inputs["late_share"])
+    plans = plans[plans["limit"] == ""].merge(found.cards[["instances", "memory_bytes"]].reset_index(), on="gpu")
+    plans["card"] = [name.rpartition(" of ")[2] for name in plans["gpu"]]
+    priced = _paid(plans.join(found.rents[["usd_per_hour", "provider", "row", "date", "source", "confidence"]], on="card"))
+    return priced.sort_values(["alone_usd", "shared_usd"], key=nine_digits).reset_index(drop=True)
+
+
+def _paid(plans):
+    """The plans with what a month of them costs, for the slices alone and for whole cards, at each end of the band."""
+    month = plans["usd_per_hour"] * HOURS_PER_MONTH
+    for side in ("", "formula_", "low_", "high_"):
+        parts = plans[f"{side}gpus"].where(plans[f"{side}gpus"] < math.inf)
+        plans[f"{side}shared_usd"] = (parts * month / plans["instances"]).fillna(math.inf)
+        plans[f"{side}alone_usd"] = (ceil(parts / plans["instances"]) * month).fillna(math.inf)
+    return plans
+
+
+def fullest(found: Choice, case: Case, gpu: str) -> Case | None:
+    """The case of a full replica on a card or slice: the batch of most tokens a second that answers in time; None if none."""
+    able = capacity.alone(capacity.paced(found.points.query("gpu == @gpu")), capacity.Limits(case.inputs["answer_limit"]))
+    if able.empty:
+        return None
+    return at(found, case, able.loc[able["output_tokens_per_second"].idxmax()])
+
+
+def at(found: Choice, case: Case, row: Any) -> Case:
+    """The case of a replica on the card or slice of a row, with its batch and the rent of its whole card."""
+    rate = float(found.rents.at[row["gpu"].rpartition(" of ")[2], "usd_per_hour"])
+    return case.but(gpu=found.cards.loc[row["gpu"]].to_dict(), tensor_parallel=1, batch=int(row["batch"]), context=mean_context,
+                    usd_per_hour=rate)
+
+
+@selection
+def api_usd(case: Case, book: pd.DataFrame, model: str) -> tuple[float, Any]:
+    """The month of the case through the cheapest API (USD; infinite without one), and its offer."""
+    sold = token_offers.priced_offers(book, model, case)
+    if sold.empty:
+        return math.inf, None
+    offer = sold.iloc[0]
+    return float(case.but(api_request_usd=float(offer["api_request_usd"]))(api_usd_per_month)), offer
+
+
+@selection
+def smaller_cards(book: pd.DataFrame, gpu: str, busiest: float, used_bytes: float, target: float, term: str) -> pd.DataFrame:
+    """Cards that do what one GPU was measured to do at its busiest, each on its cheapest rent, the cheapest first.
+
+    A card will do if its memory holds what was used, and if its peak and its bandwidth, each at the utilization aimed at, are
+    at least those of the GPU at its `busiest`: which of the two was the limit is not known from a counter of utilization.
+    """
+    have, cards = catalogue.gpu(gpu), catalogue.gpus()
+    able = (cards["memory_bytes"] >= used_bytes) & (cards["peak_format"] == have.peak_format)
+    for name in ("peak_flops", "bandwidth"):
+        able &= cards[name] * target >= have[name] * busiest
+    return _alone(book, list(cards.index[able]), term)
+
+
+def _alone(book, gpus, term):
+    """The cheapest rent of each of the GPUs, one in a server."""
+    found = rents(book, term=term, gpus_per_server=1, per="gpu", required=False)
+    return found[found["gpu"].isin(gpus)]
+
+
+# Shared and idle GPUs, as a page shows them.
 
 
 def ways_table(found, caption):

@@ -1,18 +1,206 @@
-"""Refreshes the compute prices from two kept catalogs: a new price book of today, every other row kept with its own date."""
+"""Offers of the clouds, as two kept catalogs publish them: gpuhunt's, through its package, and SkyPilot's, as files."""
 import csv
 import datetime
+import io
+import json
+import logging
 import os
 import socket
 import statistics
 import sys
-from collections import Counter
+import urllib.request
+from collections import Counter, namedtuple
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gpucalc.rows import price_book
 from gpucalc.rows.book_diff import matched
-from . import catalogs
-from .catalogs import PROVIDERS, key, price_of
+from gpucalc.rows.files import hidden
+
+
+# Offers of the clouds, as two kept catalogs publish them: gpuhunt's, through its package, and SkyPilot's, as files.
+
+
+class Catalog(NamedTuple):
+    """A provider's offers: who collected them, of which day (`20261120` and more), and they, in the shape of gpuhunt's."""
+
+    source: str
+    version: str
+    items: Any
+
+
+# Providers by the name that both catalogs know them by here.
+PROVIDERS = {"aws": "AWS", "azure": "Azure", "cloudrift": "CloudRift", "gcp": "GCP", "jarvislabs": "Jarvis Labs",
+             "lambdalabs": "Lambda", "nebius": "Nebius", "oci": "Oracle", "runpod": "RunPod", "verda": "Verda"}
+# gpuhunt's name and GB of a GPU, where one SKU answers to both.
+SKUS = {
+    ("A10", 24): "A10 24GB", ("A10G", 24): "A10G 24GB", ("A40", 48): "A40 48GB", ("A6000", 48): "RTX A6000 48GB",
+    ("B200", 180): "B200 SXM 180GB", ("B300", 268): "B300 SXM 288GB", ("B300", 270): "B300 SXM 288GB",
+    ("GB200", 186): "GB200 NVL72 186GB",
+    ("GH200", 96): "GH200 96GB", ("H100NVL", 94): "H100 NVL 94GB", ("H200", 141): "H200 SXM 141GB",
+    ("H200NVL", 141): "H200 NVL 141GB", ("L4", 24): "L4 24GB", ("L40", 48): "L40 48GB", ("L40S", 48): "L40S 48GB",
+    ("MI300X", 192): "MI300X 192GB", ("RTX2080Ti", 11): "RTX 2080 Ti 11GB", ("RTX3090", 24): "RTX 3090 24GB",
+    ("RTX4090", 24): "RTX 4090 24GB", ("RTX5090", 32): "RTX 5090 32GB", ("RTX6000", 24): "Quadro RTX 6000 24GB",
+    ("RTX6000Ada", 48): "RTX 6000 Ada 48GB", ("T4", 16): "T4 16GB"}
+# Where several SKUs do, the start of the instance's name tells which.
+FORMS = {
+    ("A100", 40): {"SXM": ["aws p4d.", "azure Standard_ND96asr_v4", "gcp a2-highgpu-", "gcp a2-megagpu-", "oci BM.GPU4.",
+                           "lambdalabs gpu_1x_a100_sxm4", "lambdalabs gpu_8x_a100", "runpod NVIDIA A100-SXM4-40GB",
+                           "verda "],
+                   "PCIe": ["runpod NVIDIA A100-PCIE-40GB"]},
+    ("A100", 80): {"SXM": ["aws p4de.", "azure Standard_ND96amsr_A100_v4", "gcp a2-ultragpu-", "oci BM.GPU.A100-v2.",
+                           "lambdalabs gpu_8x_a100_80gb_sxm4", "runpod NVIDIA A100-SXM4-80GB", "verda "],
+                   "PCIe": ["azure Standard_NC", "runpod NVIDIA A100 80GB PCIe"]},
+    ("H100", 80): {"SXM": ["aws p5.", "azure Standard_ND96isr_H100_v5", "gcp a3-", "nebius gpu-h100-sxm", "oci BM.GPU.H100.",
+                           "runpod NVIDIA H100 80GB HBM3", "verda ", *(f"lambdalabs gpu_{n}x_h100_sxm5" for n in (1, 2, 4, 8))],
+                   "PCIe": ["lambdalabs gpu_1x_h100_pcie", "runpod NVIDIA H100 PCIe"]},
+    ("V100", 16): {"SXM": ["aws p3.", "lambdalabs gpu_8x_v100", "oci BM.GPU3.", "oci VM.GPU3.", "verda "],
+                   "PCIe": ["azure Standard_NC"]},
+    ("V100", 32): {"SXM": ["aws p3dn.", "azure Standard_ND40rs_v2"]}}
+
+
+# SkyPilot's catalogs: its name of a cloud, and the name here.
+SKYPILOT = {"aws": "aws", "azure": "azure", "jarvislabs": "jarvislabs", "lambda": "lambdalabs", "nebius": "nebius",
+            "verda": "verda"}
+FILES = "https://raw.githubusercontent.com/skypilot-org/skypilot-catalog/master/catalogs/v8/{}/vms.csv"
+COMMITS = "https://api.github.com/repos/skypilot-org/skypilot-catalog/commits?per_page=1&path=catalogs/v8/{}/vms.csv"
+# SkyPilot's name of a GPU, as gpuhunt's name and its GB.
+ACCELERATORS = {
+    "A10": ("A10", 24), "A100": ("A100", 40), "A100-80GB": ("A100", 80), "A10G": ("A10G", 24), "A6000": ("A6000", 48),
+    "B200": ("B200", 180), "B300": ("B300", 268), "GH200": ("GH200", 96), "H100": ("H100", 80), "H200": ("H200", 141),
+    "L4": ("L4", 24), "L40": ("L40", 48), "L40S": ("L40S", 48), "MI300X": ("MI300X", 192), "RTX-6000-Ada": ("RTX6000Ada", 48),
+    "RTX6000": ("RTX6000", 24), "T4": ("T4", 16), "V100": ("V100", 16), "V100-32GB": ("V100", 32)}
+MOST_BYTES, SECONDS = 50_000_000, 30
+Offer = namedtuple("Offer", "provider instance_name location price gpu_count gpu_name gpu_memory spot flags")
+
+
+def gpuhunt_catalogs():
+    """What gpuhunt publishes, by provider, and how many rows it could not read; ValueError where there is no way to it."""
+    try:
+        import gpuhunt
+    except ImportError:
+        raise ValueError("gpuhunt is not installed (it is the extra `prices` of pyproject.toml)") from None
+    unread = Warnings()
+    logging.getLogger("gpuhunt").addHandler(unread)
+    logging.getLogger("gpuhunt").propagate = False
+    catalog = gpuhunt.Catalog(auto_reload=False)
+    try:
+        catalog.load()
+    except gpuhunt.GPUHuntError as error:
+        raise ValueError(f"gpuhunt found no catalog ({error})") from None
+    finally:
+        logging.getLogger("gpuhunt").removeHandler(unread)
+    return {name: Catalog("gpuhunt", each.version, each.items) for name, each in catalog.catalog.items()}, unread.count
+
+
+class Warnings(logging.Handler):
+    """Counts them: gpuhunt warns of each row that it can't read."""
+
+    count = 0
+
+    def emit(self, record):
+        self.count += record.levelno == logging.WARNING
+
+
+def skypilot_catalogs(fetched=None):
+    """What SkyPilot publishes, by provider, and why a cloud is missing, by its name; ValueError where none can be read.
+
+    fetched: reads the text at an address; the network if none is given.
+    """
+    fetched = fetched or _text_at
+    with ThreadPoolExecutor(len(SKYPILOT)) as pool:
+        read = dict(zip(SKYPILOT.values(), pool.map(lambda cloud: _skypilot(cloud, fetched), SKYPILOT)))
+    found = {name: each for name, each in read.items() if isinstance(each, Catalog)}
+    missing = {name: each for name, each in read.items() if name not in found}
+    if not found:
+        raise ValueError(f"SkyPilot's catalogs could not be read ({next(iter(missing.values()))})")
+    return found, missing
+
+
+def _skypilot(cloud, fetched):
+    """The catalog of a cloud, dated by the last change of its file; the reason where it can't be read."""
+    try:
+        changed = json.loads(fetched(COMMITS.format(cloud)))[0]["commit"]["committer"]["date"][:10]
+        rows = list(csv.DictReader(io.StringIO(fetched(FILES.format(cloud)))))
+        items = [item for row in rows for item in _items(SKYPILOT[cloud], row)]
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        return f"{type(error).__name__}: {error}"
+    return Catalog("SkyPilot", changed.replace("-", ""), items)
+
+
+def _items(provider, row):
+    """The offers of a line of SkyPilot's: on demand and spot. An accelerator of a name that no table has keeps it."""
+    name, memory = ACCELERATORS.get(row["AcceleratorName"], (row["AcceleratorName"], 0))
+    count = round(float(row["AcceleratorCount"] or 0))
+    for column, spot in (("Price", False), ("SpotPrice", True)):
+        if count and row[column]:
+            yield Offer(provider, row["InstanceType"], row["Region"], float(row[column]), count, name, memory, spot, [])
+
+
+def _text_at(address):
+    with urllib.request.urlopen(address, timeout=SECONDS) as answer:
+        held = answer.read(MOST_BYTES + 1)
+    if len(held) > MOST_BYTES:
+        raise ValueError(f"more than {MOST_BYTES:,} bytes")
+    return held.decode()
+
+
+def gpu_sku(item):
+    """The SKU of data/gpus.csv that an offer of a catalog rents, or None where no table says so."""
+    name = (item.gpu_name, round(item.gpu_memory or 0))
+    if name in SKUS:
+        return SKUS[name]
+    full = f"{item.provider} {item.instance_name}"
+    form = next((form for form, starts in FORMS.get(name, {}).items() if full.startswith(tuple(starts))), None)
+    return form and f"{name[0]} {form} {name[1]}GB"
+
+
+def offers(catalogs):
+    """All that the catalogs rent as rows of a price book by key, and a count of what has no SKU or no plausible price here.
+
+    catalogs: by provider, each with `source`, `version` and `items`. Where zones of a region differ, the middle one counts.
+    """
+    zones, skipped = {}, Counter()
+    for name, catalog in catalogs.items():
+        rented = [item for item in catalog.items if item.gpu_count and "runpod-cluster" not in item.flags]
+        sizes = Counter(instance for instance, _ in {(item.instance_name, item.gpu_count) for item in rented})
+        for item in rented:
+            row = _row(item, catalog, sizes[item.instance_name])
+            if row is None:
+                skipped[f"{name} {item.gpu_name} {item.gpu_memory or 0:g} GB"] += 1
+            else:
+                zones.setdefault(key(row), []).append(row)
+    return {offer: sorted(rows, key=price_of)[(len(rows) - 1) // 2] for offer, rows in zones.items()}, skipped
+
+
+def _row(item, catalog, sizes):
+    """An offer of a catalog as a row of a price book; None without a SKU here or without a price that a book may hold."""
+    gpu, version = gpu_sku(item), catalog.version
+    low, high = price_book.plausible("rent", item.gpu_count)
+    if (item.provider not in PROVIDERS or gpu is None or not low <= item.price <= high
+            or item.gpu_count > price_book.MOST_GPUS or hidden(item.instance_name + item.location)):
+        return None
+    sku = item.instance_name.removeprefix("Standard_")
+    region = item.location.rpartition("-")[0] if item.provider == "gcp" and item.location.count("-") == 2 else item.location
+    return dict.fromkeys(price_book.PRICES.columns, "") | dict(
+        item="rent", provider=PROVIDERS[item.provider], sku=f"{item.gpu_count}x {sku}" if sizes > 1 else sku, gpu=gpu,
+        gpus_per_server=str(item.gpu_count), region=region, term="spot" if item.spot else "on-demand",
+        price=repr(float(item.price)), currency="USD", unit="USD/h", date=f"{version[:4]}-{version[4:6]}-{version[6:8]}",
+        source=f"{catalog.source}, catalog {item.provider} {version}", confidence="seen")
+
+
+def key(row):
+    """What says which offer a row is."""
+    return row["provider"], row["sku"], row["region"], row["term"]
+
+
+def price_of(row):
+    """The price of a row as a number."""
+    return float(row["price"])
+
+
+# Refreshes the compute prices from two kept catalogs: a new price book of today, every other row kept with its own date.
 
 # A price that moved by more than this factor, or is so far from the middle of its GPU and term, is held back: look it up first.
 MOST_MOVED, MOST_APART = 2, 2.5
@@ -46,12 +234,12 @@ def loaded():
     """The catalogs by provider, gpuhunt's before SkyPilot's, and notes on what could not be read; ValueError if none can."""
     found, notes = {}, []
     try:
-        found, unread = catalogs.gpuhunt_catalogs()
+        found, unread = gpuhunt_catalogs()
         notes += [f"gpuhunt left out {unread} rows of its catalogs that it could not read"] if unread else []
     except ValueError as error:
         notes.append(f"{error}{installer_said()}")
     try:
-        others, missing = catalogs.skypilot_catalogs()
+        others, missing = skypilot_catalogs()
         found = others | found
         notes += [f"SkyPilot, {name}: {why}" for name, why in missing.items() if name not in found]
     except ValueError as error:
@@ -78,7 +266,7 @@ def refresh(folder, today, found):
     before = price_book.project_book(books[-1])
     with open(books[-1], encoding="utf-8-sig", newline="") as file:
         old = list(csv.DictReader(file, skipinitialspace=True))
-    fresh, skipped = catalogs.offers(found)
+    fresh, skipped = offers(found)
     rows, gone, held = merged(old, fresh)
     write(path, rows)
     return Made(before, price_book.project_book(path), gone, held, skipped)

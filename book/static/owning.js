@@ -3,7 +3,7 @@
 //   gpucalc.rentOrBuy({ gpu: "H100 SXM 80GB", utilization: 0.7, years: 4 }, data)   // names and numbers of a case
 //   gpucalc.waysToServe(job, plan, data)      // job: a gpucalc.Case with a row model; plan: the columns of the choice
 //
-// `data` is book/web/export_owning.py's. Answers have the fields of their Python namesakes, in camel case; a price that is
+// `data` is book/web/export.py's. Answers have the fields of their Python namesakes, in camel case; a price that is
 // missing is `lacks`, the name of the one to give. What is not allowed throws an Error.
 "use strict";
 window.gpucalc = window.gpucalc || {};

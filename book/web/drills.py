@@ -2,19 +2,33 @@
 
 A file data/drills/TOPIC.yaml holds those of a lesson by name. data/README.md says what each may hold.
 """
+import ast
 import functools
 import itertools
+import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from gpucalc.core import figures
-from gpucalc.core.evaluate import FINDERS, Case, close, is_law
+from gpucalc.core.evaluate import Case, close, FINDERS, is_law
+from gpucalc.core.expression import tree
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import DATA, DEFAULTS, QUANTITIES
-from gpucalc.rows import catalogue  # noqa: F401 (finds rows by name)
 from gpucalc.rows.mapping import check_names, read_mapping
+from ..components.formula import holding, is_share
+from ..components.spoken import called, said
+from ..components.titles import PAGES
+from ..components.yours import held
+from . import javascript
+from .lessons import TITLES
+
+
+# Drills: questions whose numbers are drawn anew, with the answers that go wrong in the usual ways.
+#
+# A file data/drills/TOPIC.yaml holds those of a lesson by name. data/README.md says what each may hold.
 
 LEVELS = {1: "one step", 2: "one formula", 3: "several formulas"}
 # An answer is near enough within a tenth, or within a factor of two; it meets a value within a fiftieth.
@@ -180,11 +194,11 @@ def drill(name: str) -> Drill:
 def _all():
     found = {}
     for path in sorted((DATA / "drills").glob("*.yaml")):
-        for name, held in read_mapping(path).items():
+        for name, given in read_mapping(path).items():
             if name in found:
                 raise ValueError(f"drills/{path.name}, {name}: also in {found[name].topic}.yaml; allowed: each name once")
             try:
-                found[name] = _read(name, path.stem, held)
+                found[name] = _read(name, path.stem, given)
             except ValueError as error:
                 raise ValueError(f"drills/{path.name}, {name}: {error}") from None
     return found
@@ -246,3 +260,266 @@ def valued(case: Case, name: str) -> float:
     if held is None or is_law(held):
         return case(LAWS[name] if held is None else held)
     return valued(case, held) if isinstance(held, str) else held
+
+
+# drills_data.js in few bytes: each name of a law or quantity is written once, and elsewhere stands its number.
+#
+# `written` gives the script; what it says there reads it again when the page loads it.
+
+# What a drill is given by, in this order; what is after the last that it has is left out.
+_DRILL_FIELDS = ["level", "ask", "law", "unit", "scale", "hint", "draw", "wrong", "steps", "given", "order"]
+_TURN_FIELDS = ["say", "but", "times", "law", "unit", "scale"]
+_STEP = ["law", "said", "at"]
+_BLANK = re.compile(r"\{(\w+)")
+_NAMED = ("draw", "given", "but")
+_LONG = re.compile(r"(?<=[:,\[])([1-9]\d*?)(0{4,})(?=[,\]}])")
+_HEAD = """  const at = (number) => names[parseInt(number, 36)];
+  const filled = (text) => text.replace(/\\{(\\w+)/g, (_, number) => "{" + at(number));
+  const entries = (held, of) => Object.fromEntries(Object.entries(held).map(([key, value]) => [at(key), of(value)]));
+  const given = (fields, values) => {
+    const held = fields.map((field, k) => [field, values[k]]).filter(([, value]) => value !== undefined && value !== null);
+    return Object.fromEntries(held.map(([field, value]) => [field, field === "law" ? at(value)
+      : %s.includes(field) ? entries(value, (each) => each) : value]));
+  };
+  const single = (text, of) => {
+    const run = (out, n, ...held) => { out[0] = of(...held.filter((_, k) => k %% 2 === 0).map(([value]) => value)); };
+    return { ...law(text.replace(/(^| )(\\w+)/g, (_, space, number) => space + at(number)), run), of };
+  };
+  const stepOf = (values) => {
+    const step = given(%s, values);
+    return { ...step, said: step.said.map(filled) };
+  };
+  const drillOf = (topic, values) => {
+    const drill = { topic, ...given(%s, values) };
+    return { ...drill, ask: filled(drill.ask), wrong: drill.wrong.map((turn) => given(%s, [].concat(turn))),
+      steps: drill.steps.map(stepOf) };
+  };
+""" % tuple(map(json.dumps, (_NAMED, _STEP, _DRILL_FIELDS, _TURN_FIELDS)))
+
+
+def written(laws: list[str], kept: dict[str, Any], held: dict[str, list[str]], data: dict[str, Any]) -> str:
+    """The script of these laws, of units and domains, of these quantities, and of drills and what they need."""
+    words, every = data["words"], data["drills"].values()
+    drawn = (name for one in every for part in (one, *one["wrong"]) for field in _NAMED for name in part.get(field, ()))
+    asked = (name for one in every for name in _BLANK.findall(one["ask"]))
+    taken = (each for law in laws for each in LAWS[law].arguments)
+    columns = (name for each in data["rows"].values() for name in each["columns"])
+    names = list(dict.fromkeys([*words, *held, *laws, *taken, *drawn, *asked, *columns]))
+    number = {name: _base36(at) for at, name in enumerate(names)}
+    compiled = ",\n".join(f'"{number[law]}":single("{_arguments(law, number)}",{javascript.function(LAWS[law])})' for law in laws)
+    said = ["" if words.get(name) == _spaced(name) else words.get(name, 0) for name in names]
+    kinds = list(dict.fromkeys((unit, allowed) for unit, _, allowed in held.values()))
+    kind = [kinds.index((held[name][0], held[name][2])) if name in held else -1 for name in names]
+    packed: dict[str, dict] = {}
+    for name, one in data["drills"].items():
+        packed.setdefault(one["topic"], {})[name] = _values(one, number)
+    rows = {kind: {**each, "columns": {number[name]: cells for name, cells in each["columns"].items()}}
+            for kind, each in data["rows"].items()}
+    more = {name: value for name, value in data.items() if name not in ("drills", "words")} | {"packed": packed, "rows": rows}
+    return f"""{javascript.HEAD}  const names = {json.dumps(" ".join(names))}.split(" ");
+{_HEAD}  gpucalc.laws = entries({{
+{compiled} }}, (each) => each);
+  gpucalc.data = {javascript.literal(kept | {"domains": {each: kept["domains"][each] for _, each in kinds}})};
+  const kinds = {javascript.literal(kinds)}, kind = {javascript.literal(kind)}, words = {javascript.literal(said)};
+  const spaced = (name) => name.replaceAll("_", " ");
+  const those = (list, none, of) => Object.fromEntries(names.map((name, k) => [name, list[k]])
+    .filter(([, each]) => each !== none).map(([name, each]) => [name, of(each, name)]));
+  gpucalc.data.quantities = those(kind, -1, (each, name) => [kinds[each][0], spaced(name), kinds[each][1]]);
+  const {{ packed, ...data }} = {_LONG.sub(_exponent, javascript.shared(more))};
+  for (const each of Object.values(data.rows)) each.columns = entries(each.columns, (cells) => cells);
+  data.words = those(words, 0, (each, name) => each || spaced(name));
+  data.drills = Object.fromEntries(Object.entries(packed).flatMap(([topic, drills]) =>
+    Object.entries(drills).map(([name, values]) => [name, drillOf(topic, values)])));
+  gpucalc.drills = {{ data }};
+}}
+"""
+
+
+def _base36(value):
+    digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+    return (_base36(value // 36) if value >= 36 else "") + digits[value % 36]
+
+
+def _spaced(name):
+    return name.replace("_", " ")
+
+
+def _exponent(found):
+    return f"{found[1]}e{len(found[2])}"
+
+
+def _arguments(law, number):
+    held = LAWS[law]
+    return " ".join(number[name] + (f"={held.defaults[name]!r}" if name in held.defaults else "") for name in held.arguments)
+
+
+def _values(one, number):
+    """A drill by its fields, its turns and steps so too."""
+    turns = [_fields(turn, _TURN_FIELDS, number) for turn in one["wrong"]]
+    steps = [_fields(step | {"said": [_numbered(text, number) for text in step["said"]]}, _STEP, number) for step in one["steps"]]
+    wrong = [turn[0] if len(turn) == 1 else turn for turn in turns]
+    return _fields(one | {"ask": _numbered(one["ask"], number), "wrong": wrong, "steps": steps}, _DRILL_FIELDS, number)
+
+
+def _numbered(text, number):
+    return _BLANK.sub(lambda name: "{" + number.get(name[1], name[1]), text)
+
+
+def _fields(held, fields, number):
+    """The values of these fields, what it has not is None, up to the last that it has; names by their numbers."""
+    last = max(at for at, field in enumerate(fields) if field in held)
+    return [_field(field, held.get(field), number) for field in fields[:last + 1]]
+
+
+def _field(field, value, number):
+    if value is None or field not in ("law", *_NAMED):
+        return _short(value)
+    return number[value] if field == "law" else {number[name]: _short(each) for name, each in value.items()}
+
+
+def _short(value):
+    if isinstance(value, (list, tuple)):
+        return [_short(each) for each in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
+
+
+# What the page of drills computes with, as a script, and what lessons need for the drills on them.
+#
+# `script` makes drills_data.js: the laws, quantities and rows that the drills need and nothing else. book/static/drills.js
+# draws and judges with it.
+
+_MARK = "drill:"
+
+
+def names(one: Drill) -> list[str]:
+    """Laws, quantities and kinds of rows that a drill needs: to be drawn, asked, answered and shown."""
+    turns = [name for turn in one.wrong for name in (turn.law, *turn.but, *turn.but.values())]
+    given = [name for value in one.given.values() for name in (value.values() if isinstance(value, dict) else [value])]
+    found = [one.law, *one.steps, *one.draw, *one.given, *given, *(name for name, _ in blanks(one.ask)), *turns]
+    return [name for name in dict.fromkeys(map(str, found)) if name in LAWS or name in QUANTITIES or name in FINDERS]
+
+
+def followed(follow: Iterable[str]) -> list[str]:
+    """Names that lessons show of a case, with those of each drill among them, which stands there as `drill:NAME`."""
+    kept = dict.fromkeys(name for name in follow if name in LAWS or name in QUANTITIES or name in FINDERS)
+    for each in follow:
+        if each.startswith(_MARK):
+            kept |= dict.fromkeys(name for name in names(drill(each.removeprefix(_MARK))) if name not in FINDERS)
+    return list(kept)
+
+
+def title(topic: str) -> str:
+    """What a topic is called in a list."""
+    said = TITLES.get(topic) or PAGES.get(topic) or topic.replace("_", " ")
+    return said[0].upper() + said[1:]
+
+
+def topics() -> list[str]:
+    """The topics of all drills: lessons in their order, then the others."""
+    found, order = dict.fromkeys(one.topic for one in drills().values()), list(TITLES)
+    return sorted(found, key=lambda topic: (order.index(topic) if topic in order else len(order), topic))
+
+
+def plain(value: Any) -> Any:
+    """What is given as a browser's case takes it: a law as law:NAME, a row as row:KIND."""
+    return next((f"{kind}:{name}" for kind, name in value.items()), "") if isinstance(value, dict) else value
+
+
+def used(one: Drill) -> tuple[set[str], set[str]]:
+    """The laws, and the quantities given or in rows, that a drill is asked, answered and shown with, its wrong turns too.
+
+    What a law takes it takes by name, so that one case shows it for all draws of numbers.
+    """
+    laws: set[str] = set()
+    taken: set[str] = set()
+    case = one.case(next(one.choices()))
+    wanted = [(case, law) for law in (one.law, *one.steps)]
+    wanted += [(case, name) for name in names(one) if name in LAWS and held(case, name) is None]
+    for turn in one.wrong:
+        with suppress(ValueError):
+            wanted.append((one.turned(case, turn), turn.law or one.law))
+    for there, law in wanted:
+        with suppress(ValueError):
+            explanation = there.explain(law)
+            laws |= set(explanation.terms)
+            taken |= {given.name for given in explanation.inputs} | {*explanation.bound}
+    stand_ins = {value for row in case.rows.values() for name, value in row.items() if name in taken and value in QUANTITIES}
+    return laws, taken | stand_ins
+
+
+_SAID: dict[tuple, str] = {}
+
+
+@functools.cache
+def _branches(law):
+    return any(isinstance(node, ast.Call) for node in ast.walk(tree(LAWS[law])))
+
+
+def spoken(one: Drill, law: str) -> tuple[list[str], str]:
+    """What a law of its steps says in words, with names in braces; where that depends on what was drawn all that it may say, and
+    for each choice in order a digit that says which."""
+    texts = []
+    for case in map(one.case, one.choices()):
+        step = case.explain(law).steps[-1]
+        # A branch depends on the numbers; a term only goes where one is 0, and a factor where it is 1.
+        values = step.arguments.values()
+        key = law, *(values if _branches(law) else ((value == 0, value == 1) for value in values))
+        if key not in _SAID:
+            _SAID[key] = said(holding(LAWS[law], step), "{{{}}}".format)
+        texts.append(_SAID[key])
+    found = list(dict.fromkeys(texts))
+    return found, "".join(str(found.index(text)) for text in texts) if len(found) > 1 else ""
+
+
+def script() -> str:
+    """The script that sets `gpucalc.laws` and `gpucalc.data` for all drills, and `gpucalc.drills.data`."""
+    every = drills()
+    needed = dict.fromkeys(name for one in every.values() for name in names(one))
+    found = [used(one) for one in every.values()]
+    steps = {name: [(law, *spoken(one, law)) for law in one.steps] for name, one in every.items()}
+    texts = [text for each in steps.values() for law, texts, _ in each for text in (f"{{{law}}}", *texts)]
+    named = dict.fromkeys(name for text in texts for name, _ in blanks(text))
+    laws = sorted({name for each, _ in found for name in each} | {name for name in named if name in LAWS})
+    taken = {*needed, *laws, *named}.union(*(each for _, each in found), *(LAWS[law].arguments for law in laws))
+    data = dict(drills={name: _plain(one) | {"steps": [_step(*step) for step in steps[name]]} for name, one in every.items()},
+                rows={kind: _rows(kind, every.values(), taken) for kind in FINDERS if kind in needed},
+                words={name: called(name) for name in named}, shares=[name for name in named if is_share(name)],
+                topics={topic: title(topic) for topic in topics()},
+                levels=LEVELS, within=WITHIN, order=ORDER, met=MET, said=SAID,
+                sourced=[name for name in DEFAULTS if name in taken])
+    kept = javascript.figures_data(sorted(name for name in taken if name in QUANTITIES))
+    return written(laws, kept, kept.pop("quantities"), data)
+
+
+def _step(law, texts, at):
+    return dict(law=law, said=texts) | ({"at": at} if at else {})
+
+
+def _plain(one):
+    """A drill as the page holds it: what is usual is left out, and beside a unit stands how much of the law's own it is."""
+    factor = scale(one.law, one.unit)
+    held = dict(topic=one.topic, level=one.level, ask=one.ask, law=one.law, unit=one.unit, scale=factor, draw=one.draw,
+                hint=one.hint, wrong=[_turn(one, turn, factor) for turn in one.wrong])
+    given = {name: plain(value) for name, value in one.given.items()}
+    return held | ({"given": given} if given else {}) | ({"order": True} if one.order else {})
+
+
+def _turn(one, turn, factor):
+    held = {name: value for name, value in turn._asdict().items() if value != turn._field_defaults.get(name)}
+    own = scale(turn.law if turn.law and not turn.unit else one.law, turn.unit or one.unit)
+    return held | ({"scale": own} if own != scale else {})
+
+
+def _rows(kind, every, taken):
+    """The rows of a kind that drills name, with the columns that laws take."""
+    def named(one):
+        changed = [turn.but[kind] for turn in one.wrong if kind in turn.but]
+        return [*one.draw.get(kind, []), *([one.given[kind]] if kind in one.given else []), *changed]
+    found = {name: FINDERS[kind](name) for one in every for name in named(one) if isinstance(name, str)}
+    columns = dict.fromkeys(column for row in found.values() for column in row if column in taken)
+    cells = {column: [_cell(row.get(column)) for row in found.values()] for column in columns}
+    return dict(names=list(found), columns={column: each[0] if len({*each}) == 1 else each for column, each in cells.items()})
+
+
+def _cell(value):
+    return None if isinstance(value, float) and math.isnan(value) else int(value) if isinstance(value, (bool, int)) else value

@@ -25,7 +25,7 @@ from gpucalc.rows.lengths import MOST_RATIO
 from gpucalc.rows.mapping import read_mapping
 from gpucalc.rows.price_checks import ITEMS
 from gpucalc.rows.tables import rows
-from . import drill_data, export, export_owning, javascript, lesson_links
+from . import drills as drill_data, export, export as export_owning, javascript, lessons as lesson_links
 from .reading import reading
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def scripts(book: "DataFrame", follow: Iterable[str] = ()) -> dict[str, str]:
     columns = lesson_links.columns(follow)
     words = dict(catalogue=catalogue_of(book), limits=limits_of(), reading=reading(book), texts=texts_of(),
                  prices=prices_of(book))
-    return {"engine.js": export.script(book, [*export_owning.LAWS, *export_owning.HELD, *columns, *engine_flags.held()]),
+    return {"engine.js": export.script(book, [*export_owning.OWNING_LAWS, *export_owning.HELD, *columns, *engine_flags.held()]),
             "owning_data.js": javascript.assigned(dict(owning=_owning(book))), "words.js": javascript.assigned(words),
             "lesson_data.js": lesson_links.script(follow), "drills_data.js": drill_data.script()}
 

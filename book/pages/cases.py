@@ -1,0 +1,663 @@
+"""The worked cases: a question as a file, what it comes to, its choices as tables, and the way to the reader's own case."""
+import html
+import math
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import pandas as pd
+
+from gpucalc.core import figures
+from gpucalc.core.arithmetic import HOURS_PER_DAY, HOURS_PER_MONTH, SECONDS_PER_HOUR
+from gpucalc.core.evaluate import Case
+from gpucalc.core.law import LAWS
+from gpucalc.core.quantities import DATA, DEFAULTS, QUANTITIES
+from gpucalc.decisions import answer as plan, answer_words, deciding, post_training
+from gpucalc.decisions.answer import Figure, of_choice
+from gpucalc.decisions.answer_texts import WORDS
+from gpucalc.decisions.columns import nine_digits
+from gpucalc.decisions.rule import value_of
+from gpucalc.decisions.token_volumes import API
+from gpucalc.decisions.ways import ways
+from gpucalc.rows.ages import firm
+from gpucalc.rows.case_file import read_case
+from gpucalc.rows.mapping import read_mapping
+from gpucalc.rows.price_book import MissingPrice, select
+from gpucalc.rows.selections import derivation, selection
+from ..components.picture import fill, stroke
+from ..components.sentences import in_words, Markdown, markdown
+from ..components.show import Html, sources, table
+from . import total_cost as stores
+
+
+# The worked cases: a question as a file, what it comes to, its choices as tables, and the way to the reader's own case.
+
+
+class Worked(NamedTuple):
+    """A case and what it comes to: its `answer`, that as `told`, all `choices` as `decide` has them, the `first` of these, its
+    `cost`, None where nothing keeps the limits, and the rows of the price book `behind` the first few.
+    """
+
+    case: Case
+    answer: plan.Answer
+    told: answer_words.Told
+    choices: pd.DataFrame
+    first: pd.Series
+    cost: plan.Figure | None
+    behind: pd.DataFrame
+
+    @property
+    def best(self) -> dict[str, Any] | None:
+        """The columns of the best choice, without the number of its offer, which moves with prices that decide nothing."""
+        best = self.answer.best
+        return best and {name: value for name, value in best.items() if name != "offer"}
+
+
+def case_file(name):
+    """The path of a worked case."""
+    return DATA / "cases" / f"{name}.yaml"
+
+
+@derivation
+def worked(name: str, book: pd.DataFrame, **changes: Any) -> Worked:
+    """What the worked case of that name comes to, with changes. Raises MissingPrice where nothing keeps its limits."""
+    found = nearest(name, book, **changes)
+    if found.cost is None:
+        raise MissingPrice(f"{book.attrs['file']}: no offer that keeps the limits of the case {name}")
+    return found
+
+
+@derivation
+def on_spot(name: str, book: pd.DataFrame, **changes: Any) -> Worked | None:
+    """What the case comes to on spot; None where no spot offer keeps its limits."""
+    try:
+        return worked(name, book, term="spot", **changes)
+    except MissingPrice:
+        return None
+
+
+@derivation
+def nearest(name: str, book: pd.DataFrame, **changes: Any) -> Worked:
+    """As `worked`, also where nothing keeps the limits: the first choice is then the one that comes nearest, and has no cost."""
+    found = plan.answer(read_case(case_file(name)).but(**changes), book)
+    choices, told = deciding.table(found, book), answer_words.told(found, book)
+    first = choices.iloc[0]
+    if found.best is None and told.loosen:
+        first = next(row for _, row in choices.iterrows() if f"{row['gpu']} comes nearest" in told.loosen[0])
+    rows = [lost.row["row"] for lost in found.lost.values() if lost.row.get("row")]
+    if found.best:
+        rows = [found.kept["row"][place] for place in choices[choices["reason"] == ""].drop_duplicates("gpu").index]
+    first.attrs = {}    # else it would carry all that was found
+    return Worked(found.case, found, told, choices, first, found.figures.get("cost"), book.loc[rows[:5]])
+
+
+@selection
+def second_card(found: Worked) -> pd.Series:
+    """The best choice of another card than the first. Raises MissingPrice where one card alone keeps the limits."""
+    able = found.choices[found.choices["reason"] == ""].drop_duplicates("gpu")
+    if len(able) < 2:
+        raise MissingPrice("no offer of a second card that keeps the limits of the case")
+    second = able.iloc[1]
+    second.attrs = {}
+    return second
+
+
+@selection
+def in_one_server(found: Worked, gpus: int, term: str = "on-demand") -> dict[str, Any]:
+    """The columns of the best choice of so many GPUs that are rented as one server. Raises MissingPrice without one."""
+    kept = found.answer.kept
+    for place, row in enumerate(zip(kept["gpus"], kept["gpus_per_server"], kept["term"])):
+        if row == (gpus, gpus, term):
+            return {name: column[place] for name, column in kept.items()}
+    raise MissingPrice(f"no {term} rent of {gpus} GPUs in a server for this case")
+
+
+@selection
+def lost_of(found: Worked, gpu: str) -> dict[str, Any]:
+    """The columns of the nearest choice of a GPU that has none. Raises MissingPrice where nobody offers it."""
+    if gpu not in found.answer.lost:
+        raise MissingPrice(f"no price for item 'rent', gpu {gpu!r}")
+    return found.answer.lost[gpu].row
+
+
+def lasting(budget, once, monthly):
+    """Months that a budget lasts after what is paid once, at the plan and at the ends of both bands (month)."""
+    low, middle, high = ((budget - one) / other for one, other in zip(once[2::-1], monthly[2::-1]))
+    return plan.Figure(low, middle, high, None, "month")
+
+
+# In words
+
+def spread(figure, form="dollars", per=""):
+    """A figure with the range in which eight in ten cases lie: `8,720 USD a month (8 in 10 between 6,980 and 17,400 USD)`.
+
+    form: a function of core/figures.py, or a unit.
+    """
+    show = getattr(figures, form, lambda value: figures.number(value, form))
+    low, middle, high = (show(end) if math.isfinite(end) else "" for end in figure[:3])
+    if not high:
+        return f"{middle}{per} (from {low}; in the slowest tenth of cases it misses a limit)"
+    ends = f"{low.partition(' ')[0] if low.partition(' ')[2] == high.partition(' ')[2] else low} and {high}"
+    return f"{middle}{per}" + ("" if low == high else f" (8 in 10 between {ends})")
+
+
+def taken(row):
+    """What a choice takes: `5 × MI300X 192GB`."""
+    return ("one " if row["gpus"] == 1 else f"{row['gpus']:,.0f} × ") + row["gpu"]
+
+
+def seller(row):
+    """From whom: `RunPod, on demand`."""
+    return f"{row['provider']}, {WORDS['in_term'].get(row['term'], row['term'])}"
+
+
+def helps(found, most=3):
+    """What would make the case cheaper, inside a sentence."""
+    return in_words(list(map(inside, found.told.helps[:most])), "or") or "nothing of what is tried"
+
+
+def binds(found):
+    """What the limits of the case cost, inside a sentence."""
+    return in_words(list(map(inside, found.told.binds)))
+
+
+def inside(text):
+    """A sentence as it stands inside another: `With half the tokens ...` without its capital."""
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text
+
+
+def turns(found, place=0):
+    """What would turn the choice to another card, in words; the one at that place, or the last."""
+    return found.told.flips[min(place, len(found.told.flips) - 1)] if found.told.flips else "no other card comes near"
+
+
+# As a page shows them
+
+def question(*names):
+    """The files of worked cases, as they stand."""
+    return Markdown("\n\n".join(f"```yaml\n{case_file(name).read_text(encoding='utf-8').strip()}\n```" for name in names))
+
+
+def runs(found):
+    """The command that runs the plan, as a block to copy, and what to mind."""
+    return Markdown("\n\n".join(f"**{each.title}**\n\n```bash\n{each.text}\n```\n\n{markdown(each.note)}"
+                                for each in found.told.commands))
+
+
+@selection
+def shortlist(choices, by=("gpu",), most=5):
+    """The best choices, one for each value of the columns `by`, and folded what each of the others lacks."""
+    objective = choices.attrs["answer"].objective
+    firsts = choices.drop_duplicates(list(by))
+    able = firsts["reason"] == ""
+    best, rest = firsts[able].head(most), pd.concat([firsts[able].iloc[most:], firsts[~able]])
+    shown = [_table_of_best(best, objective)] if len(best) else []
+    if len(rest):
+        names, words = list(map(_name, rest.to_dict("records"))), rest["reason"].where(~able, rest["beside"])
+        why = table(pd.DataFrame(dict(choice=names, why=words)), "Each at its best", labels={"why": "why not"})
+        shown.append(_folded(why, len(rest)) if shown else why)
+    return Html("".join(each.source for each in shown), "; ".join(each.plain for each in shown))
+
+
+@selection
+def loads_table(name, book, users):
+    """A worked case for other numbers of people a day: the best servers, their bill, and that of the cheapest firm API."""
+    rows = []
+    for count in users:
+        one = worked(name, book, daily_users=count)
+        apis = [way.usd for way in ways(one.answer.case, book, one.answer.best).rows if way.way == API and not way.doubt]
+        rows.append(dict(people=figures.number(count), take=f"{taken(one.first)}, {seller(one.first)}",
+                         rent=spread(one.cost), api=min(apis, default=math.nan)))
+    return table(pd.DataFrame(rows), "The month's bill at three loads", formats={"api": figures.dollars},
+                 labels={"people": "people a day", "take": "servers", "rent": "their bill", "api": "an API"})
+
+
+def _folded(held, number):
+    words = f"Why none of the other {number}" if number > 1 else "Why not the other"
+    return Html(f'<details class="answer"><summary>{words}</summary>{held.source}</details>', held.plain)
+
+
+def _table_of_best(rows, objective):
+    labels = {"rent": "a GPU-hour", "cost": QUANTITIES[objective].meaning, "range": "8 in 10", "why": "beside the first"}
+    caption = f"The best choices, best first (prices, the oldest of {rows['date'].min()})"
+    return table(_best(rows, objective), caption, labels, {"rent": figures.dollars, "cost": figures.dollars})
+
+
+def _best(rows, objective):
+    low, high = (list(map(_number, rows[f"{end}_{objective}"])) for end in ("low", "high"))
+    ends = ["the same" if one == other else f"{figures.dollars(one).removesuffix(' USD')} to "
+            f"{figures.dollars(other) if math.isfinite(other) else 'a missed limit'}" for one, other in zip(low, high)]
+    return pd.DataFrame(dict(take=[f"{taken(row)}, {seller(row)}" for _, row in rows.iterrows()], rent=rows["usd_per_hour"],
+                             cost=rows[objective], range=ends, why=rows["beside"].where(rows["beside"] != "")))
+
+
+def _name(row):
+    return row["gpu"] if row["gpus"] != row["gpus"] else taken(row)
+
+
+@selection
+def ends(choices, by=("gpu",), most=5, days=False):
+    """The best choices, one for each value of the columns `by`, as (what is taken, low, plan, high) of what is to be least.
+
+    days: of the days of a run instead, for which its money pays the GPUs.
+    """
+    objective, able = choices.attrs["answer"].objective, choices[choices["reason"] == ""]
+    rows = able.drop_duplicates(list(by)).head(most).to_dict("records")
+    each = [row["gpus"] * row["usd_per_hour"] * HOURS_PER_DAY if days else 1 for row in rows]
+    return [(f"{taken(row)}, {row['provider']}", *(_number(row[f"{end}{objective}"]) / unit for end in ("low_", "", "high_")))
+            for row, unit in zip(rows, each)]
+
+
+def _number(value):
+    return math.inf if value is None or value != value else float(value)
+
+
+def rests_on(*found):
+    """The rows of data under worked cases: offers of the price book, and models; None is left out."""
+    found = tuple(filter(None, found))
+    return sources(*(row for each in found for _, row in each.behind.iterrows()), *(each.case.rows["model"] for each in found))
+
+
+@derivation
+def own_cards(book, gpu, count, usd_per_hour, who):
+    """The book with one more firm offer: a machine with so many GPUs that somebody has, at what an hour of one costs them.
+
+    Raises MissingPrice where nobody rents such GPUs, to whose offers it is to be compared.
+    """
+    rents = book[(book["item"] == "rent") & (book["gpu"] == gpu)]
+    if rents.empty or usd_per_hour is None:
+        raise MissingPrice(f"{book.attrs['file']}: no price for item 'rent', gpu {gpu!r}")
+    mine = rents.iloc[:1].assign(provider=who, sku=gpu, gpus_per_server=float(count), term="on-demand", confidence="seen",
+                                 usd_per_hour=usd_per_hour, price=usd_per_hour * count, date="given", source=who)
+    made = pd.concat([mine.set_axis([f"{who}: {count} × {gpu}"]).rename_axis("row"), book])
+    made.attrs = book.attrs
+    return made
+
+
+@selection
+def card_price(book, gpu):
+    """The cheapest price of a new card, as a row of the book; one that is firm where there is one. Raises MissingPrice."""
+    rows = select(book, item="card", gpu=gpu, term="purchase")
+    return rows.assign(sure=firm(rows)).sort_values(["sure", "price"], ascending=[False, True]).iloc[0]
+
+
+def address(name):
+    """The address of a worked case on the page `Your case`."""
+    held = {key: f"{value:.12g}" if isinstance(value, int | float) else value
+            for key, value in read_mapping(case_file(name)).items()}
+    return "index.html#" + "&".join(f"{quote(key)}={quote(str(value))}" for key, value in held.items())
+
+
+def your_case(**words):
+    """Links to the worked cases of these names on the page `Your case`, each with its words."""
+    links = [f'<a href="{html.escape(address(name))}">{html.escape(text)}</a>' for name, text in words.items()]
+    return Html(f"<p>{', '.join(links)}</p>", "; ".join(words.values()))
+
+
+# The layouts of a served case beside each other: what a replica of each holds, and what the load costs on it.
+
+DEGREES = ("tensor_parallel", "attention_parallel", "pipeline_parallel")
+
+
+@selection
+def layouts(found, book, gpu):
+    """The cheapest choice of a card for each size of a replica, with its experts spread and with every matrix split; best first.
+
+    Columns of a choice, and `layout` in words. Raises MissingPrice where nobody offers the card.
+    """
+    frame = pd.DataFrame([row for row in answer_words.choices(found.answer, book) if row.get("holds") and row["gpu"] == gpu])
+    if frame.empty:
+        raise MissingPrice(f"no price for item 'rent', gpu {gpu!r}")
+    frame = frame.assign(spread=frame["attention_parallel"] > 1)
+    frame = frame.sort_values(["serving_usd_per_month", "time_per_output_token"], key=nine_digits)
+    return frame.drop_duplicates(["replica_gpus", "spread"]).reset_index(drop=True)
+
+
+@selection
+def layouts_table(found, book, gpu, most=6):
+    """The layouts of a card as a table."""
+    best = layouts(found, book, gpu).head(most)
+    shown = pd.DataFrame(dict(layout=best["layout"], gpus=best["rented_gpus"], batch=best["batch"],
+                              token=best["time_per_output_token"], usd=[_bill(row) for row in best.to_dict("records")]))
+    return table(shown, f"The load on {gpu}, by layout, the cheapest first", formats={"token": figures.seconds}, labels={
+        "layout": "replicas", "gpus": "GPUs", "batch": "batch of each", "token": "a token takes", "usd": "a month"})
+
+
+def _bill(row):
+    low, plan, high = (float(row[f"{end}serving_usd_per_month"]) for end in ("low_", "", "high_"))
+    return spread(Figure(low, plan, high, None, "USD"))
+
+
+def held_by_layout(found, row):
+    """Bytes on one GPU of a choice: its part of the weights of its group, and of the caches of the group's sequences."""
+    degrees = {name: int(row[name]) for name in DEGREES}
+    whole = value_of(found.answer.case, "prompt") + value_of(found.answer.case, "output")
+    case = found.answer.case.but(**degrees, batch=float(row["batch"]), context=whole)
+    weights = case("group_weight_bytes") / degrees["tensor_parallel"] / degrees["pipeline_parallel"]
+    caches = case("gpu_kv_bytes") / degrees["attention_parallel"]
+    return {"weights": weights, "caches": caches}
+
+
+@selection
+def rates_table(name, book, rates):
+    """A worked case at other loads: what to take, how it is laid out, and the bill."""
+    each = [worked(name, book, requests_per_second=rate) for rate in rates]
+    rows = [dict(rate=figures.number(rate), take=taken(one.first), layout=one.first["layout"], usd=spread(one.cost))
+            for one, rate in zip(each, rates)]
+    return table(pd.DataFrame(rows), "The best choice at three loads", labels={
+        "rate": "requests a second", "take": "GPUs", "layout": "replicas", "usd": "a month"})
+
+
+# The pictures of the worked cases: ranges beside each other, what fills a memory, and money that is spent month by month.
+
+_LEFT, _RIGHT, _FILL = 12, 408, 'fill="currentColor"'
+_COLORS = "abcde"
+
+
+def ranges(rows, said, form="dollars", limit=None):
+    """Ranges on one scale: the line spans eight in ten cases, the dot is the plan.
+
+    rows: (name, low, plan, high), an infinite high end being open; limit: (name, value), dashed across the lines.
+    """
+    show, top = getattr(figures, form), 22 * bool(limit)
+    ends = [end for _, low, middle, high in rows for end in (low, middle, high) if math.isfinite(end)]
+    most = 1.05 * max([*ends, *(limit or [])[1:]])
+    drawn = "".join(_range(row, top + 22 + 44 * place, most, show) for place, row in enumerate(rows))
+    drawn += _limit(limit, most, [top + 36 + 44 * place for place in range(len(rows))], show) if limit else ""
+    return _picture(drawn, top + 44 * len(rows) + 8, said)
+
+
+def _range(row, y, most, show):
+    name, low, middle, high = row
+    closed = math.isfinite(high)
+    start, at, end = _across(low, most), _across(middle, most), _across(high, most) if closed else _RIGHT
+    line = f'<path d="M{start:.1f},{y + 14} H{end:.1f}"{stroke(_COLORS[0], 8)}{"" if closed else _OPEN}/>'
+    return (_text(_LEFT, y, name) + _text(_RIGHT, y, show(middle), "end") + line
+            + f'<circle cx="{at:.1f}" cy="{y + 14}" r="7"{fill(_COLORS[1])}/>')
+
+
+def _limit(limit, most, places, show):
+    """A dash at a limit across each of the lines at these heights, and its name above."""
+    at = _across(limit[1], most)
+    x, anchor = (at + 2, "end") if at > (_LEFT + _RIGHT) / 2 else (at - 2, "start")
+    dashes = "".join(f'<path d="M{at:.1f},{y - 11} V{y + 11}" stroke="currentColor" stroke-width="3"/>' for y in places)
+    words = f"{limit[0]}: {show(limit[1])}"
+    return dashes + _text(x, 14, f"| {words}" if anchor == "start" else f"{words} |", anchor)
+
+
+_OPEN = ' stroke-dasharray="4 3"'
+
+
+def stacks(rows, said, form="byte", limit=None):
+    """Bars in parts. rows: (name, {part: value}); form: a unit, or a function of core/figures.py; limit: as in `ranges`."""
+    most = 1.05 * max([*(limit or [])[1:], *(sum(parts.values()) for _, parts in rows)])
+    names = list(dict.fromkeys(part for _, parts in rows for part in parts))
+    top, show = 22 * bool(limit), getattr(figures, form, lambda value: figures.number(value, form))
+    drawn = "".join(_stack(name, parts, names, top + 48 * place, most, show) for place, (name, parts) in enumerate(rows))
+    foot = top + 48 * len(rows)
+    drawn += _limit(limit, most, [top + 26 + 48 * place for place in range(len(rows))], show) if limit else ""
+    keys = [(place % 2 * 200, foot + 20 + place // 2 * 20) for place in range(len(names))]
+    drawn += "".join(f'<rect x="{_LEFT + x}" y="{y - 11}" width="12" height="12"{fill(_COLORS[place % 5])}/>'
+                     + _text(_LEFT + x + 18, y, names[place]) for place, (x, y) in enumerate(keys))
+    return _picture(drawn, keys[-1][1] + 8, said)
+
+
+def _stack(name, parts, names, y, most, show):
+    drawn, start = "", 0.0
+    for part, value in parts.items():
+        wide = (_RIGHT - _LEFT) * value / most
+        color = _COLORS[names.index(part) % len(_COLORS)]
+        drawn += f'<rect x="{_across(start, most):.1f}" y="{y + 18}" width="{wide:.1f}" height="16"{fill(color)}/>'
+        start += value
+    return _text(_LEFT, y + 12, f"{name}: {show(sum(parts.values()))}") + drawn
+
+
+def falling(lines, start, months, said):
+    """Money that is spent: `lines` are (name, USD at once, USD a month), each falling from `start` over the months."""
+    wide, foot, drawn = (_RIGHT - _LEFT) / months, 172, ""
+    for place, (name, once, monthly) in enumerate(lines):
+        gone = min((start - once) / monthly, months)
+        left = foot - 130 * (start - once) / start
+        end = foot - 130 * (start - once - monthly * gone) / start
+        drawn += (f'<path d="M{_LEFT},{foot - 130} V{left:.1f} L{_LEFT + wide * gone:.1f},{end:.1f}" fill="none"'
+                  f'{stroke(_COLORS[place], 3)}/>'
+                  f'<rect x="{_LEFT}" y="{foot + 32 + 20 * place}" width="12" height="12"{fill(_COLORS[place])}/>'
+                  + _text(_LEFT + 18, foot + 43 + 20 * place, name))
+    axes = f'<path d="M{_LEFT},{foot - 140} V{foot} H{_RIGHT}" fill="none" stroke="currentColor"/>'
+    words = (_text(_LEFT + 8, foot - 142, f"{figures.dollars(start)} at the start")
+             + _text(_RIGHT, foot + 18, f"after {figures.number(months / 12, 'year')}", "end"))
+    return _picture(axes + drawn + words, foot + 44 + 20 * len(lines), said)
+
+
+def _across(value, most):
+    return _LEFT + (_RIGHT - _LEFT) * value / most
+
+
+def _text(x, y, text, anchor="start"):
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {_FILL}>{html.escape(text)}</text>'
+
+
+def _picture(drawn, tall, said):
+    label = html.escape(said)
+    return Html(f'<svg viewBox="0 0 420 {tall:.0f}" width="460" class="picture" font-size="14" role="img" aria-label="{label}">'
+                f"{drawn}</svg>", said)
+
+
+# The main figure of a worked case by hand: a few lines of plain arithmetic over the rows of the catalogue and the price book.
+
+
+class Held(NamedTuple):
+    """Bytes on one GPU: weights, the cache of all sequences, both, and its memory."""
+
+    weights: float
+    cache: float
+    need: float
+    memory: float
+
+
+class Load(NamedTuple):
+    """Requests a second times the seconds of each are in flight; that over the batch is the least of replicas; and the bill."""
+
+    rate: float
+    seconds: float
+    flight: float
+    batch: float
+    least: int
+    replicas: float
+    usd: float
+
+
+class Run(NamedTuple):
+    """A run: its FLOP, the share of the peak, GPU-hours by that share and by the steps of the layout; by how much stops make them
+    more, those that pass until it starts, those paid; days and USD."""
+
+    flops: float
+    mfu: float
+    hours: float
+    layout_hours: float
+    stops: float
+    start: float
+    paid: float
+    days: float
+    runs: float
+    usd: float
+
+
+@selection
+def held(answer):
+    """Weights and cache of the best choice of a served load."""
+    best, case = answer.best, answer.case
+    split, tokens = best["tensor_parallel"], value_of(case, "prompt") + value_of(case, "output")
+    weights = case.but(tensor_parallel=1)(LAWS["gpu_weight_bytes"]) / split
+    cache = best["batch"] * tokens * case(LAWS["kv_bytes_per_token"]) / split
+    return Held(weights, cache, weights + cache, best["memory_bytes"])
+
+
+@selection
+def load(answer):
+    """Little's law: what is in flight fills the places of so many replicas; a month of them is GPUs x hours x rent."""
+    best, rate = answer.best, value_of(answer.case, "requests_per_second")
+    seconds, batch = best["request_seconds"], best["batch"]
+    usd = best["rented_gpus"] * HOURS_PER_MONTH * best["usd_per_hour"]
+    return Load(rate, seconds, rate * seconds, batch, math.ceil(rate * seconds / batch), best["planned_replicas"], usd)
+
+
+@selection
+def run(answer, choice=None):
+    """6 FLOP a parameter and token, 4 where weights are frozen, over the peak times the share that runs of this size reach.
+
+    choice: columns of another choice than the best.
+    """
+    case, best = answer.case, answer.best if choice is None else choice
+    frozen = case(LAWS["adapters"])
+    tokens = steps(answer) * value_of(case, "sequence") * value_of(case, "global_batch")
+    flops = (4 if frozen else 6) * case(LAWS["active_params"]) * tokens
+    hours = flops / (best["peak_flops"] * best["mfu"]) / SECONDS_PER_HOUR
+    layout = steps(answer) * best["step_seconds"] * best["gpus"] / SECONDS_PER_HOUR
+    start = best["gpus"] * value_of(case, "restart_seconds") / SECONDS_PER_HOUR
+    paid = max(hours, layout) * best["interruption_slowdown"] + start
+    runs = value_of(case, "runs") if "runs" in case.inputs else 1
+    return Run(flops, best["mfu"], hours, layout, best["interruption_slowdown"], start, paid,
+               paid / best["gpus"] / HOURS_PER_DAY, runs, paid * best["usd_per_hour"] * runs)
+
+
+class Bought(NamedTuple):
+    """A month from an API: requests of so many messages a person and day, their tokens, prices a million tokens, and USD."""
+
+    messages: float
+    requests: float
+    prompt: float
+    output: float
+    input_price: float
+    output_price: float
+    usd: float
+
+
+class Images(NamedTuple):
+    """A window of images: FLOP and seconds to read one at the peak, seconds to write its label at the bandwidth, hours of all."""
+
+    images: float
+    prompt: float
+    output: float
+    flops: float
+    reading: float
+    weights: float
+    batch: float
+    writing: float
+    floor_hours: float
+
+
+@selection
+def bought(case, book, provider):
+    """Tokens in and out of a month at a provider's list prices."""
+    model, people = case.rows["model"].name, value_of(case, "daily_users")
+    messages = case.inputs.get("messages_per_day", DEFAULTS["messages_per_day"].value)
+    prompt, output = value_of(case, "prompt"), value_of(case, "output")
+    prices = [select(book, item=item, provider=provider, sku=model)["price"].min() for item in ("api-input", "api-output")]
+    requests = people * messages * HOURS_PER_MONTH / HOURS_PER_DAY
+    return Bought(messages, requests, prompt, output, *prices, requests * (prompt * prices[0] + output * prices[1]) / 1e6)
+
+
+@selection
+def images(answer):
+    """Reading is 2 FLOP a parameter and token, writing reads the weights once a pass for all that are in hand."""
+    case, best = answer.case, answer.best
+    count, prompt, output = (value_of(case, name) for name in ("window_requests", "prompt", "output"))
+    flops, weights = 2 * case(LAWS["params"]) * prompt, held(answer).weights
+    reading, writing = flops / best["peak_flops"], output * weights / best["bandwidth"] / best["batch"]
+    hours = count * (reading + writing) / best["window_replicas"] / SECONDS_PER_HOUR
+    return Images(count, prompt, output, flops, reading, weights, best["batch"], writing, hours)
+
+
+class Data(NamedTuple):
+    """The data of some runs: bytes of it, months of the runs, USD to keep it and to pull it on every run or once; bytes of the
+    text that a run reads, and USD to pull that alone on every run."""
+
+    corpus: float
+    months: int
+    kept: float
+    every: float
+    once: float
+    text: float
+    sample: float
+
+
+@selection
+def data(answer, book):
+    """By the tiers of where the data is; the runs follow each other."""
+    case, place = answer.case, answer.case.rows["data_at"].name
+    corpus, runs = value_of(case, "corpus_bytes"), value_of(case, "runs")
+    months = math.ceil(runs * answer.best["training_days"] * HOURS_PER_DAY / HOURS_PER_MONTH)
+    tiers, text = stores.egress_tiers(book, place), case(LAWS["text_bytes"])
+    kept = stores.stored_usd(stores.storage_tiers(book, place), corpus, months)
+    leaving = (runs * corpus, months), (corpus, 1), (runs * text, months)
+    every, once, sample = (float(stores.tiered_usd(tiers, size, over)) for size, over in leaving)
+    return Data(corpus, months, float(kept), every, once, text, sample)
+
+
+@selection
+def steps(answer):
+    """Steps of a run: its tokens over those of a step."""
+    case = answer.case
+    tokens = value_of(case, "training_tokens") * (value_of(case, "epochs") if "epochs" in case.inputs else 1)
+    return tokens / (value_of(case, "sequence") * value_of(case, "global_batch"))
+
+
+@selection
+def quantized(answer):
+    """Bytes of the whole model's weights as the recipe keeps them."""
+    return answer.case.but(tensor_parallel=1, pipeline_parallel=1)(LAWS["held_weight_bytes"])
+
+
+class Rollouts(NamedTuple):
+    """A step of GRPO: its answers, their mean and longest tokens; engines, their GPUs, places and passes, seconds of a pass and
+    of all; FLOP of learning, seconds of them at the peak and by the formulas; the step, the planned step, the share of writing;
+    steps of the run, GPU-hours of the planned steps, those paid, and USD."""
+
+    answers: float
+    output: float
+    longest: float
+    engines: float
+    parallel: float
+    places: float
+    passes: float
+    pass_seconds: float
+    writing: float
+    flops: float
+    at_peak: float
+    learning: float
+    step: float
+    planned: float
+    share: float
+    steps: float
+    hours: float
+    paid: float
+    usd: float
+
+
+@selection
+def rollouts(answer):
+    """Passes of the engines are as many as the longest answer has tokens, or more in rounds; learning is 6 FLOP a parameter and
+    token, and 2 for each score."""
+    case, best = answer.case, answer.best
+    held = of_choice(case, best).but(**post_training.WRITING).terms("rollout_share")
+    output, count = value_of(case, "output"), value_of(case, "rollout_steps")
+    scores = value_of(case, "references") + value_of(case, "old_scores")
+    tokens = held["step_answers"] * (value_of(case, "prompt") + output)
+    flops = (6 + 2 * scores) * case(LAWS["active_params"]) * tokens
+    trainer = best["gpus"] * best["trainer_share"]
+    hours = count * best["grpo_step_seconds"] * best["gpus"] / SECONDS_PER_HOUR
+    start = best["gpus"] * value_of(case, "restart_seconds") / SECONDS_PER_HOUR
+    paid = hours * best["interruption_slowdown"] + start
+    return Rollouts(
+        held["step_answers"], output, held["longest_answer"], held["rollout_engines"], best["rollout_parallel"],
+        held["rollout_places"], held["rollout_passes"], held["rollout_pass_seconds"], held["rollout_seconds"], flops,
+        flops / (best["peak_flops"] * trainer), held["learning_seconds"], held["grpo_step_seconds"], best["grpo_step_seconds"],
+        held["rollout_share"], count, hours, paid, paid * best["usd_per_hour"])
+
+
+@selection
+def split(answer, shared):
+    """The best choice in which all GPUs write and train in turn, or in which some only write; None without one."""
+    places = [place for place, share in enumerate(answer.kept["trainer_share"]) if (share == 1) == shared]
+    return SimpleNamespace(**{name: column[places[0]] for name, column in answer.kept.items()}) if places else None

@@ -1,0 +1,142 @@
+"""Layouts that were published, each beside what the search finds for its job."""
+import json
+import math
+from typing import Any
+
+import pandas as pd
+
+from gpucalc.core.evaluate import Case
+from gpucalc.core.quantities import DEFAULTS
+from gpucalc.decisions.layout_choice import as_good, recommended
+from gpucalc.decisions.layout_grid import AXES, CLOSE, FITS, LAYOUT, NEUTRAL
+from gpucalc.decisions.layouts import best_of, layouts_of, usual_axes
+from gpucalc.laws.training_time import step_seconds
+from gpucalc.rows import bands, catalogue
+from ..components.picture import Sheet
+from ..components.yours import Yours
+
+
+# Layouts that were published, each beside what the search finds for its job.
+
+# By name: the row of measurements, inputs instead of its own, and the values of axes that its software had.
+WITHOUT_CONTEXT = dict(context_parallel=[1], zero_stage=[0], recompute=[0, 1, 2])
+OF_2021 = WITHOUT_CONTEXT | dict(recompute=[2], sequence_parallel=[0])
+PUBLISHED = {
+    "Llama 3 405B on 8,192 GPUs": ("step-llama3-405b-8192-8192", {}, {}),
+    "Llama 3 405B on 16,384": ("step-llama3-405b-16384-8192", {}, {}),
+    "the same, gradients scattered after each micro-batch": ("step-llama3-405b-16384-8192", dict(zero_stage=2), {}),
+    "Llama 3 405B, sequences of 131,072": ("step-llama3-405b-16384-131072", {}, {}),
+    "DeepSeek-V3 on 2,048": ("step-deepseek-v3-2048", dict(overlap=0), {}),
+    "NVIDIA, 405B on 1,024, BF16 gradients": ("step-bridge-405b-512", dict(recipe="mixed-adamw"), {}),
+    "NVIDIA, 70B on 64": ("step-nemo2407-llama-3-70b-pretrain-64", {}, {}),
+    "Megatron-LM, 530B on 2,520": ("step-sc21-529.6b", {}, OF_2021),
+    "Megatron-LM, 1T on 512": ("step-korthikanti-1t-selective", {}, WITHOUT_CONTEXT),
+}
+
+
+def published_layouts() -> pd.DataFrame:
+    """Each of PUBLISHED as `published_layout` has it, by name; `measured_seconds` is the published step.
+
+    `band` is that of the formula, and the publication has no part in it.
+    """
+    rows, found = catalogue.measurements(), {}
+    for name, (row, changes, axes) in PUBLISHED.items():
+        inputs, source = json.loads(rows.loc[row, "inputs"]), rows.loc[row, "source"]
+        found[name] = published_layout(inputs | changes, axes) | dict(
+            measured_seconds=_measured(Case.of(inputs), rows.loc[row]),
+            band=bands.band(Case.of(inputs | changes), step_seconds, without=source))
+    return pd.DataFrame.from_dict(found, orient="index")
+
+
+def _measured(case, row):
+    """The published step (s), where a rate was published by what the formula has for both."""
+    return row["value"] if row["law"] == "step_seconds" else case(step_seconds) * case(row["law"]) / row["value"]
+
+
+def published_layout(inputs: dict[str, Any], axes: dict[str, Any]) -> dict[str, Any]:
+    """A published layout beside the best found for its job; `inputs` are those of a row of measurements.
+
+    `axes` are what its software could do instead of the usual values; its own are always among them. `published`, `found` and
+    `simplest` are rows of the search; of its `layouts` that run, `rank` - 1 are faster and `as_good` within the error of the
+    best; `fits` is yes, no or too close to call; `slower` by what share the published step is longer than the best.
+    """
+    whole = {name: inputs.get(name, NEUTRAL.get(name, 1)) for name in LAYOUT}
+    kept = {name: value for name, value in inputs.items() if name not in LAYOUT}
+    case = Case.of(dict(gpus_per_node=DEFAULTS["gpus_per_node"][0], flash_attention=0) | kept)
+    case = case if "model" in case.rows else case.but(model=kept)
+    gpus = math.prod(whole[name] for name in ("tensor_parallel", "pipeline_parallel", "context_parallel", "data_parallel"))
+    batch = math.prod(whole[name] for name in ("data_parallel", "micro_batch", "micro_batches"))
+    theirs = layouts_of(case, gpus, batch, {name: [whole[name]] for name in AXES}).to_dict("records")[0]
+    usual = usual_axes(case.rows["model"], [gpus], case.inputs["flash_attention"]) | axes
+    every = layouts_of(case, gpus, batch, {name: sorted({*usual[name], whole[name]}) for name in AXES})
+    good = best_of(every)
+    return dict(gpus=gpus, published=theirs, found=good.to_dict("records")[0], simplest=recommended(good), layouts=len(good),
+                rank=1 + int((good["plan_seconds"] < theirs["plan_seconds"]).sum()), as_good=len(as_good(good)),
+                fits={"": "yes", CLOSE: "too close to call", FITS: "no"}.get(theirs["reason"], theirs["reason"]),
+                slower=theirs["plan_seconds"] / good["plan_seconds"][0] - 1)
+
+
+# Diagrams of layouts: what each kind of parallelism cuts, and how a layout stands on a cluster.
+
+_COLORS = "abcd"
+# Kinds of parallelism: name, what it cuts, and the color of a matrix column and layer of a model by the GPU that holds it.
+_CUTS = (("data parallel", "the batch: whole copies", lambda column, layer: 0),
+         ("tensor parallel", "every matrix", lambda column, layer: column),
+         ("pipeline parallel", "the layers", lambda column, layer: layer),
+         ("context parallel", "every sequence", lambda column, layer: 0))
+
+
+def cuts_picture():
+    """A model of four layers and its tokens, cut over four GPUs in four ways; a color is a GPU."""
+    sheet = Sheet(282)
+    for place, (name, what, holder) in enumerate(_CUTS):
+        x, y = place % 2 * 206, place // 2 * 134
+        sheet.text(x + 4, y + 14, name, bold=True).text(x + 4, y + 30, what, color="soft", size=12)
+        if name == "data parallel":
+            for copy in range(4):
+                _model(sheet, x + 4 + 48 * copy, y + 40, 10, lambda column, layer, copy=copy: copy)
+                sheet.box(x + 4 + 48 * copy, y + 106, 39, 12, _COLORS[copy], round=0)
+        elif name == "context parallel":
+            for piece in range(4):
+                _model(sheet, x + 4 + 48 * piece, y + 40, 10, lambda column, layer, piece=piece: piece)
+                sheet.box(x + 4 + 48 * piece, y + 106, 48 if piece < 3 else 39, 12, _COLORS[piece], round=0)
+        else:
+            _model(sheet, x + 4, y + 40, 46, holder)
+            sheet.box(x + 4, y + 106, 183, 12, "line", round=0)
+    sheet.text(4, 274, "below each model: the tokens that pass it", color="soft", size=12)
+    return sheet.picture("Four ways to cut one job over four GPUs",
+                         "A model of four layers over its tokens; a color is a GPU. Data parallel: four copies, each with its "
+                         "own sequences. Tensor parallel: each GPU holds a column of every matrix. Pipeline parallel: each holds "
+                         "a layer. Context parallel: four copies that share one sequence.")
+
+
+def _model(sheet, x, y, side, holder):
+    """Four layers of four columns, each in the color of the GPU that holds it."""
+    for layer in range(4):
+        for column in range(4):
+            sheet.box(x + column * side, y + layer * 15, side - 1, 13, _COLORS[holder(column, layer)], round=1)
+
+
+def cluster_picture(case):
+    """A layout on its nodes: the tensor-parallel group, the stages of a pipeline, the replicas."""
+    yours, node = Yours(case), int(case.inputs["gpus_per_node"])
+    sheet = Sheet(196)
+    for copy in (2, 1, 0):
+        sheet.box(8 + 7 * copy, 12 + 7 * copy, 376, 132, "paper" if copy == 0 else "wash", outline="line")
+    for stage in range(4):
+        x = 20 + 90 * stage
+        sheet.box(x, 26, 78, 66, "wash", outline="line")
+        for gpu in range(min(node, 16)):
+            sheet.box(x + 7 + 17 * (gpu % 4), 32 + 15 * (gpu // 4), 13, 11, _COLORS[stage], round=1)
+        sheet.text(x + 39, 86, f"stage {stage + 1}" if stage < 3 else "…", at="middle", size=12)
+        if stage < 3:
+            sheet.arrow((x + 80, 58), (x + 88, 58))
+    sheet.words(20, 114, "closest together: ", ("tensor parallel ", "a"), (yours.tensor_parallel, "a"), ", then context ",
+                yours.context_parallel)
+    sheet.words(20, 134, "along the row: ", ("pipeline parallel ", "b"), (yours.pipeline_parallel, "b"))
+    sheet.words(22, 184, "the rows: ", ("data parallel ", "e"), (yours.data_parallel, "e"), ", on ", yours.layout_gpus, " GPUs")
+    degrees = ("tensor_parallel", "pipeline_parallel", "context_parallel", "data_parallel")
+    held = ", ".join(f"{name.replace('_', ' ')} {getattr(yours, name)}" for name in degrees)
+    return sheet.picture("Fast links for tensor parallel, slow ones for copies",
+                         "Neighbors share matrices, the stages in a row share the layers, copies of the row share the batch: "
+                         f"{held}.")

@@ -1,0 +1,232 @@
+"""Fleets as a table: what each GPU and degree takes for a load, or what rules it out."""
+import math
+from math import ceil
+
+from pandas import concat, DataFrame
+
+from gpucalc.core.evaluate import Case
+from gpucalc.core.figures import number, percent, seconds, times
+from gpucalc.decisions import queue
+from gpucalc.laws import queueing, serving
+from gpucalc.laws.arithmetic_intensity import decode_seconds
+from gpucalc.laws.kv_cache import weight_bytes
+from gpucalc.rows import catalogue
+from gpucalc.rows.tables import table as rows_of
+from ..components.charts import lines
+from ..components.picture import Sheet
+from ..components.show import table
+from ..components.yours import Yours
+from .sharing import slice_row
+
+
+# Fleets as a table: what each GPU and degree takes for a load, or what rules it out.
+
+LABELS = {"gpu": "GPU", "tensor_parallel": "GPUs in a replica", "batch": "batch", "replicas": "replicas", "gpus": "GPUs",
+          "low_gpus": "fast end", "high_gpus": "slow end", "formula_gpus": "GPUs, formula",
+          "bound": "GPUs, bound", "offered_load": "places filled", "limit": "what rules it out", "binds": "what costs most",
+          "time_to_first_token": "first token within",
+          "time_per_output_token": "time per output token",
+          "request_seconds": "whole request", "alone": "one request, alone"}
+
+# Why there is no plan, by what rules it out.
+NO_PLAN = {"memory": "the model does not fit its memory", "the whole answer": "one request alone takes too long",
+           "the first token": "a prompt alone takes too long", "the time per token": "a pass alone takes too long"}
+
+
+def fleet_table(fleets, columns, caption, late_share, **formats):
+    """The columns of `plan.queue.fleets` that are named, as a table; a dash where no number is enough."""
+    shown = fleets[columns].replace(math.inf, math.nan)
+    return table(shown, caption, labels=LABELS | {"answer_seconds": f"{percent(1 - late_share)} within"},
+                 formats={"offered_load": percent} | formats)
+
+
+# Charts and tables of the lesson on serving: drafting, the queue, layouts by batch, and a card cut into slices.
+
+_DRAFTER, _DRAFTED, _CHANCES = "Llama-3.2-1B", 4, (0.6, 0.8, 0.9)
+_READ = {"own": "prompts by themselves", "chunked": "in chunks", "apart": "apart"}
+_ERRORS = {"time_to_first_token": "Time to first token", "late_token_seconds": "Time per token", "answer_seconds": "Whole answer"}
+_FILLED = (*(step / 20 for step in range(2, 19)), 0.93, 0.96, 0.98, 0.99)
+
+
+def frontier_chart(points, case):
+    """Each layout's batches by the time per output token and the output a GPU gives; dashed as the bound."""
+    frontier = queue.frontier(points[points.batch.isin([2**step for step in range(10)])], case)
+    real, title, finding = frontier[frontier.kind == "achieved"], "No layout holds the model", ""
+    if len(real):
+        quick, rich = real.loc[real.time_per_output_token.idxmin()], real.loc[real.output_tokens_per_second.idxmax()]
+        title = f"The shortest wait is on {quick.layout}, the most output a GPU on {rich.layout}"
+        finding = (f"The shortest time is {seconds(quick.time_per_output_token)} on {quick.layout}; the most output is "
+                   f"{number(rich.output_tokens_per_second, 'token/second')} a GPU, on {rich.layout} at batch {rich.batch}.")
+    return lines(frontier, "time_per_output_token", "output_tokens_per_second", "layout", log_x=True, log_y=True, points=True,
+                 dash="kind", x_title="time per output token", y_title="output tokens a second and GPU", title=title,
+                 alt=f"Time per output token against output tokens a second and GPU, by layout and batch. {finding}")
+
+
+def draft_chart(case):
+    """How many times as fast decode becomes if a small model drafts, by the batch and by the share of drafts accepted."""
+    small = catalogue.model(_DRAFTER)
+    gains = DataFrame([(2**step, chance) for step in range(9) for chance in _CHANCES], columns=["batch", "acceptance"])
+    plain = case.but(batch=gains.batch)
+    draft = plain.but(model=small, tensor_parallel=1)(serving.replica_pass_seconds)
+    checked = plain.but(chunk=_DRAFTED * gains.batch, draft_seconds=draft, drafted=_DRAFTED, acceptance=gains.acceptance)
+    gains = gains.assign(times=plain(serving.replica_pass_seconds) / checked(serving.speculative_seconds),
+                         accepted=[f"{percent(chance)} accepted" for chance in gains.acceptance])
+    middle = gains[gains.acceptance == 0.8].times
+    return lines(gains, "batch", "times", "accepted", log_x=True, points=True, limit=1,
+                 y_title="times as fast as without drafting",
+                 title=f"Drafting gains most at batch 1, {times(middle.iloc[0])} with four in five accepted",
+                 alt=f"Speed-up by {_DRAFTED} drafted tokens of {small.name} on one GPU, against the batch. With four in five "
+                     f"accepted it is {middle.iloc[0]:.2f} at batch 1 and {middle.iloc[-1]:.2f} at batch {gains.batch.max()}.")
+
+
+def queue_chart(case, request_seconds):
+    """The time in which all but the late are answered, against the load, by the number of replicas; a request takes that long."""
+    batch, late_share, limit = (case.inputs[name] for name in ("batch", "late_share", "answer_limit"))
+    queues = DataFrame([(count, load) for count in (1, 2, 3, 4, 6) for load in _FILLED], columns=["replicas", "offered_load"])
+    rates = queues.replicas * batch / request_seconds * queues.offered_load
+    loaded = case.but(request_seconds=request_seconds, crowding=case(queueing.crowding), requests_per_second=rates,
+                      replicas=queues.replicas, offered_load=queues.offered_load)
+    queues = queues.assign(
+        requests_per_second=rates, answer_seconds=loaded(queueing.answer_seconds),
+        fleet=[f"{count} replicas" if count > 1 else "1 replica" for count in queues.replicas])
+    most = percent(1 - late_share)
+    return lines(queues, "requests_per_second", "answer_seconds", "fleet", limit=limit, x_title="requests a second",
+                 y_title=f"answered within, {most} of requests", title="The wait turns up where the places are nearly full",
+                 alt=f"The time in which {most} of the requests have their answer, against the load, batch {batch} in each "
+                     f"replica. It starts at {seconds(request_seconds)} and turns up where the places are nearly full; the "
+                     f"dashed line is the limit of {seconds(limit)}.")
+
+
+def slice_table(gpu, model):
+    """A card in equal slices and whole, with a pass of the model in 8-bit weights on each, batch 1."""
+    names = catalogue.partitions().query("gpu == @gpu")["profile"]
+    found = DataFrame([slice_row(gpu, profile) | {"profile": profile} for profile in names])
+    found = concat([found, DataFrame([catalogue.gpu(gpu) | {"profile": "the whole card", "instances": 1}])], ignore_index=True)
+    case = Case(found, model=model, efficiency="achieved", batch=1, context=1000, weight_element_bytes=1)
+    each = case(decode_seconds).where(case(weight_bytes) < 0.9 * found.memory_bytes)
+    found = found.assign(time_per_output_token=each, output_tokens_per_second=found["instances"] / each)
+    columns = ["profile", "instances", "memory_bytes", "bandwidth", "time_per_output_token", "output_tokens_per_second"]
+    return table(found[columns], f"An {gpu} in equal slices, batch 1 in each", labels={
+        "instances": "slices", "memory_bytes": "memory of each", "time_per_output_token": "time per output token",
+        "output_tokens_per_second": "tokens a second, all slices"})
+
+
+def error_table():
+    """What the formulas say of the simulated times, by quantity, how prompts are read, lengths, load and share that is later."""
+    found = rows_of("simulated")
+    return found.assign(error=found["formula_seconds"] / found["simulated_seconds"])
+
+
+def error_chart(quantity, late_share=0.05):
+    """The formula over what is simulated, of one quantile, against the load: a color for each way to read prompts, a dash for
+    each model."""
+    found = error_table().query("quantity == @quantity and late_share == @late_share and lengths == 'lognormal'")
+    found = found[(found["plan"] == "") & (found["replicas"] == 1) & (found["attention_parallel"] == 1)]
+    found = found.assign(read=found["prompts"].map(_READ))
+    name, most = _ERRORS[quantity], percent(1 - late_share)
+    low, high = found["error"].min(), found["error"].max()
+    return lines(found, "offered_load", "error", "read", log_y=True, points=True, limit=1, dash="model",
+                 x_title="load, of what fills all places", y_title="formula over simulated",
+                 title=f"{name} of {most}: the formula is {low:.2f} to {high:.2f} times what is simulated",
+                 alt=f"{name} that {most} of requests stay below, by the formula over a simulation, against the load: from "
+                     f"{low:.2f} to {high:.2f}. The dashed line at 1 is where both agree.")
+
+
+def plan_error_table():
+    """Of each simulated plan p50, p95 and p99: what the formulas say, and what is simulated."""
+    found, shown = error_table().query("plan != ''"), []
+    keys = ["model", "replicas", "attention_parallel", "tensor_parallel", "gpu", "batch", "offered_load", "quantity"]
+    for (model, replicas, groups, degree, gpu, batch, load, quantity), each in found.groupby(keys, sort=False):
+        times = {f"p{100 * (1 - row.late_share):.0f}": f"{seconds(row.formula_seconds)}, {seconds(row.simulated_seconds)}"
+                 for row in each.itertuples()}
+        shown.append(dict(plan=f"{model}, {replicas * groups * degree:.0f} × {gpu}", groups=groups, places=batch, load=load,
+                          time=_ERRORS[quantity]) | times)
+    labels = {"groups": "groups of a replica", "places": "places of a replica", "load": "filled"}
+    return table(DataFrame(shown), f"Plans of {found['date'].iloc[0]}: by the formulas, and simulated", labels=labels,
+                 formats=dict(load=percent))
+
+
+# Diagrams of a server: batches on a time line, and the queue in front of its replicas.
+
+# An example: places of a batch, tokens of each answer in the order in which they are asked for, and what the sheet shows of time.
+_PLACES, _ANSWERS, _TIME = 4, (9, 4, 12, 6, 7, 10, 5, 8, 11, 6, 9, 7), 30
+_PROMPT, _TOKEN, _PAUSE = "prompt", "token", "pause"
+_COLORS = {_PROMPT: "b", _TOKEN: "a", _PAUSE: "wash"}
+
+
+def schedule(continuous, answers=_ANSWERS, places=_PLACES, time=_TIME):
+    """What each place does at each time: a prompt stops the others; a free place is filled at once, or when all are free."""
+    waiting, left, done = list(answers), [0] * places, []
+    filling = True
+    while len(done) < time:
+        free = [place for place in range(places) if not left[place]]
+        filling = bool(free) and (continuous or filling or len(free) == places)
+        if filling and waiting:
+            left[free[0]] = waiting.pop(0)
+            done.append([_PROMPT if place == free[0] else _PAUSE if left[place] else None for place in range(places)])
+        else:
+            done.append([_TOKEN if rest else None for rest in left])
+            left = [max(rest - 1, 0) for rest in left]
+    return done
+
+
+def batching_picture(case):
+    """The same requests in batches that start and end together, and in a batch that is kept full."""
+    sheet, yours = Sheet(252), Yours(case)
+    written = [_lines(sheet, top, title, schedule(continuous))
+               for top, title, continuous in ((0, "Static: a batch starts and ends together", False),
+                                              (96, "Continuous: a free place is filled at once", True))]
+    sheet.arrow((70, 196), (392, 196)).text(8, 200, "time", color="soft")
+    sheet.box(8, 215, 12, 12, color="b").words(26, 226, "a prompt, ", yours.replica_prefill_seconds)
+    sheet.box(176, 215, 12, 12).words(194, 226, "a token for each, ", yours.replica_pass_seconds)
+    sheet.box(8, 235, 12, 12, color="wash", outline="line").text(26, 246, "a place that waits while another's prompt is read")
+    return sheet.picture(f"Kept full, the same server writes {written[1]} tokens instead of {written[0]}",
+                         f"{_PLACES} places over time. Static batches leave places empty until the longest answer ends and "
+                         f"write {written[0]} tokens; continuous batching fills each at once and writes {written[1]}. While a "
+                         "prompt is read, the other places pause.")
+
+
+def _lines(sheet, top, title, done):
+    """The places of one server as lines of what they do; returns the tokens written."""
+    sheet.text(8, top + 16, title, bold=True)
+    wide = 324 / len(done)
+    for place in range(_PLACES):
+        y = top + 26 + 15 * place
+        sheet.text(8, y + 11, f"place {place + 1}", color="soft")
+        for moment, doing in enumerate(done):
+            if doing[place]:
+                sheet.box(68 + moment * wide, y, wide - 1, 12, color=_COLORS[doing[place]], round=1)
+    return sum(doing == _TOKEN for moment in done for doing in moment)
+
+
+def queue_picture(case):
+    """Requests that wait for one of the places: how many are inside at once, and how many places there are."""
+    replicas, rate, batch = (case.inputs[name] for name in ("replicas", "requests_per_second", "batch"))
+    stay, shown = case(serving.request_seconds), min(replicas, 4)
+    sheet = Sheet(176)
+    sheet.text(8, 22, f"{number(rate)} a second", bold=True).arrow((8, 78), (66, 78))
+    for place in range(3):
+        sheet.box(74 + 17 * place, 70, 13, 16, color="b")
+    sheet.text(98, 108, "queue", at="middle", color="soft")
+    filled = min(ceil(case(queueing.offered_load) * batch), batch)
+    for place in range(shown):
+        top = 6 + 132 / shown * place
+        sheet.line((128, 78), (166, top + 60 / shown), color="line")
+        _replica(sheet, 170, top, 132 / shown - 8, batch, filled)
+    sheet.arrow((322, 78), (392, 78)).text(392, 66, "answers", at="end", color="soft")
+    more = f"{shown} of {replicas:,} replicas" if replicas > shown else f"{replicas:,} replicas"
+    sheet.text(243, 158, f"{more}, {batch} places each", at="middle", color="soft")
+    sheet.text(392, 96, f"after {seconds(stay)}", at="end", color="soft")
+    inside = f"{round(rate * stay):,} inside at once"
+    return sheet.picture(f"{number(rate)} requests a second that stay {seconds(stay)} each are {inside}",
+                         f"A queue in front of {replicas:,} replicas with {batch} places each, of which about {filled} are "
+                         "filled.")
+
+
+def _replica(sheet, left, top, tall, batch, filled):
+    """One server with its places, those that are filled in color; up to two rows of twelve stand for them all."""
+    sheet.box(left, top, 146, tall, color="wash", outline="line")
+    columns = min(batch, 12)
+    for place in range(min(batch, 24)):
+        x, y = left + 6 + 11.4 * (place % columns), top + tall / 2 - 10 + 11 * (place // columns)
+        sheet.box(x, y, 9, 8, color="a" if place < filled * min(batch, 24) / batch else None, outline="line", round=2)

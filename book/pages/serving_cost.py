@@ -1,0 +1,307 @@
+"""Servers against an API over changes of a case, and what a dollar buys of each GPU."""
+import json
+import math
+
+import altair
+import numpy as np
+import pandas as pd
+
+from gpucalc.core.arithmetic import HOURS_PER_YEAR, SECONDS_PER_HOUR
+from gpucalc.core.evaluate import Case, Row
+from gpucalc.core.figures import dollars, number, percent, seconds, three_figures
+from gpucalc.decisions import capacity, token_offers
+from gpucalc.decisions.token_volumes import API, turn, verdict
+from gpucalc.laws.energy import carbon_per_million_tokens, kwh_per_million_tokens
+from gpucalc.laws.owning import power_usd_per_hour, watts_per_gpu
+from gpucalc.laws.serving import replica_prefill_seconds
+from gpucalc.laws.serving_cost import MILLION, replica_seconds, usd_per_million_tokens
+from gpucalc.rows import catalogue
+from gpucalc.rows.ages import firm
+from gpucalc.rows.bands import CLOSE
+from gpucalc.rows.claims import claims, measurements
+from gpucalc.rows.selections import selection
+from ..components.charts import axis, finish, rule
+from ..components.dates import by_price
+from ..components.picture import Sheet, WIDE
+from ..components.show import reach, table, volume
+from .training_cost import ASSUMED_ENDS, with_ends
+
+
+# Servers against an API over changes of a case, and what a dollar buys of each GPU.
+
+# Tokens per dollar, by what the dollar pays for.
+MEASURES = {"per_card": "card, one user", "per_owned": "owned server, full", "per_rented": "rent, full"}
+
+
+def what_if(changes, case, cards, degrees, book, term, offers):
+    """The cheapest servers, with their bill at both ends of the band, and the cheapest API, for each named change of the case."""
+    rows = []
+    for name, change in changes.items():
+        changed = case.but(**change)
+        plans = token_offers.month_plans(capacity.search(changed, cards, degrees), book, term, changed)
+        servers = f"{plans['rented_gpus'][0]:.0f} × {plans['gpu'][0]}" if len(plans) else "none in time"
+        api = changed.inputs["requests_per_month"] * token_offers.request_usd_of(offers, changed).min()
+        bills = {"usd": "serving_usd_per_month", "low": "low_serving_usd_per_month", "high": "high_serving_usd_per_month"}
+        best = {title: plans[column][0] if len(plans) else math.nan for title, column in bills.items()}
+        rows.append({"case": name, "servers": servers} | best | {"api": api})
+    return pd.DataFrame(rows)
+
+
+def fitting(points):
+    """The points of `capacity.search` whose memory holds the batch, at the times to plan for."""
+    return capacity.paced(points[points["batch"] <= points["places"]])
+
+
+def tokens_per_dollar(case, cards, book, term, years):
+    """What one GPU of each kind gives: tokens a second to one user, `alone`, and `full`, with its largest `batch`.
+
+    per_card: `alone` over the price of the card. per_owned, per_rented: tokens a USD of a server that is written off
+    over the years, with its power at work, and of rent. NaN without a price.
+    case: model, efficiency, formats, request, engine.
+    """
+    sizes = fitting(capacity.search(case, cards, [1]))
+    full = sizes.loc[sizes.groupby("gpu")["output_tokens_per_second"].idxmax()].set_index("gpu")
+    costs = dollars_of(book, cards, term, years)
+    one = sizes[sizes["batch"] == 1].set_index("gpu")["replica_pass_seconds"]
+    found = pd.DataFrame({"alone": 1 / one, "batch": full["batch"].astype(float),
+                          "full": full["output_tokens_per_second"]}).reindex(cards.index)
+    hour = found["full"] * SECONDS_PER_HOUR
+    return found.assign(per_card=found["alone"] / costs["card"], per_owned=hour / costs["owned"],
+                        per_rented=hour / costs["rented"])
+
+
+def dollars_of(book, cards, term, years):
+    """What one GPU costs: its card (USD), an hour of its part of an owned server with power, a rented hour (USD/h)."""
+    likely = catalogue.assumptions()["likely"]
+    bought = book[(book["item"] == "server") & firm(book)]
+    each = (bought["price"] / bought["gpus_per_server"]).groupby(bought["gpu"]).min()
+    kwh = book.loc[book["item"] == "power", "price"].min()
+    site = {name: likely[name] for name in ("pue", "server_power_factor")}
+    power = Case(cards, usd_per_kwh=kwh, **site)(power_usd_per_hour) if kwh == kwh else kwh
+    kinds = token_offers.servers(book, term)
+    rented = kinds[kinds["firm"]].groupby("gpu")["usd_per_hour"].min()
+    return pd.DataFrame({"card": book[book["item"] == "card"].groupby("gpu")["price"].min(),
+                         "owned": each / (years * HOURS_PER_YEAR) + power, "rented": rented}).reindex(cards.index)
+
+
+def ideal_and_real(case):
+    """Eight RTX 4090 and eight H100 at an article's hourly cost: USD for a million tokens by its ideal batch, `ideal`,
+    and with the largest `batch` that fits, prompts and links counted, `usd`. case as above.
+    """
+    found = measurements("serving_cost").loc[["cost-bojieli-8x4090", "cost-bojieli-8xh100"]]
+    inputs = pd.DataFrame([json.loads(text) for text in found["inputs"]], ["RTX 4090 24GB", "H100 SXM 80GB"])
+    cards = capacity.linked_gpus("H100 SXM 80GB").loc[inputs.index]
+    sizes = fitting(capacity.search(case.but(model="Llama-2-70B"), cards, [8]))
+    most = sizes.groupby("gpu")[["batch", "output_tokens_per_second"]].max().loc[inputs.index]
+    usd = usd_per_million_tokens(inputs["usd_per_hour"], 8, most["output_tokens_per_second"])
+    return most.assign(ideal_batch=inputs["batch"], ideal=found["predicted"].to_numpy(), usd=usd)
+
+
+@selection
+def bandwidth_per_usd(book, reference):
+    """Memory bandwidth for a dollar of each card's lowest price, over that of the reference; empty if that has no price."""
+    bought = book[book["item"] == "card"].groupby("gpu")["price"].min()
+    found = (catalogue.gpus()["bandwidth"] / bought).dropna()
+    return found / found[reference] if reference in found else found.head(0)
+
+
+def drawn_chart():
+    """An article's chart of tokens per dollar: what it draws, and what its own rates and rents give, over the first."""
+    found = claims("serving_cost").filter(like="sc-chart", axis=0)
+    inputs = pd.DataFrame([json.loads(text) for text in found["inputs"]], found.index)
+    per_usd = MILLION / usd_per_million_tokens(inputs["usd_per_hour"], 1, inputs["tokens_per_second"])
+    offer = found["claim"].str.extract(r"dollar of an? (.*), as drawn", expand=False)
+    return inputs.assign(offer=offer, per_usd=per_usd, drawn_ratio=found["value"] / found["value"].iloc[0],
+                         ratio=per_usd / per_usd.iloc[0])
+
+
+# Electricity and carbon of served tokens: what the servers of a replica draw, busy and waiting, with the ranges of each.
+
+
+def energy_of_tokens(seconds, gpu, replica_gpus, output, utilization):
+    """The electricity of a million tokens out with their prompts (kWh), `plan`, `low` and `high`.
+
+    seconds: the band of what a request takes of a full replica. The errors of time, power, site and idle power know nothing of
+    each other. NaN where the power of the card is not known.
+    """
+    assumed, tdp = catalogue.assumptions().loc[:, list(ASSUMED_ENDS)].astype(float), catalogue.gpu(gpu)["tdp_watts"]
+    power, over, idle = (assumed.loc[name] for name in ("server_power_factor", "pue", "idle_power_share"))
+    time = pd.Series([seconds.low, seconds.plan, seconds.high], ASSUMED_ENDS, dtype=float)
+    if np.isnan(tdp) or not np.isfinite(time["likely"]):
+        return dict.fromkeys(("low", "plan", "high"), np.nan)
+    plan = kwh_per_million_tokens(watts_per_gpu(tdp, power["likely"]), replica_gpus, output / time["likely"], over["likely"],
+                                  utilization, idle["likely"])
+    return with_ends(plan, time, power, over, 1 + idle * (1 - utilization) / utilization)
+
+
+def carbon_of_tokens(kwh):
+    """The carbon of a million tokens (kg) from their electricity (kWh) on the cleanest, the likely and the dirtiest grid."""
+    grids = catalogue.assumptions().loc["carbon_intensity", list(ASSUMED_ENDS)].astype(float)
+    return grids.map(lambda grid: carbon_per_million_tokens(kwh, grid)).to_dict()
+
+
+@selection
+def power_prices(book):
+    """The rows of a book that price electricity, firm ones if there are any."""
+    found = book[book["item"] == "power"]
+    return found[firm(found)] if firm(found).any() else found
+
+
+# The cost of tokens as a page shows it: offers and plans as tables, what a dollar buys as a chart.
+
+LABELS = {
+    "api_input_usd_per_million": "a million in", "api_cached_usd_per_million": "cached",
+    "api_output_usd_per_million": "a million out", "thousand": "1,000 requests", "month": "a month", "fleet": "with servers",
+    "own": "own over API", "needed": "pays above", "gpu": "GPU", "tensor_parallel": "in a replica", "batch": "batch",
+    "break_even_requests_per_month": "servers pay from, requests a month", "rented_gpus": "GPUs paid",
+    "usd_per_hour": "USD/h",
+    "request_seconds": "whole request", "paid_utilization": "utilization", "input_usd_per_million": "a million in",
+    "output_usd_per_million": "a million out", "serving_usd_per_month": "a month",
+    "high_serving_usd_per_month": "slow end", "binds": "what costs most", "confidence": "price is"}
+THREE = ["api_input_usd_per_million", "api_cached_usd_per_million", "api_output_usd_per_million", "thousand", "own",
+         "input_usd_per_million", "output_usd_per_million"]
+WHOLE = ["month", "tensor_parallel", "batch", "rented_gpus", "serving_usd_per_month", "high_serving_usd_per_month"]
+FORMATS = dict.fromkeys(THREE, three_figures) | dict.fromkeys(WHOLE, "{:,.0f}".format) | {
+    "needed": reach, "break_even_requests_per_month": volume, "paid_utilization": percent,
+    "usd_per_hour": "{:.2f}".format}
+PLAN = {
+    "gpu": ("GPU", str), "provider": ("from", str), "usd_per_hour": ("a GPU-hour", dollars),
+    "rented_gpus": ("GPUs paid", number), "tensor_parallel": ("GPUs in a replica", number),
+    "replicas": ("replicas", number), "batch": ("sequences in each", number),
+    "request_seconds": ("whole request, nothing waits", seconds), "paid_utilization": ("utilization", percent),
+    "input_usd_per_million": ("a million tokens in", dollars),
+    "output_usd_per_million": ("a million tokens out", dollars),
+    "thousand": ("1,000 requests", dollars), "serving_usd_per_month": ("a month", "{:,.0f} USD".format)}
+
+
+def cost_table(frame, columns, caption):
+    """Those of the columns that offers or plans have, as a table in USD; a dash where no servers or no cached price."""
+    if "has_cached" in frame:
+        cached = frame["api_cached_usd_per_million"].where(frame["has_cached"])
+        frame = frame.assign(api_cached_usd_per_million=cached)
+    if "firm" in frame and frame["firm"].all():
+        columns = [name for name in columns if name != "confidence"]
+    if "high_serving_usd_per_month" in frame:
+        frame = frame.assign(high_serving_usd_per_month=frame["high_serving_usd_per_month"].replace(math.inf, math.nan))
+    return table(by_price(frame)[[name for name in columns if name in frame]], caption, labels=LABELS, formats=FORMATS)
+
+
+def plan_table(plans, requests_per_month, caption):
+    """Plans of a month side by side, a column each by its name, a line for each thing to know."""
+    known = {name: dict(plan) | {"thousand": 1000 * plan["serving_usd_per_month"] / requests_per_month}
+             for name, plan in plans.items()}
+    lines = [{"question": text} | {name: show(plan[key]) for name, plan in known.items()}
+             for key, (text, show) in PLAN.items()]
+    return table(pd.DataFrame(lines), caption)
+
+
+def offer_rows(offers):
+    """API offers as rows to cite, each with its note."""
+    return [Row({"source": offer.source, "date": offer.date, "confidence": offer.confidence},
+                f"{offer.row}; {offer.note}" if offer.note else offer.row) for offer in offers.itertuples()]
+
+
+def plan_row(plan):
+    """The rent of a plan as a row to cite."""
+    known = {name: plan[name] for name in ("source", "date", "confidence")}
+    return Row({name: value for name, value in known.items() if value == value}, plan["row"])
+
+
+def dollar_chart(ratios, alt):
+    """Tokens per dollar over those of one GPU by each of the measures: a line for each GPU."""
+    drawn = pd.concat([pd.DataFrame({"gpu": ratios.index, "measure": label, "ratio": ratios[name].to_numpy()})
+                       for name, label in MEASURES.items()])
+    dots = altair.Chart(drawn).mark_line(point=altair.OverlayMarkDef(size=70)).encode(
+        x=altair.X("measure:N", title=None, sort=list(MEASURES.values()), axis=altair.Axis(labelAngle=0)),
+        y=altair.Y("ratio:Q", title="tokens per dollar over those of the H100", scale=altair.Scale(type="log")),
+        color=altair.Color("gpu:N", title=None, sort=list(ratios.index)), tooltip=["gpu", "measure", "ratio"])
+    return finish(dots, alt, title="Which GPU gives most for a dollar depends on the measure")
+
+
+def volume_chart(bills, spans, late_share, alt):
+    """The bill of a month on each way over the requests, dashed where too many of them wait for a cold start or all for a batch;
+    a rule where the cheapest way changes."""
+    drawn = bills[["requests_per_month", "way"]].assign(
+        serving_usd_per_month=bills["usd"], kind=["in time" if cold <= late_share else "late" for cold in bills["cold"]])
+    chart = altair.Chart(drawn).mark_line(strokeWidth=2.5).encode(
+        x=axis(altair.X, "requests_per_month", "requests_per_month", "requests a month", True),
+        y=axis(altair.Y, "serving_usd_per_month", "serving_usd_per_month", "USD a month", True),
+        color=altair.Color("way:N", title=None, sort=list(dict.fromkeys(drawn["way"]))),
+        strokeDash=altair.StrokeDash("kind:N", legend=None, sort=["in time", "late"]))
+    for span in spans[1:]:
+        chart += rule(altair.X, span["start"])
+    return finish(chart, alt, title=f"The cheapest way: {cheapest_words(spans)}")
+
+
+def cheapest_words(spans):
+    """Which way is the cheapest from which volume on, in words, and where that is too close to call."""
+    if len(spans) == 1:
+        return f"{spans[0]['way']} at every volume{_doubt(spans[0])}"
+    parts = [f"{'from ' + volume(span['start']) + ' on ' if place else ''}{span['way']}{_doubt(span)}"
+             for place, span in enumerate(spans)]
+    return ", ".join(parts)
+
+
+def _doubt(span):
+    """Where it is too close to call whether the way of a span is the cheapest, in brackets; empty where it is sure."""
+    if not span["open"]:
+        return ""
+    low, high = map(volume, (min(span["open"]), max(span["open"])))
+    where = f" at {low}" if low == high else f" from {low} to {high}"
+    return f" ({CLOSE}{where if span['sure'] else ''})"
+
+
+def _ends(low, plan, high):
+    """A volume with its ends; never where it is at neither of them."""
+    return f"{volume(plan)} ({volume(low)} to {volume(high)})" if low < math.inf else volume(plan)
+
+
+def ways_table(bills, requests_per_month, caption):
+    """Each way in a month: what it takes, its bill, whether it costs less than the API, and from which volume on it does."""
+    month = by_price(bills[bills["requests_per_month"] == requests_per_month])
+    turns = {way: turn(bills, way) for way in month["way"]}
+    shown = month[["way", "fleet", "usd", "low", "high", "cold"]].replace(math.inf, math.nan).assign(
+        cheaper=[None if way == API else verdict(bills, requests_per_month, way) or None for way in month["way"]],
+        turn=[None if way == API else _ends(*turns[way]) for way in month["way"]])
+    money = dict.fromkeys(["usd", "low", "high"], "{:,.0f}".format)
+    return table(shown, caption, formats=money | {"cold": percent}, labels={
+        "fleet": "for example", "usd": "a month, USD", "low": "fast end", "high": "slow end", "cold": "wait for a start",
+        "cheaper": "cheaper than the API?", "turn": "cheaper from, requests a month (fast to slow end)"})
+
+
+# Pictures of the cost of a token: what an hour of GPUs that you pay for is spent on.
+
+_TOP, _TALL = 40, 46
+
+
+def hour_picture(replica, gpu):
+    """An hour of a replica as one bar: it reads prompts, writes answers, or waits; with the tokens that come out of each part.
+
+    replica: a case with a GPU, a load's lengths, a batch and the share of the hours in which it is full. Times are to plan for.
+    """
+    busy, slow = replica.inputs["replica_utilization"], replica.band(replica_seconds)
+    reading = busy * replica(replica_prefill_seconds) / slow.value
+    requests, gpus = 3600 * busy / slow.plan, replica.inputs["tensor_parallel"]
+    tokens = [requests * replica.inputs[name] for name in ("prompt", "output")]
+    parts = [("reads prompts", reading, "a", f"{number(_rounded(tokens[0]))} tokens in"),
+             ("writes answers", busy - reading, "b", f"{number(_rounded(tokens[1]))} tokens out"),
+             ("waits", 1 - busy, "wash", "no tokens")]
+    sheet, left = Sheet(150), 0.0
+    sheet.text(0, 14, f"one hour of {gpus:g} × {gpu}, paid as a whole", color="soft")
+    for place, (name, share, color, said) in enumerate(parts):
+        sheet.box(left, _TOP - 16, max(share * WIDE - 2, 1), _TALL, color, "line" if color == "wash" else None, 2)
+        _key(sheet, place, color, f"{name}, {number(round(60 * share, 1))} min", said)
+        left += share * WIDE
+    return sheet.picture(f"Of an hour that you pay for, {percent(round(busy, 3))} makes tokens",
+                         "; ".join(f"{name} for {percent(round(share, 3))} of the hour: {said}"
+                                   for name, share, _, said in parts))
+
+
+def _key(sheet, place, color, said, tokens):
+    down = _TOP + _TALL + 10 + 21 * place
+    sheet.box(0, down - 11, 12, 12, color, "line" if color == "wash" else None, 2)
+    sheet.text(18, down, said).text(WIDE, down, tokens, "end", bold=True)
+
+
+def _rounded(count):
+    return float(f"{count:.2g}")

@@ -1,0 +1,436 @@
+"""A law in words as a JavaScript template, which a browser fills: the terms that are 0 go, of a choice what holds is said.
+
+`template` gives the text of a function of texts and values by name; it stands below javascript.HEAD and `HELPERS`.
+"""
+import ast
+import itertools
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from gpucalc.core import printer
+from gpucalc.core.evaluate import Case
+from gpucalc.core.expression import names, plain, tree
+from gpucalc.core.law import LAWS
+from gpucalc.core.printer import javascript as in_javascript
+from gpucalc.core.quantities import DEFAULTS, QUANTITIES
+from gpucalc.decisions import token_offers
+from gpucalc.decisions.answer import Answer, of_choice
+from gpucalc.decisions.decisions import CARDS, LAYOUT, READING, REPLICAS, RUN, trains, WINDOW
+from gpucalc.rows import bands
+from ..components.spoken import called
+from . import export, export as export_owning, javascript
+
+
+# A law in words as a JavaScript template, which a browser fills: the terms that are 0 go, of a choice what holds is said.
+#
+# `template` gives the text of a function of texts and values by name; it stands below javascript.HEAD and `HELPERS`.
+
+# Of an extreme of long parts only the one that counts is said.
+_LONG = 120
+HELPERS = r"""  const sum = (...terms) => {
+    const left = terms.filter(([value]) => value !== 0), kept = left.length ? left : terms.slice(0, 1);
+    return kept.map(([, text, minus], k) => (minus ? (k ? " − " : "−") : k ? " + " : "") + text).join("");
+  };
+  const open = (text) => text.replace(/\([^()]*\)/g, "");
+  const bare = (text) => (open(text) === text ? text : bare(open(text)));
+  const closed = (text) => (/ [×/+−^] |^−/.test(bare(text)) ? `(${text})` : text);
+  const whole = (text) => (text.startsWith("(") && bare(text) === "" ? whole(text.slice(1, -1)) : text);
+  const counting = (least, parts) => parts.reduce((a, b) => ((least ? b[0] < a[0] : b[0] > a[0]) ? b : a))[1];
+"""
+
+
+def template(law):
+    """The function of texts `t` and values `v` by name that gives the law's right-hand side, as JavaScript."""
+    expression = printer.operators(tree(law))
+    neutral = {name for name, value in law.defaults.items() if value == 1 and name not in DEFAULTS}
+    return f"(t, v) => whole(`{_Template(names(expression), neutral).whole(expression)}`)"
+
+
+def needed(law):
+    """Names in the law's words: its arguments, and other laws that stand as their names."""
+    return names(printer.operators(tree(law)))
+
+
+class _Template(printer.Words):
+    """The words of an expression with the names left open, as the inside of a template literal."""
+
+    def __init__(self, quantities, neutral):
+        super().__init__(lambda name: f"${{t.{name}}}")
+        self.neutral = neutral
+        self.texts = {name: f"v.{name}" for name in quantities}
+
+    def whole(self, node):
+        match node:
+            case ast.Call(ast.Name("where"), [condition, a, b]):
+                return self.chosen(condition, self.whole(a), self.whole(b))
+        terms = printer.terms_of(node)
+        if len(terms) == 1 and terms[0][0] > 0:
+            return self.term(node)
+        parts = (f"[{self.value(term)}, `{self.term(term)}`{', 1' if sign < 0 else ''}]" for sign, term in terms)
+        return f"${{sum({', '.join(parts)})}}"
+
+    def term(self, node):
+        """A product without what comes to 1: a choice, or a feature that is left out."""
+        (_, first), *others = printer.cancelled(printer.factors_of(node))
+        return self.leading(first) + "".join(self.factor(" / " if divides else " × ", part) for divides, part in others)
+
+    def leading(self, node):
+        match node:
+            case ast.Call(ast.Name("where"), [condition, a, b]):
+                return self.chosen(condition, self.leading(a), self.leading(b))
+            case ast.BinOp(_, ast.Mult() | ast.Div(), _):
+                return self.term(node)
+        return self.atom(node)
+
+    def factor(self, sign, node):
+        match node:
+            case ast.Call(ast.Name("where"), [condition, a, b]):
+                return self.chosen(condition, self.factor(sign, a), self.factor(sign, b))
+            case ast.Name(name) if name in self.neutral:
+                return f"${{v.{name} === 1 ? '' : `{sign}{self.atom(node)}`}}"
+            case ast.BinOp(ast.Constant(1), ast.Sub(), _):
+                return f"${{{self.value(node)} === 1 ? '' : `{sign}{self.atom(node)}`}}"
+        return "" if plain(node) == 1 else sign + self.atom(node)
+
+    def atom(self, node):
+        match node:
+            case ast.Call(ast.Name("where"), [condition, a, b]):
+                return self.chosen(condition, self.atom(a), self.atom(b))
+            case ast.Call(ast.Name("maximum" | "minimum" as extreme), given) if self.long(given):
+                parts = (f"[{self.value(part)}, `{self.whole(part)}`]" for part in given)
+                return f"${{closed(counting({'true' if extreme == 'minimum' else 'false'}, [{', '.join(parts)}]))}}"
+        return super().atom(node)
+
+    def long(self, given):
+        return any(len(printer.words(part)) > _LONG for part in given)
+
+    def fenced(self, fence, text):
+        return f"${{closed(`{text}`)}}" if fence == self.group else fence % text
+
+    def chosen(self, condition, a, b):
+        return f"${{{self.value(condition)} ? `{a}` : `{b}`}}"
+
+    def value(self, node):
+        return in_javascript(node, self.texts)
+
+
+# What a lesson says of a reader's case, in the templates of answer_texts.py: of each text all parts whose condition holds.
+#
+# Facts are those of the answer, and the laws that the lesson shows with their arguments.
+
+TITLES = {
+    "model_size": "twelve numbers",
+    "arithmetic_intensity": "compute or memory", "kv_cache": "the KV cache", "quantization": "quantization",
+    "training_memory": "training memory", "interconnect": "links between GPUs", "serving": "how fast a server answers",
+    "apart": "prompts and answers apart", "experts": "mixtures of experts", "training_time": "how long a step takes",
+    "layouts": "layouts", "break_even": "rent or buy",
+    "training_cost": "what a run costs", "serving_cost": "what a token costs",
+}
+_ALONE, _SPLIT = "tensor_parallel = 1", "tensor_parallel > 1"
+_PLANNED = "Times are those to plan for: what the formulas give, moved by how far they were off."
+_TWELVE = [
+    ("", "{model} has {params} parameters. A token takes {token_flops:FLOP} of work, and each pass reads {read_bytes:byte} of "
+         "weights. {gpu} reads {bandwidth:byte/second} and does {peak_flops:FLOP/second}."),
+]
+_TRAINED = [
+    ("", "{model} has {params} parameters. A token takes {token_flops:FLOP} to read and three times that to train on. {gpu} does "
+         "{peak_flops:FLOP/second}."),
+]
+_KV = [
+    ("", "{model} keeps {kv_bytes_per_token:byte} for each token."),
+    (f"batch = 1 & {_ALONE}", "Your one sequence of {context:tokens} takes {kv_bytes:byte} of the {memory_bytes:byte} of a GPU."),
+    (f"batch > 1 & {_ALONE}", "Your {batch:sequences} of {context:tokens} take {kv_bytes:byte} of the {memory_bytes:byte} of a "
+                              "GPU."),
+    (_SPLIT, "Your {batch:sequences} of {context:tokens} take {kv_bytes:byte} on the {tensor_parallel:GPUs} of a replica, "
+             "which have {memory_bytes:byte} each."),
+    ("", "Beside the weights there is room for {places} at once."),
+]
+_WEIGHTS = [
+    ("weight_format known", "In {weight_format} the weights of {model} take {gpu_weight_bytes:byte} of the {memory_bytes:byte} "
+                            "of each GPU."),
+    ("weight_format unknown", "The weights of {model} take {gpu_weight_bytes:byte} of the {memory_bytes:byte} of each GPU."),
+    ("", "The table has what they would take in other formats."),
+]
+_PASS = [
+    ("", "One pass of your {batch:sequences} reads {decode_bytes:byte} and does {decode_flops:FLOP}."),
+    ("batch < @critical_batch", "That is fewer than the {critical_batch} at which one {gpu} computes for as long as it reads the "
+                                "weights: the pass waits for memory."),
+    ("batch > @critical_batch", "That is more than the {critical_batch} at which one {gpu} computes for as long as it reads the "
+                                "weights: the pass waits for arithmetic."),
+]
+_EXCHANGE = [
+    (_ALONE, "Each of your replicas is one GPU, which waits for no other: this lesson has nothing on your case."),
+    (_SPLIT, "Of the {replica_pass_seconds:seconds} of a pass, the {tensor_parallel:GPUs} of a replica spend "
+             "{exchange_seconds:seconds} exchanging results."),
+]
+_HANDED = ("", "Apart, each replica that writes needs {prompt_ratio} that read, and each prompt sends {prompt_kv_bytes:byte} of "
+               "cache.")
+_EXPERTS = [
+    ("experts = 0", "{model} is dense: a pass reads all of its {params} parameters, whatever the batch."),
+    ("experts > 0", "A token of {model} uses {active_params} of its {params} parameters. A pass for {batch:sequences} reads "
+                    "{touched_experts} of the {experts} experts of a layer,"),
+    ("experts > 0", "and {pass_token_bytes:byte} of weights for each token."),
+    ("", "Computing catches up with reading at a batch of {experts_critical_batch}."),
+]
+_OWNED = [
+    ("", "With every input at its likely value, an hour of use of {gpu} costs {owned_usd_per_hour:hourly} owned and "
+         "{level_usd_per_hour:hourly} rented, if it is busy {utilization:percent} of the time."),
+    ("break_even_utilization < 1", "Owning pays above {break_even_utilization:percent}."),
+    ("break_even_utilization > 1", "Owning never pays, however busy the GPU is."),
+]
+_RENTED = [("", "Your plan rents {gpu} at {usd_per_hour:hourly} from {provider}."), *_OWNED]
+_WINDOW = [
+    ("", "{rented_gpus:GPUs} at {usd_per_hour:hourly} for {window_hours:hour} cost {window_usd:dollars}."),
+    ("api_request_usd known", "The cheapest API asks {api_request_usd:dollars} for a request."),
+]
+
+TEXTS = {
+    "model_size": dict.fromkeys(("serve", "offline", "embed"), _TWELVE) | {"train": _TRAINED},
+    "training_memory": {"train": [
+        ("gpus = 1", "On your {gpu} training holds {training_bytes:byte} of {memory_bytes:byte} by the formulas; plan for "
+                     "{fits_plan:byte}."),
+        ("gpus > 1", "On each of your {gpus:GPUs} training holds {training_bytes:byte} of {memory_bytes:byte} by the formulas; "
+                     "plan for {fits_plan:byte}."),
+    ]},
+    "kv_cache": {"serve": _KV, "offline": _KV},
+    "quantization": {"serve": _WEIGHTS, "offline": _WEIGHTS, "embed": _WEIGHTS},
+    "arithmetic_intensity": {"serve": _PASS, "offline": _PASS, "embed": [
+        ("", "A document of {prompt:tokens} is {prefill_flops:FLOP} of work, read in one pass of "
+             "{replica_prefill_seconds:seconds} on {gpu}."),
+    ]},
+    "serving": {
+        "serve": [
+            ("", "Where nobody waits, the first token takes {first_token_alone:seconds}, and each further one "
+                 "{time_per_output_token:seconds}."),
+            ("", "Your load keeps {replicas:replicas} {offered_load:percent} busy"),
+            ("waiting_seconds > 0", "and a late request waits {waiting_seconds:seconds}."),
+            ("waiting_seconds = 0", "and requests find room at once."),
+            ("", _PLANNED),
+        ],
+        "offline": [
+            ("", "A request takes {replica_seconds:seconds} of a replica: {window_requests:requests} within {window_hours:hour} "
+                 "need {window_replicas:replicas}."),
+            ("", _PLANNED),
+        ],
+        "embed": [
+            ("", "A document takes {replica_seconds:seconds} of a replica: {window_requests:documents} within "
+                 "{window_hours:hour} need {window_replicas:replicas}."),
+            ("", _PLANNED),
+        ],
+    },
+    "interconnect": {
+        "serve": _EXCHANGE, "offline": _EXCHANGE,
+        "embed": [
+            _EXCHANGE[0],
+            (_SPLIT, "Of the {replica_prefill_seconds:seconds} of a document, the {tensor_parallel:GPUs} of a replica spend "
+                     "{prompt_exchange_seconds:seconds} exchanging results."),
+        ],
+        "train": [
+            ("gpus = 1", "One GPU waits for no other: this lesson has nothing on your case."),
+            ("tensor_bytes known", "Split matrices make each GPU send {tensor_bytes:byte} in a micro-batch."),
+            ("data_bytes known", "To sum gradients, each of your {gpus:GPUs} sends {data_bytes:byte} in a step of "
+                                 "{step_seconds:seconds}."),
+            ("exposed_data_seconds known", "Of that, {exposed_data_seconds:seconds} are not hidden behind the arithmetic."),
+        ],
+    },
+    "apart": {"serve": [
+        ("", "A prompt takes {prompt_turn_seconds:seconds} of a replica, and a token {time_per_output_token:seconds}."),
+        ("batch > 1", "Of that, the prompts of others are {disturbed_seconds:seconds}: answers of fewer than "
+                      "{even_output:tokens} wait longer for them than for themselves."),
+        _HANDED, ("", _PLANNED),
+    ], "offline": [
+        ("", "A prompt takes {prompt_turn_seconds:seconds} of a replica. Nobody waits for a token of yours: chunks are enough."),
+        _HANDED, ("", _PLANNED),
+    ]},
+    "experts": {"serve": _EXPERTS, "offline": _EXPERTS},
+    "training_time": {"train": [
+        ("", "By the formulas a step of {step_tokens:tokens} takes {step_seconds:seconds}, at an MFU of {layout_mfu:percent}; "
+             "plan for {fast_plan:seconds}, and for {long_plan:days} of training with what stops it."),
+    ]},
+    "layouts": {"train": [
+        ("gpus = 1", "Your job runs on one {gpu}, with {layout_train:text}."),
+        ("gpus > 1", "Your {gpus} × {gpu} are split so: {layout_train:text}."),
+    ]},
+    "break_even": {"own": [*_OWNED, ("", "Your case on the front page has the middle of the draws instead.")],
+                   "serve": _RENTED, "offline": _RENTED, "embed": _RENTED, "train": _RENTED},
+    "training_cost": {"train": [
+        ("", "Your run is {run_gpu_hours:hour} of one GPU, {stopped_gpu_hours:hour} with what stops it, and costs "
+             "{compute_usd:dollars} at {usd_per_hour:hourly} from {provider}."),
+    ]},
+    "serving_cost": {
+        "serve": [
+            ("", "{rented_gpus:GPUs} at {usd_per_hour:hourly} cost {serving_usd_per_month:dollars} a month, which is "
+                 "{paid_request_usd:dollars} for a request."),
+            ("api_request_usd known", "The cheapest API asks {api_request_usd:dollars}."),
+        ],
+        "offline": _WINDOW, "embed": _WINDOW,
+    },
+}
+
+
+# What a lesson shows of a reader's case: its formulas by page and kind of job, and what they say in a sentence, as data.
+#
+# `script` makes one classic script of it; book/static/lesson.js shows it and `worked` gives the same figures.
+
+
+class View(NamedTuple):
+    """The laws that a lesson shows, in order; one may stand with another row, (law, {kind: name}), unless the case has that one.
+
+    given: numbers, names of laws or names of rows that hold for all of them. held: figures of the choice, to plan for, that stand
+    for the laws of their names. paced: those that are shown with the prompts of a request in the band of the whole, as its
+    decision has them. worst: an axis, 0 and 1, and a law, which is the largest over it. A law that the case cannot answer is
+    not shown, nor one that comes to 0, nor the last one alone.
+    """
+
+    laws: tuple
+    given: dict = {}
+    held: tuple = ()
+    paced: tuple = ()
+    worst: tuple[str, str] | None = None
+
+
+# What holds for the figures of a choice, as its decision says.
+_WHOLE, _MEAN, _READ = CARDS["serve"][0].given, REPLICAS.given, READING.given
+_TIMES = ("replica_prefill_seconds", "replica_pass_seconds")
+_SHARES = ("fixed_share", "growing_share")
+_REQUEST = ("time_per_output_token", "request_seconds")
+_FORMATS = ("BF16", "FP8", "INT4-g128")
+_WEIGHTS_VIEW = View(("gpu_weight_bytes", *(("gpu_weight_bytes", {"weight_format": name}) for name in _FORMATS)))
+_CACHE = View(("kv_bytes_per_token", "sequence_kv_bytes", "kv_bytes", "engine_room_bytes", "concurrency"),
+              {**_WHOLE, "replica_gpus": "tensor_parallel"})
+_PASS_VIEW = View(("read_bytes", "kv_bytes", "decode_bytes", "decode_flops", "critical_batch"), _MEAN)
+_EXPERTS_VIEW = View(("active_params", "touched_experts", "read_bytes", "pass_token_bytes", "experts_critical_batch"), _MEAN)
+_APART = View(("prompt_turn_seconds", "time_per_output_token", "disturbed_seconds", "even_output", "prompt_ratio",
+               "prompt_kv_bytes"), _MEAN, _TIMES)
+_EXCHANGE_VIEW = View(("exchange_seconds", "replica_pass_seconds"), _MEAN)
+_WINDOW_VIEW = View(("replica_seconds", "window_replicas", "busy_hours", "rented_gpus"), WINDOW.given, _TIMES)
+_WINDOW_COST = _WINDOW_VIEW._replace(laws=("window_replicas", "rented_gpus", "window_usd", "api_request_usd"))
+_OWNED_VIEW = View(("fixed_usd_per_hour", "work_usd_per_hour", "level_usd_per_hour", "break_even_utilization",
+                    "owned_usd_per_hour"))
+_SLOWEST = ("last_stage", "step_seconds")
+_STEP = ("micro_batch_seconds", "bubble_seconds", "exposed_data_seconds", "update_seconds", "step_seconds")
+
+# By page and kind of job; of a kind that is not there a lesson has nothing to say.
+VIEWS: dict[str, dict[str, View]] = {
+    "model_size": dict.fromkeys(("serve", "offline", "embed"), View(("params", "token_flops", "read_bytes"), _MEAN)) | {
+        "train": View(("params", "token_flops"), LAYOUT.given)},
+    "arithmetic_intensity": {"serve": _PASS_VIEW, "offline": _PASS_VIEW,
+                             "embed": View(("prefill_flops", "replica_prefill_seconds"), _READ)},
+    "kv_cache": {"serve": _CACHE, "offline": _CACHE},
+    "quantization": {"serve": _WEIGHTS_VIEW, "offline": _WEIGHTS_VIEW, "embed": _WEIGHTS_VIEW},
+    "training_memory": {"train": View(("held_weight_bytes", "held_gradient_bytes", "held_master_bytes", "held_optimizer_bytes",
+                                       "activation_bytes", "peak_bytes", "training_bytes"),
+                                      LAYOUT.given, (), (), ("last_stage", "training_bytes"))},
+    "interconnect": {"serve": _EXCHANGE_VIEW, "offline": _EXCHANGE_VIEW,
+                     "embed": View(("prompt_exchange_seconds", "replica_prefill_seconds"), _READ),
+                     "train": View(("tensor_bytes", "context_bytes", "expert_bytes", "pipeline_bytes", "data_bytes",
+                                    "data_seconds", "exposed_data_seconds", "step_seconds"), LAYOUT.given, (), (), _SLOWEST)},
+    "serving": {
+        "serve": View(("first_token_alone", "time_per_output_token", "request_seconds", "offered_load", "waiting_seconds",
+                       "answer_seconds", "planned_replicas", "rented_gpus"), _MEAN,
+                      (*_TIMES, *_SHARES, *_REQUEST, "replicas_required"), _REQUEST),
+        "offline": _WINDOW_VIEW, "embed": _WINDOW_VIEW._replace(laws=_WINDOW_VIEW.laws[1:], given=_READ)},
+    "apart": {"serve": _APART, "offline": View(("prompt_turn_seconds", "prompt_ratio", "prompt_kv_bytes"), WINDOW.given, _TIMES)},
+    "experts": {"serve": _EXPERTS_VIEW, "offline": _EXPERTS_VIEW},
+    "training_time": {"train": View(("step_tokens", "step_flops", *_STEP, "layout_mfu"), LAYOUT.given, (), (), _SLOWEST)},
+    "layouts": {"train": View(("left_data_parallel", "layout_gpus", "left_micro_batches", "step_tokens", "pipeline_bubble"),
+                              LAYOUT.given)},
+    "break_even": dict.fromkeys(("own", "serve", "offline", "embed", "train"), _OWNED_VIEW),
+    "training_cost": {"train": View(("layout_gpu_hours", "planned_gpu_hours", "run_gpu_hours", "stopped_gpu_hours",
+                                     "compute_usd", "training_days"), RUN.given, ("step_seconds",))},
+    "serving_cost": {
+        "serve": View(("rented_gpus", "serving_usd_per_month", "paid_request_usd", "api_request_usd"),
+                      {**_MEAN, "requests_per_month": "mean_requests_per_month"}, (*_TIMES, "replicas_required")),
+        "offline": _WINDOW_COST, "embed": _WINDOW_COST._replace(given=_READ)},
+}
+
+
+def shown(view: View) -> list[tuple[str, dict]]:
+    """The laws of a view, each with rows of its own."""
+    return [(each, {}) if isinstance(each, str) else each for each in view.laws]
+
+
+def laws() -> list[str]:
+    """Every law that a lesson shows."""
+    return list(dict.fromkeys(law for views in VIEWS.values() for view in views.values() for law, _ in shown(view)))
+
+
+def chosen(answer: Answer, book: Any) -> Case:
+    """The case of an answer with the columns of its choice put in, and the prices of the cheapest API whose prices are firm."""
+    held = of_choice(answer.case, answer.best or {})
+    if trains(answer.kind) or "output" not in held.inputs:
+        return held
+    offers = token_offers.priced_offers(book, held.rows["model"].name, held)
+    firm = offers[offers["firm"]]
+    prices = firm.iloc[0].filter(regex="_usd_per_million$").astype(float).to_dict() if len(firm) else {}
+    return held.but(**prices)
+
+
+def held(view: View, case: Case, best: dict[str, Any]) -> Case:
+    """The case that a lesson shows: with what holds for it, and the figures of the choice, `best`, that it plans for."""
+    here = case.but(**view.given, **{name: float(best[name]) for name in view.held if name in best})
+    if not view.worst:
+        return here
+    axis, law = view.worst
+    return max((here.but(**{axis: last}) for last in (0, 1)), key=lambda one: one(law))
+
+
+def worked(view: View, case: Case, best: dict[str, Any]) -> list[tuple[str, float, dict[str, float]]]:
+    """The name, the value and the arguments of each law that is shown of a case; `best` has the figures that are held."""
+    here = held(view, case, best)
+    paced = _paced(here, best) if view.paced else here
+    steps = (_step((paced if law in view.paced else here).but(**rows), law) for law, rows in shown(view)
+             if not any(getattr(here.rows.get(kind), "name", None) == name for kind, name in rows.items()))
+    found = [step for step in steps if step and step[1] != 0]
+    return found if len(found) > 1 or len(view.laws) == 1 else []
+
+
+def _paced(here, best):
+    """The case with its prompts in the band of a whole request."""
+    reading, pace = (bands.factors(here, LAWS[law])[1] for law in (_TIMES[0], _REQUEST[1]))
+    return here.but(**{_TIMES[0]: float(best[_TIMES[0]] * pace / reading)})
+
+
+def _step(here, law):
+    try:
+        step = here.explain(law).steps[-1]
+    except (ValueError, KeyError):
+        return None
+    return law, float(step.value), {name: float(value) for name, value in step.arguments.items()}
+
+
+def columns(follow: Iterable[str]) -> list[str]:
+    """What laws and figures that follow a reader's case take from rows, by name."""
+    found = javascript.reached(name for name in follow if name in LAWS)
+    named = {*follow, *(name for law in found for name in LAWS[law].arguments)}
+    return sorted(name for name in named if name in QUANTITIES and name not in LAWS)
+
+
+def script(follow: Iterable[str] = ()) -> str:
+    """The script that sets `gpucalc.lessons`, and the laws and quantities that the front page has no need of.
+
+    follow: names of further laws and quantities that lessons show of a reader's case.
+    """
+    formulas = {name: template(LAWS[name]) for name in laws()}
+    named = {name: dict.fromkeys([*LAWS[name].arguments, *needed(LAWS[name])]) for name in formulas}
+    inner = {name: [each for each in named[name] if each not in LAWS[name].arguments] for name in formulas}
+    shown_laws = [name for name in follow if name in LAWS]
+    there = set(export.laws([*export_owning.OWNING_LAWS, *export_owning.HELD]))
+    more = [name for name in javascript.reached([*formulas, *itertools.chain(*inner.values()), *shown_laws])
+            if name not in there]
+    words = {name: called(name) for law, names in named.items() for name in (law, *names)}
+    given = [name for views in VIEWS.values() for view in views.values() for name in view.given]
+    followed = [name for name in (*follow, *given) if name in QUANTITIES]
+    used = dict.fromkeys([*words, *followed, *(name for law in more for name in (law, *LAWS[law].arguments))])
+    data = dict(views={page: {kind: _plain(view) for kind, view in views.items()} for page, views in VIEWS.items()},
+                words=words, texts=TEXTS, titles=TITLES, sourced=list(DEFAULTS))
+    compiled = "".join(f"{name}: {{ names: {javascript.literal(inner[name])}, said: {text} }},\n"
+                       for name, text in formulas.items())
+    return (f"{javascript.HEAD}{HELPERS}"
+            f"  Object.assign(gpucalc.laws, {javascript.compiled(more)});\n"
+            f"  Object.assign(gpucalc.data.quantities, {javascript.quantities(javascript.figures_data(used)['quantities'])});\n"
+            f"  gpucalc.lessons = {javascript.literal(data)};\n  gpucalc.lessons.formulas = {{\n{compiled}  }};\n}}\n")
+
+
+def _plain(view):
+    return dict(laws=shown(view), given=view.given, held=view.held, paced=view.paced, worst=view.worst)
