@@ -1,4 +1,4 @@
-"""What moves a chart: sliders, switches, rows to choose among, and expressions that the browser computes once."""
+"""Charts: lines and bars, sliders that compute in the browser, labels, titles with a finding, and how each is checked."""
 import ast
 import json
 import math

@@ -1,4 +1,4 @@
-"""What one GPU holds, term by term: at each moment of a training step on the fullest GPU, and while it serves."""
+"""What one GPU holds, term by term, while it trains and while it serves; how many it takes; bars and tables of that."""
 import math
 import re
 from typing import NamedTuple

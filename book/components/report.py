@@ -1,4 +1,4 @@
-"""How a report looks: on paper, on a screen and on a phone, light and dark."""
+"""The answer to a case as one HTML page: no script, nothing from elsewhere, every text from data escaped; it prints on A4."""
 import math
 from collections.abc import Callable, Iterable
 from functools import partial

@@ -1,4 +1,4 @@
-"""Diagrams of prompts and answers: on one server, whole or in chunks, and on two; and what lies between the two."""
+"""Prompts and answers apart: how long a handover takes, drawn and as charts over its load."""
 from pandas import DataFrame, Series
 
 from gpucalc.core.evaluate import Case

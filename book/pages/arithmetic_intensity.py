@@ -1,8 +1,4 @@
-"""The operators of one pass over a model: FLOP, bytes and kernels of each, in all layers together.
-
-What lies beside products and attention is counted by the laws in `kernels`; here the products' own inputs and outputs, and
-those of attention, are added.
-"""
+"""Compute or memory: the operators of a pass, a roofline of them, and what each pass takes."""
 from typing import NamedTuple
 
 import altair

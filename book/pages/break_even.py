@@ -1,4 +1,4 @@
-"""Ways to rent: what a reservation, an interrupted machine and each way to do a piece of work cost."""
+"""Rent or buy: reservations, spot and managed rents beside owning, and charts of what decides."""
 import collections
 from typing import NamedTuple
 

@@ -1,8 +1,4 @@
-"""What a monthly budget buys: the largest load, run and tuning whose price by the same plans stays within it.
-
-Only prices that are `firm` count. Answers are found by asking the plans that price a load, so that a load found is one that
-they price within the budget, and the next larger load tried is not.
-"""
+"""A monthly budget: the largest load, run and tuning that a sum buys, with tables and pictures of it."""
 import functools
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Every card and every slice with what follows from its row: what a dollar and a watt buy, what it holds, how fast it writes."""
+"""Every card: what each serves, trains and costs, and the table of all."""
 import html
 import math
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""The worked cases: a question as a file, what it comes to, its choices as tables, and the way to the reader's own case."""
+"""Worked cases: an answer with its tables and pictures, and the same figures by hand."""
 import html
 import math
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""How much of a load to reserve at the prices of a book: the cheapest reserved, on-demand and spot rent of a GPU, mixed."""
+"""Reserving: which share to commit to, what each mix costs, and a picture of it."""
 import math
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Tables of mixtures of experts: what they hold, use and read, and how evenly tokens fall on GPUs."""
+"""Mixtures of experts: which weights a pass reads, as tables and pictures."""
 from pandas import DataFrame
 
 from gpucalc.core.evaluate import Case

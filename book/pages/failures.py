@@ -1,4 +1,4 @@
-"""How often published runs stopped, what a stop costs jobs of each size, and the formula beside what was published."""
+"""Failures: how often parts of a cluster fail, and what of a run that costs."""
 import pandas as pd
 from pandas import DataFrame
 

@@ -1,4 +1,4 @@
-"""Ways to pay for a server and when to sell it: cash, loan, lease or a used one, each as the cost of an hour that is used."""
+"""Cash, lease or loan: what each costs and when it is paid."""
 import math
 
 from gpucalc.core.arithmetic import MONTHS_PER_YEAR

@@ -1,4 +1,4 @@
-"""Why a job is slow: each cause as a case with a share of full speed, in order of likelihood, and what a month of it costs."""
+"""Find the cause: what slows a step, by what was measured, and what NCCL's log says of its network."""
 import math
 import re
 from statistics import NormalDist

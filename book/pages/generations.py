@@ -1,4 +1,4 @@
-"""The page of generations: what each brought, its formats, its peak from units and clock, its link, and what it cost."""
+"""Generations of GPUs: what grew how fast, what a dollar buys, and time lines of it."""
 import itertools
 import math
 import re

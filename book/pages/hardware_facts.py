@@ -1,4 +1,4 @@
-"""What hardware takes back: speed under a power cap, memory under error correction, kernels of a card, what sparsity gave."""
+"""Hardware facts: what each is worth in time or money for a load."""
 import pandas as pd
 
 from gpucalc.core.evaluate import Case

@@ -1,4 +1,4 @@
-"""What clouds call a machine, joined to a price book by provider and SKU."""
+"""Cloud instances: what machines are called, what is in them, and what they cost."""
 import re
 from typing import Any, TYPE_CHECKING
 

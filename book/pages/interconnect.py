@@ -1,4 +1,4 @@
-"""What a network does to a model that is split: bytes by kind of parallelism, fabrics, and the degree that pays."""
+"""Links between GPUs: collectives over a network, degrees that pay, charts and pictures."""
 from math import cos, inf, pi, sin
 
 from pandas import DataFrame

@@ -1,7 +1,4 @@
-"""Questions of an interview: what is asked, what to listen for, a model answer with computed figures, follow-ups, wrong answers.
-
-A file data/interview/KIND.yaml holds those of a kind by name. data/README.md says what each may hold.
-"""
+"""Interview questions: their bank, checked when it is read, with answers whose figures are computed."""
 import functools
 import html
 import json

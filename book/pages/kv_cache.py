@@ -1,4 +1,4 @@
-"""What mixes tokens in the layers of a model, in words, and what they keep: a table of models of today."""
+"""The KV cache: kinds of layers, what a token leaves in each, and what fills the memory of GPUs."""
 from pandas import DataFrame
 
 from gpucalc.core.evaluate import Case

@@ -1,4 +1,4 @@
-"""Layouts that were published, each beside what the search finds for its job."""
+"""Parallel layouts: those that were published beside the best found, and pictures of how a model is split."""
 import json
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""The page of memories: kinds with their pins and rates, and the levels of a server from registers to network storage."""
+"""Kinds of memory: their bandwidths and sizes, as tables and pictures."""
 import math
 
 from pandas import DataFrame, isna

@@ -1,4 +1,4 @@
-"""The weights of one layer, matrix by matrix: what the formulas of model_size.py add up."""
+"""A model in numbers: the matrices of a layer and pictures of its parameters."""
 import textwrap
 from collections import namedtuple
 

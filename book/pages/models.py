@@ -1,4 +1,4 @@
-"""Every model with what follows from its architecture: parameters, cache, bytes by format, the smallest card that holds it."""
+"""Every model: sizes, caches and formats as one table."""
 import pandas as pd
 
 from gpucalc.core.arithmetic import ceil

@@ -1,4 +1,4 @@
-"""Tables of nodes, boards, racks and pods: their rows, the sums over their cards, and any two of them side by side."""
+"""Nodes and racks: what is in a machine, how it is wired, and pictures of it."""
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import number, percent, quantity
 from gpucalc.laws import nodes as nd

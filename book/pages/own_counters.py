@@ -1,4 +1,4 @@
-"""Columns and cells of files of GPU counters: how tools spell a counter, its unit, what is no value, and forms of times."""
+"""Counters of a reader's GPUs: files of other tools read, checked and summed up, and what they say of a load."""
 import csv
 import datetime
 import html

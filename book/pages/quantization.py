@@ -1,4 +1,4 @@
-"""What runs on what: which model, in which format of its weights, fits on how many GPUs of which memory."""
+"""Quantization: which formats fit on which cards, and pictures of a block of weights."""
 from gpucalc.core.arithmetic import where
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import exact, number, seconds

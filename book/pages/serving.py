@@ -1,4 +1,4 @@
-"""Fleets as a table: what each GPU and degree takes for a load, or what rules it out."""
+"""Serving a load: fleets as tables, charts of their queue, and pictures of a batch."""
 import math
 from math import ceil
 

@@ -1,4 +1,4 @@
-"""Servers against an API over changes of a case, and what a dollar buys of each GPU."""
+"""What a token costs: servers against APIs, what a dollar buys of each GPU, electricity and carbon of tokens."""
 import json
 import math
 

@@ -1,4 +1,4 @@
-"""One GPU for several small jobs: slices as cards of their own, against small cards and an API, and cards that stand idle."""
+"""Sharing a GPU: slices, several models on one card, and what idle hours cost."""
 import math
 from typing import Any, NamedTuple
 

@@ -1,8 +1,4 @@
-"""Where data may live: which store of a provider keeps it, what it costs by tier, and what it costs to leave.
-
-A provider's store is the cheapest that serves data which is read all the time: object, file or block storage, never a cold one.
-Its egress is that of this store, else the provider's for all. The order of a book's rows changes nothing.
-"""
+"""The whole bill: where data may live, bills of every provider, which to choose and where the choice turns."""
 import math
 from collections import namedtuple
 from types import SimpleNamespace

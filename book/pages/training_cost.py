@@ -1,8 +1,4 @@
-"""The runs of a training job on every offer of a price book, as a table: the choices of the decision on training runs.
-
-The layouts of each number of machines are searched once; prices join them. Days and USD are what to plan for: half of
-such runs keep them. The share `sure` keeps those of the columns `sure_`; eight in ten lie between those of `low_` and `high_`.
-"""
+"""What a run costs: every offer with its layout, how likely it is in time, failures, spares and electricity."""
 import itertools
 import math
 from statistics import NormalDist

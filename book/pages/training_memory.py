@@ -1,4 +1,4 @@
-"""What a layer is made of in training: the tensors it keeps for its backward pass, and the adapters beside its matrices."""
+"""Training memory: what fills a GPU term by term, on one card and on many, with pictures."""
 import json
 import math
 import re

@@ -1,4 +1,4 @@
-"""What a reader is shown of two price books: prices that moved, what rests on older rows, decisions over use."""
+"""What changed between price books: how far rents moved, and what that flips."""
 import altair
 import pandas as pd
 

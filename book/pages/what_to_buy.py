@@ -1,8 +1,4 @@
-"""What a sum of money buys once: cards for one machine, a whole computer or servers, at the newest price of each.
-
-A card alone is no machine: as many as one machine takes are bought, and the machine is not in the price. Of each goal the offer
-that gives most of it for the money wins; where another offer's gives as much within the error of prices, it is too close to call.
-"""
+"""Sizes and budgets: what each size of model needs, what a sum buys, and cards side by side."""
 import math
 from functools import partial
 from typing import NamedTuple

@@ -1,7 +1,4 @@
-"""From a need to what serves it: the questions that a decision asks in its order, where each of them turns, and the best choice.
-
-Nothing here knows which limits there are: they are read from the declarations of `decisions`, and a new one is a new question.
-"""
+"""Which GPU do I need? The questions of a decision, what each leaves on offer, a flowchart and maps of loads."""
 import html
 import itertools
 import math

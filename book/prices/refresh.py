@@ -1,4 +1,4 @@
-"""Offers of the clouds, as two kept catalogs publish them: gpuhunt's, through its package, and SkyPilot's, as files."""
+"""Refreshes prices: catalogues of providers are read, compared with the newest book, and written as a new one."""
 import csv
 import datetime
 import io

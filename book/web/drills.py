@@ -1,7 +1,4 @@
-"""Drills: questions whose numbers are drawn anew, with the answers that go wrong in the usual ways.
-
-A file data/drills/TOPIC.yaml holds those of a lesson by name. data/README.md says what each may hold.
-"""
+"""Drills: the bank as it is read and checked, its questions for Python, and the same as a script."""
 import ast
 import functools
 import itertools

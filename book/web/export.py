@@ -1,7 +1,4 @@
-"""What a browser needs to decide as Python does, as plain data: declarations, rows, offers and how far off laws are.
-
-`script` makes one classic script of it and of the laws; book/static/rule.js and market.js decide with it and say how.
-"""
+"""What the front page decides with: laws, rows, prices and declarations as scripts."""
 import math
 from collections.abc import Iterable
 from typing import Any, TYPE_CHECKING

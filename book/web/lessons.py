@@ -1,7 +1,4 @@
-"""A law in words as a JavaScript template, which a browser fills: the terms that are 0 go, of a choice what holds is said.
-
-`template` gives the text of a function of texts and values by name; it stands below javascript.HEAD and `HELPERS`.
-"""
+"""What a lesson shows of a reader's case: formulas by page and kind of job, and their words, as scripts."""
 import ast
 import itertools
 from collections.abc import Iterable
