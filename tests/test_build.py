@@ -574,14 +574,22 @@ sys.exit("bad row" if "bad row" in Path(folder, "engine.js").read_text() else 0)
 """
 
 
+def with_front_page(project, program):
+    """Gives the project a library that decides, and the program that makes the scripts of its front page."""
+    for name, text in {"gpucalc/decisions/rule.py": "", "book/web/front.py": program}.items():
+        (project / name).parent.mkdir(parents=True)
+        (project / name).write_text(text)
+
+
 def scripts_of(project, given=None):
     with front.scripts(Frozen(project, project / "_build/frozen", given)) as made:
         return made()
 
 
-def test_the_scripts_of_the_front_page_follow_the_prices(project, tmp_path):
+def test_the_scripts_of_the_front_page_follow_the_prices(project, tmp_path, monkeypatch):
     assert scripts_of(project) is None and front.content(None) == ""
-    (project / "book/web/front.py").write_text(FRONT)
+    with_front_page(project, FRONT)
+    monkeypatch.setattr(front, "FOLLOWING", "none of the book's own pages")
     folder = scripts_of(project)
     assert (folder / "engine.js").read_text() == "of ten dollars"
     (folder / "engine.js").write_text("of the last build")
@@ -605,10 +613,11 @@ sys.exit(said.startswith("bad") and said)
 """
 
 
-def test_sphinx_starts_before_the_scripts_are_made(project, capsys):
+def test_sphinx_starts_before_the_scripts_are_made(project, capsys, monkeypatch):
     """They wait here for a page that Sphinx writes. Where only they change, or nothing that shows, no more is made than that."""
     made = project / "_build/html/_static/engine.js"
-    (project / "book/web/front.py").write_text(WAITING.format(str(project / "_build/pages/_build/html/index.html")))
+    monkeypatch.setattr(front, "FOLLOWING", "none of the book's own pages")
+    with_front_page(project, WAITING.format(str(project / "_build/pages/_build/html/index.html")))
     assert "reading page 1 of 3" in built(project, capsys)[1] and made.read_text() == "a fast one"
     (project / "data/gpus.csv").write_text("a slow one")
     ran_again, said = built(project, capsys)

@@ -120,7 +120,7 @@ def test_a_question_to_which_nothing_comes_says_no_least():
     none = which_gpu.need(CHAT.but(token_limit=1e-6), BOOK)
     early, late = (each for each in which_gpu.questions(none) if each.limit.most == "token_limit")
     assert 0.0001 < early.nearest < 0.05 and math.isnan(late.nearest)
-    assert which_gpu._turns(none, late) == ("Your limit: at most 1 µs.",)
+    assert which_gpu._turns_in_words(none, late) == ("Your limit: at most 1 µs.",)
 
 
 def test_a_shorter_deadline_takes_the_next_choice():

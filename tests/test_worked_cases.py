@@ -9,7 +9,7 @@ import yaml
 
 from book.build.inputs import ROOT
 from book.pages import cases as by_hand
-from book.pages.cases import falling, held, layouts, layouts_table, ranges, stacks
+from book.pages.cases import falling, held_by_layout, layouts, layouts_table, ranges, stacks
 from book.pages.sharing import slice_row
 from gpucalc.core.quantities import DATA
 from gpucalc.decisions.answer import Figure, answer
@@ -204,9 +204,9 @@ def test_a_mixture_on_nodes_by_hand(found):
     spread, whole = ways[ways["spread"]].iloc[0], ways[~ways["spread"]].iloc[0]
     token = 61 * 576 * 2  # a vector of 512 and 64 numbers in each layer
     for row, sequences in ((spread, math.ceil(spread["batch"] / spread["attention_parallel"])), (whole, whole["batch"])):
-        assert held(one, row)["caches"] == pytest.approx(sequences * 2500 * token)
-    assert held(one, whole)["weights"] == pytest.approx(671e9 / 8, rel=0.01)
-    assert held(one, spread)["weights"] > held(one, whole)["weights"], "attention is held by every group"
+        assert held_by_layout(one, row)["caches"] == pytest.approx(sequences * 2500 * token)
+    assert held_by_layout(one, whole)["weights"] == pytest.approx(671e9 / 8, rel=0.01)
+    assert held_by_layout(one, spread)["weights"] > held_by_layout(one, whole)["weights"], "attention is held by every group"
     # Few prompts come at once, so each stops all groups.
     assert whole["rented_gpus"] <= spread["rented_gpus"] and whole["serving_usd_per_month"] <= spread["serving_usd_per_month"]
     for favor in (dict(output=2000), dict(token_limit=0.1), dict(prompts_apart=1)):

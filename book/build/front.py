@@ -1,4 +1,4 @@
-"""What the front page answers with, made by book/web/front.py from the prices that were given, while the notebooks run."""
+"""What the front page answers with, made by `book.web.front` from the prices that were given, while the notebooks run."""
 
 import re
 import shutil
@@ -13,14 +13,15 @@ from .editions import here
 from .given import Given
 from .inputs import BuildError, digest, files_in, surroundings
 
-PROGRAM = "book/web/front.py"
+# A project whose library decides has a front page.
+DECIDES = "gpucalc/decisions/"
 MADE_FROM = ("gpucalc/", "book/components/", "book/web/", "data/", "given/prices/", "given/gpus/")
 KEPT = 4
 # Where figures stand that follow the reader, and how: `yours.batch`, `yours(batch=1).kv_bytes`, `formula(kv.kv_bytes, case)`;
 # of `drill("kv-token", case)` its own.
 FOLLOWING = r"notebooks/\w+\.md|book/pages/\w+\.py"
 DRILL = re.compile(r'\bdrill\(\s*"([\w-]+)"')
-FIGURE = re.compile(r"\byours(?:\((?:[^()]|\([^()]*\))*\))?\.(\w+)|\bformula\(\s*(?:\w+\.)*(\w+)")
+FIGURE = re.compile(r"(?<![.\w])yours(?:\((?:[^()]|\([^()]*\))*\))?\.(\w+)|(?<![.\w])formula\(\s*(?:\w+\.)*(\w+)")
 
 
 @contextmanager
@@ -29,7 +30,7 @@ def scripts(frozen):
 
     It may be asked again.
     """
-    if PROGRAM not in frozen.digests:
+    if not frozen.under(DECIDES):
         yield lambda: None
         return
     given = frozen.given or Given()
