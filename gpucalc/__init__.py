@@ -13,7 +13,7 @@ from .laws import (activation_memory, apart, arithmetic_intensity, break_even, b
 
 if TYPE_CHECKING:
     from .core.evaluate import Case
-    from .decisions.deciding import compare, decide
+    from .decisions.decide import compare, decide
     from .decisions import layouts, what_changed
 
 __all__ = ["LAWS", "QUANTITIES", "Case", "activation_memory", "apart", "arithmetic_intensity", "break_even", "budget", "choosing",
@@ -39,5 +39,5 @@ def __getattr__(name):
     if name in ("layouts", "what_changed"):
         return import_module(f"gpucalc.decisions.{name}")
     if name in ("compare", "decide"):
-        return getattr(import_module("gpucalc.decisions.deciding"), name)
+        return getattr(import_module("gpucalc.decisions.decide"), name)
     raise AttributeError(f"module 'gpucalc' has no attribute {name!r}")

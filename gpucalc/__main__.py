@@ -5,9 +5,9 @@ import sys
 def main() -> int:
     """Run the command with the words of the command line; returns its exit status."""
     if sys.argv[1:2] == ["decide"]:
-        from .cli.decide_command import main as decide
+        from .cli import decide
         return decide(sys.argv[2:])
-    from .cli.command import main as command
+    from .cli import main as command
     return command()
 
 

@@ -22,8 +22,8 @@ from playwright.sync_api import sync_playwright
 from book.build.inputs import ROOT
 from gpucalc import break_even, training_memory
 from gpucalc.core.evaluate import Case
-from gpucalc.decisions import answer, decide, decisions, rule
-from gpucalc.decisions.layout_grid import CLOSE, FITS, size
+from gpucalc.decisions import answer, rent_or_buy as decide, decisions, rule
+from gpucalc.decisions.layouts import CLOSE, FITS, size
 from gpucalc.decisions.layouts import all_layouts, best_layouts, usual_axes
 from gpucalc.decisions.market import market
 from gpucalc.rows import case_file, catalogue, price_book, store

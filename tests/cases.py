@@ -11,7 +11,7 @@ from gpucalc.core.quantities import QUANTITIES
 from gpucalc.decisions import answer_words
 from gpucalc.decisions import answer as plan, decisions, rule
 from gpucalc.decisions.market import market
-from gpucalc.decisions.turns import turns
+from gpucalc.decisions.sensitivity import turns
 from gpucalc.rows import case_file
 from gpucalc.rows.project_books import MissingPrice
 from gpucalc.rows.tables import rows

@@ -8,8 +8,8 @@ import pytest
 
 from book.build.extension import ENGINE, FRONT
 from book.build.finish import secured
-from gpucalc.decisions import answer_words, deciding, owning_words
-from gpucalc.decisions import answer as plan, owning_choice, rule
+from gpucalc.decisions import answer_words, decide as deciding, owning_words
+from gpucalc.decisions import answer as plan, rent_or_buy as owning_choice, rule
 from gpucalc.rows import case_file, price_book
 from tests import edges
 from tests.browser import FORM, lay_out, visit

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings, strategies as st
 from book.pages import budget
 from book.pages.budget import rules_picture
 from gpucalc import Case, budget as bg, training_time as tt
-from gpucalc.decisions import market, queue, token_offers
+from gpucalc.decisions import market, capacity as queue, token_offers
 from gpucalc.rows import bands, catalogue, price_book
 
 ALL = price_book.prices()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from gpucalc import Case, queueing
-from gpucalc.decisions import capacity, queue
+from gpucalc.decisions import capacity, capacity as queue
 from gpucalc.rows import catalogue
 from gpucalc.rows.bands import Band
 

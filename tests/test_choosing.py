@@ -9,10 +9,10 @@ from hypothesis import given, settings, strategies as st
 
 from book.pages import training_cost as run_risks
 from gpucalc import Case
-from gpucalc.decisions import capacity, queue, rule
+from gpucalc.decisions import capacity, capacity as queue, rule
 from gpucalc.decisions.answer import completed
 from gpucalc.decisions.decisions import REPLICAS
-from gpucalc.decisions.layout_grid import AXES, NEUTRAL, blocks
+from gpucalc.decisions.layouts import AXES, NEUTRAL, blocks
 from gpucalc.decisions.layouts import layout_case
 from gpucalc.decisions.market import cards, replica_degrees
 from gpucalc.laws import choosing, serving, training_cost

@@ -15,11 +15,11 @@ from gpucalc import LAWS, QUANTITIES
 from gpucalc.core.figures import dollars, number, percent
 from gpucalc.rows import claims as held
 from gpucalc.rows import tables
-from gpucalc.rows import claim_cases
-from gpucalc.rows.claim_cases import DATED
+from gpucalc.rows import claims as claim_cases
+from gpucalc.rows.claims import DATED
 from gpucalc.rows.claims import claim, claims, dearest
+from gpucalc.rows.claims import ASSUMING, BOUNDS, CONTRADICTED, CORRECT, OPEN, OUTDATED, WRONG, agrees, factor, judged
 from gpucalc.rows.tables import DATA
-from gpucalc.rows.verdicts import ASSUMING, BOUNDS, CONTRADICTED, CORRECT, OPEN, OUTDATED, WRONG, agrees, factor, judged
 
 CLAIMS = claims()
 # Claims by verdict: a changed law, row, price or claim shows here first.

@@ -5,8 +5,8 @@ import pytest
 
 from gpucalc.rows import claims as held
 from gpucalc.rows.claims import claim, claims
+from gpucalc.rows.claims import ASSUMING, CONTRADICTED, CORRECT, OPEN, OUTDATED, WRONG
 from gpucalc.rows.tables import table
-from gpucalc.rows.verdicts import ASSUMING, CONTRADICTED, CORRECT, OPEN, OUTDATED, WRONG
 
 CLAIMS = claims()
 

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from gpucalc import LAWS, QUANTITIES, Case
-from gpucalc.cli.command import KINDS, TABLES, main
-from gpucalc.cli.command_output import printed
+from gpucalc.cli import KINDS, TABLES, main
+from gpucalc.cli import printed
 from gpucalc.core.evaluate import FINDERS
 from gpucalc.core.figures import number
 from gpucalc.rows import catalogue
@@ -213,7 +213,7 @@ def test_a_reader_who_leaves_is_no_error():
 
 
 def test_a_figure_needs_no_pandas():
-    code = f"import sys; from gpucalc.cli.command import main; main({CACHE!r}); sys.exit('pandas' in sys.modules)"
+    code = f"import sys; from gpucalc.cli import main; main({CACHE!r}); sys.exit('pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
 
 

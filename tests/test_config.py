@@ -8,7 +8,7 @@ import pytest
 
 from book.components.parameters import page_case
 from gpucalc import Case, kv_cache, model_size
-from gpucalc.rows import catalogue, config, json_fields
+from gpucalc.rows import catalogue, config, config as json_fields
 
 CONFIGS = Path(__file__).parent / "configs"
 ORIGIN = ["unit", "source", "date", "confidence", "note"]

@@ -4,11 +4,10 @@ import re
 import pandas as pd
 import pytest
 
-from book.components.lesson_costs import ends, run_table
 from book.components.picture import WIDE
 from book.pages.serving_cost import hour_picture
 from book.pages.total_cost import bills_picture, COLORS, counted_alike, outcome, PARTS, places_picture
-from book.pages.training_cost import chain_picture, cheapest_flops, clock_picture
+from book.pages.training_cost import chain_picture, cheapest_flops, clock_picture, ends, run_table
 from gpucalc import Case, goodput, serving_cost as sc, training_cost as tc
 from gpucalc.core.figures import number
 from gpucalc.rows import price_book

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from book.components.decision_charts import outcome
+from book.pages.break_even import outcome
 from gpucalc import break_even as be
 from gpucalc import owning, renting
 from gpucalc.core.evaluate import Case
-from gpucalc.decisions import decide, draws
+from gpucalc.decisions import rent_or_buy as decide, rent_or_buy as draws
 from gpucalc.rows import bands, catalogue, price_book, tables
 
 CARD = catalogue.gpu("H100 SXM 80GB")

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pandas import DataFrame
 
-from book.components.decision_charts import (bands_table, duration_text, input_text, map_chart, map_says, outcome, OWNING,
-                                             parts_table, prices_table, ranges_table, RENTING, short_name, slowdown_text,
-                                             spread_chart, threshold_text, tornado_chart, turning_table)
+from book.pages.break_even import (bands_table, duration_text, input_text, map_chart, map_says, outcome, OWNING, parts_table,
+                                   prices_table, ranges_table, RENTING, short_name, slowdown_text, spread_chart, threshold_text,
+                                   tornado_chart, turning_table)
 from gpucalc import break_even as be
-from gpucalc.decisions import decide
+from gpucalc.decisions import rent_or_buy as decide
 from gpucalc.rows import catalogue, price_book
 
 FIXED = dict(gpus_per_server=8, network_usd=0)

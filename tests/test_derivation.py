@@ -7,8 +7,7 @@ import re
 import pytest
 from latex2mathml.converter import convert
 
-from book.components.derivation import derivation, equation, folded, is_absent, symbol_table, vocabulary_table
-from book.components.spoken import called
+from book.components.derivation import called, derivation, equation, folded, is_absent, symbol_table, vocabulary_table
 from gpucalc import LAWS, QUANTITIES, Case, break_even, kv_cache, renting, serving, training_memory, training_time
 from gpucalc.core.evaluate import LEFT_OUT, Input, Row
 from gpucalc.core.printer import tex

@@ -9,7 +9,7 @@ import pytest
 
 from book.build.extension import DRILLS
 from book.build.finish import secured
-from book.components import spoken
+from book.components import derivation as spoken
 from book.components.formula import holding, is_share
 from book.pages import drills as drill_page
 from book.web import drills

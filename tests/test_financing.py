@@ -12,7 +12,7 @@ from gpucalc import financing as fin
 from gpucalc import owning
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import hourly
-from gpucalc.decisions import decide
+from gpucalc.decisions import rent_or_buy as decide
 from gpucalc.rows import catalogue, price_book
 
 share, months = st.floats(0, 0.5), st.integers(1, 120)

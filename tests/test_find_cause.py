@@ -5,8 +5,7 @@ import re
 import pytest
 
 from book.build.inputs import ROOT
-from book.components import harm
-from book.pages import find_cause
+from book.pages import find_cause, hardware_facts as harm
 from book.pages.find_cause import ADVICE, causes_table, RIGHT_LOG, WRONG_LOG
 from gpucalc import waiting as wt
 from gpucalc.core.evaluate import Row

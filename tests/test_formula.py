@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from book.components import spoken
+from book.components import derivation as spoken
 from book.components.formula import formula
 from book.web import lessons as lesson_links
 from gpucalc import LAWS, QUANTITIES, Case, kv_cache

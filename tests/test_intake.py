@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from book.build.inputs import dated, place
-from gpucalc.rows import (ages, catalogue, intake_cells, intake_money, intake_names, intake_numbers, intake_overlay, intake_rows, intake_sheet,
-                          own_gpus as own_cards, price_book, price_outliers, price_report, tables)
+from gpucalc.rows import (ages, catalogue, intake as intake_cells, intake as intake_money, intake as intake_names,
+                          intake as intake_numbers, intake as intake_overlay, intake as intake_rows, intake as intake_sheet,
+                          own_gpus as own_cards, price_book, intake as price_outliers, price_report, tables)
 from gpucalc.rows.price_book import prices
 
 TODAY = datetime.date.today().isoformat()
@@ -441,14 +442,14 @@ def test_the_command_says_all_of_it(write, capsys):
     ("RTX4090", "RTX 4090 24GB"), ("MI300X", "MI300X 192GB"), ("nvidia-h100-80gb", H100), ("Nvidia HGX H100 (80 GB)", H100), ("A6000", "RTX A6000 48GB"),
     ("GB200", "GB200 NVL72 186GB"), ("TPU v5p", "TPU v5p 95GB"), ("NVIDIA H100 Tensor Core GPU", H100), ("V100", "V100 SXM 32GB"), ("Gaudi 2", "Gaudi2 96GB")])
 def test_names_of_gpus(name, gpu):
-    found, said = intake_names.gpu(name)
+    found, said = intake_names.gpu_named(name)
     assert found == gpu and (not said or gpu in said)
 
 
 def test_every_gpu_is_known_by_its_own_name_in_any_writing():
     for gpu in tables.rows("gpus"):
         for name in (gpu, gpu.lower(), gpu.replace(" ", "-"), gpu.replace(" ", "_").upper(), f"{gpu} Tensor Core GPU"):
-            assert intake_names.gpu(name) == (gpu, "")
+            assert intake_names.gpu_named(name) == (gpu, "")
 
 
 @pytest.mark.parametrize("number, expected", [
@@ -640,7 +641,7 @@ def test_a_price_of_another_time_is_refused_with_what_it_is_by_the_hour(write, t
 @pytest.mark.parametrize("text", ["2/h", "2 per hour", "2/gpu/hr", "2 per GPU-hour", "2 an hour", "2 /card/h", "2 std.", "2 USD/h", "2 / GPU"])
 def test_an_hour_of_a_gpu_as_people_write_it(write, text):
     assert read(write(f"gpu,gpus,usd_per_hour\nH100,4,{text}\n")) == [rent(H100, 8, gpus=4)]
-    hours = intake_money.written_out()["hours"]
+    hours = intake_money.written_hours()["hours"]
     assert intake_numbers.re.fullmatch(hours, text.removeprefix("2").removeprefix(" USD").strip(), intake_numbers.re.IGNORECASE)
 
 

@@ -4,9 +4,8 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from book.components.layout_charts import (landscape, layouts_table, parts_bars, parts_table, published_table, reasons_table,
-                                           thinned)
-from gpucalc.decisions.layout_grid import NEUTRAL
+from book.pages.layouts import landscape, layouts_table, parts_bars, parts_table, published_table, reasons_table, thinned
+from gpucalc.decisions.layouts import NEUTRAL
 from gpucalc.decisions.layouts import LAYOUT, best_of, in_layout, layout_case, layouts_of, pareto_front, reasons, step_parts
 
 CASE = layout_case("Qwen2.5-7B", "A100 SXM 80GB", 4096)

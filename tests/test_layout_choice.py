@@ -2,8 +2,8 @@
 import pytest
 
 from gpucalc import training_memory as tm
-from gpucalc.decisions.layout_choice import worst
-from gpucalc.decisions.layout_grid import AXES, NEUTRAL
+from gpucalc.decisions.layouts import worst
+from gpucalc.decisions.layouts import AXES, NEUTRAL
 from gpucalc.decisions.layouts import layout_case, layouts_of
 from gpucalc.laws.training_time import step_seconds
 

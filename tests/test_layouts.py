@@ -10,9 +10,9 @@ import pytest
 from book.components.memory import fullest
 from book.pages.layouts import OF_2021, PUBLISHED, published_layout, published_layouts
 from gpucalc.core.evaluate import Case
-from gpucalc.decisions import layout_grid
-from gpucalc.decisions.layout_choice import as_good, comparison_error, ends, recommended
-from gpucalc.decisions.layout_grid import CLOSE, FITS, NEUTRAL
+from gpucalc.decisions import layouts as layout_grid
+from gpucalc.decisions.layouts import as_good, comparison_error, ends, recommended
+from gpucalc.decisions.layouts import CLOSE, FITS, NEUTRAL
 from gpucalc.decisions.layouts import (AXES, LAYOUT, all_layouts, best_layouts, best_of, fastest_by_gpus, fine_axes, in_layout,
                                        layout_case, layout_name, layouts_of, pareto_front, readable, reasons, recomputed, runs_of,
                                        same_step, same_steps, step_parts, usual_axes)

@@ -7,7 +7,7 @@ import pytest
 
 from gpucalc.laws import choosing, lengths, serving
 from gpucalc.rows.case_file import case_of, read_case
-from gpucalc.rows.lengths import MOST_RATIO, check_p95, read_lengths
+from gpucalc.rows.case_file import MOST_RATIO, check_p95, read_lengths
 from tests.simulator import drawn
 
 

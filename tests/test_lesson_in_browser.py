@@ -14,7 +14,7 @@ from book.components.charts import slider_chart
 from book.web import lessons as lesson_links
 from gpucalc.core.evaluate import Case
 from gpucalc.core.law import LAWS
-from gpucalc.decisions.owning_choice import rent_or_buy
+from gpucalc.decisions.rent_or_buy import rent_or_buy
 from gpucalc.laws import kv_cache
 from gpucalc.rows import case_file, catalogue, price_book
 from tests import hostile

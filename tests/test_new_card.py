@@ -11,7 +11,7 @@ from book.pages import cards, new_card
 from book.pages.new_card import as_read, MORE, NEEDED, row_of
 from book.pages.training_cost import carbon_of, carbon_table
 from book.pages.what_to_buy import power_usd
-from gpucalc.decisions import capacity, queue
+from gpucalc.decisions import capacity, capacity as queue
 from gpucalc.rows import catalogue, price_book, tables
 from gpucalc.rows.own_gpus import ASKED
 

@@ -15,7 +15,7 @@ from book.components.sentences import markdown
 from book.pages import total_cost as stores
 from gpucalc import Case, break_even, owning, renting, serving, serving_cost, total_cost
 from gpucalc.core.figures import percent, quantity, three_figures
-from gpucalc.decisions import decide
+from gpucalc.decisions import rent_or_buy as decide
 from gpucalc.rows import catalogue
 from gpucalc.rows.price_book import price_books, prices
 from gpucalc.rows.rents import cheapest_rent

@@ -7,12 +7,12 @@ import pytest
 
 from gpucalc import Case, break_even, demand, owning
 from gpucalc.core.arithmetic import HOURS_PER_MONTH, HOURS_PER_YEAR
-from gpucalc.decisions import answer_facts, answer_words, owning_words
-from gpucalc.decisions import decide, draws
-from gpucalc.decisions.owning_choice import DRAWS, rent_or_buy, shares
+from gpucalc.decisions import answer_words as answer_facts, answer_words, owning_words
+from gpucalc.decisions import rent_or_buy as decide, rent_or_buy as draws
+from gpucalc.decisions.rent_or_buy import DRAWS, rent_or_buy, shares
+from gpucalc.decisions.rent_own_or_api import API, BATCH, OWNED, RENTED
+from gpucalc.decisions.rent_own_or_api import FOR_HOURS, ways
 from gpucalc.decisions.token_offers import SERVERS
-from gpucalc.decisions.token_volumes import API, BATCH, OWNED, RENTED
-from gpucalc.decisions.ways import FOR_HOURS, ways
 from gpucalc.rows import catalogue, price_book
 
 H100 = "H100 SXM 80GB"

@@ -10,8 +10,8 @@ from book.build.site import ROOT
 from book.web.export import HELD, owning_data, OWNING_LAWS as LAWS
 from book.web.javascript import script
 from gpucalc import Case
-from gpucalc.decisions.owning_choice import rent_or_buy
-from gpucalc.decisions.ways import ways
+from gpucalc.decisions.rent_or_buy import rent_or_buy
+from gpucalc.decisions.rent_own_or_api import ways
 from gpucalc.rows import catalogue, price_book
 from tests.test_owning_choice import LOAD, plan_of
 

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from book.components.picture import COLORS, Sheet, WIDE
-from book.components.yours import Yours
+from book.components.sentences import Yours
 from gpucalc import Case
 
 SVG = "{http://www.w3.org/2000/svg}"

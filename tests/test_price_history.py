@@ -4,7 +4,7 @@ import math
 import pandas
 import pytest
 
-from book.components import price_history as history
+from book.pages import what_changed as history
 from gpucalc.rows import catalogue
 
 H100 = "H100 SXM 80GB"

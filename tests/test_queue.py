@@ -7,7 +7,7 @@ from pandas import DataFrame
 from book.components.sentences import enough
 from book.pages.serving import fleet_table
 from gpucalc import Case, serving
-from gpucalc.decisions import capacity, queue
+from gpucalc.decisions import capacity, capacity as queue
 from gpucalc.decisions.decisions import PROMPTS
 from gpucalc.laws.shares import product_peak
 from gpucalc.rows import bands, catalogue

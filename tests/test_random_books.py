@@ -16,7 +16,7 @@ from book.build.inputs import ROOT, surroundings
 from book.pages import (break_even as renting_options, budget, commitments, sharing, total_cost as bill_choice,
                         training_cost as offers)
 from gpucalc import Case
-from gpucalc.decisions import capacity, decide, fine_print, queue, token_offers, what_changed
+from gpucalc.decisions import capacity, rent_or_buy as decide, market as fine_print, capacity as queue, token_offers, what_changed
 from gpucalc.rows import catalogue, price_book, project_books
 from tests.contents import PRICED
 from tests.test_own_prices import HOSTILE, texts

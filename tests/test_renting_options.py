@@ -9,7 +9,7 @@ from book.pages.break_even import Work
 from gpucalc import owning, renting
 from gpucalc.core.arithmetic import HOURS_PER_YEAR
 from gpucalc.core.evaluate import Case
-from gpucalc.decisions import decide
+from gpucalc.decisions import rent_or_buy as decide
 from gpucalc.rows import catalogue, price_book
 from gpucalc.rows.rents import with_rent
 

@@ -7,8 +7,8 @@ import pytest
 
 from book.components.report import band_bar, choice_bars, owning_report, report, stacked_bar
 from gpucalc.core.quantities import DATA
-from gpucalc.decisions import deciding, owning_words
-from gpucalc.decisions.owning_choice import rent_or_buy
+from gpucalc.decisions import decide as deciding, owning_words
+from gpucalc.decisions.rent_or_buy import rent_or_buy
 from gpucalc.rows import price_book
 from tests import hostile
 

@@ -13,9 +13,9 @@ from hypothesis import given, settings, strategies as st
 from book.pages.training_cost import SERVER
 from gpucalc import Case
 from gpucalc.core.law import LAWS
-from gpucalc.decisions import answer, capacity, columns, points, queue, rule, token_offers
+from gpucalc.decisions import answer, capacity, columns, points, capacity as queue, rule, token_offers
 from gpucalc.decisions.decisions import CHAINS, OBJECTIVES
-from gpucalc.decisions.fine_print import forbidden
+from gpucalc.decisions.market import forbidden
 from gpucalc.decisions.market import NETWORKS, cards, market, replica_degrees
 from gpucalc.decisions.run_speeds import planned_mfu
 from gpucalc.laws.sharding import DEGREES, layout_rules

@@ -13,8 +13,8 @@ from book.build.editions import Editions, made_of
 from book.build.inputs import Frozen, ROOT
 from gpucalc import Case
 from gpucalc.core.evaluate import Row
-from gpucalc.decisions.owning_choice import rent_or_buy
-from gpucalc.rows import book_frame, catalogue, kept, price_book, rents, selections, written
+from gpucalc.decisions.rent_or_buy import rent_or_buy
+from gpucalc.rows import selections as book_frame, catalogue, kept, price_book, rents, selections, selections as written
 
 HEADER = "gpu,gpus,usd_per_hour,provider,region,term\n"
 ROWS = {"dear": "H100 SXM 80GB,8,4.0,dear,here,on-demand", "cheap": "H100 SXM 80GB,8,2.5,cheap,here,on-demand",

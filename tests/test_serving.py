@@ -13,7 +13,7 @@ from gpucalc import kv_cache as kv
 from gpucalc import serving as sv
 from gpucalc.core.evaluate import Case
 from gpucalc.decisions import capacity
-from gpucalc.decisions.queue import ENGINE, erlang_c, published
+from gpucalc.decisions.capacity import ENGINE, erlang_c, published
 from gpucalc.laws import queueing as qu
 from gpucalc.laws.lengths import late_deviations
 from gpucalc.rows import catalogue

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings, strategies as st
 from book.components.measured import compare
 from gpucalc import queueing as qu, serving as sv, serving_cost as sc
 from gpucalc.core.evaluate import Case
-from gpucalc.decisions import capacity, queue, token_offers
+from gpucalc.decisions import capacity, capacity as queue, token_offers
 from gpucalc.rows import ages, catalogue, price_book
 
 MODEL, GPU = catalogue.model("Llama-3-70B"), catalogue.gpu("H100 SXM 80GB")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from gpucalc import Case, serving_volume as vol
-from gpucalc.decisions import capacity, queue, token_offers, token_volumes as volumes
+from gpucalc.decisions import capacity, capacity as queue, token_offers, rent_own_or_api as volumes
 from gpucalc.rows import price_book
 
 MONTH = 730 * 3600

@@ -9,7 +9,7 @@ from book.pages import sharing
 from book.pages.budget import sure
 from book.pages.sharing import slices_picture
 from gpucalc import Case, serving as sv, sharing as sh
-from gpucalc.decisions import queue
+from gpucalc.decisions import capacity as queue
 from gpucalc.rows import catalogue, price_book
 
 BOOK = sure(price_book.prices())

@@ -10,7 +10,7 @@ from book.components.sentences import enough
 from book.components.show import reach, volume
 from book.pages import serving_cost as tokens
 from gpucalc import Case, serving as sv, serving_cost as sc
-from gpucalc.decisions import capacity, queue, token_offers, token_volumes
+from gpucalc.decisions import capacity, capacity as queue, token_offers, rent_own_or_api as token_volumes
 from gpucalc.rows import catalogue, price_book
 from gpucalc.rows.claims import claim
 

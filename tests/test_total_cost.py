@@ -11,7 +11,7 @@ from book.pages.total_cost import (bills, egress_tiers, ends, first_price, home,
 from gpucalc import training_cost
 from gpucalc import total_cost as tc
 from gpucalc.core.evaluate import Case
-from gpucalc.decisions.fine_print import forbidden
+from gpucalc.decisions.market import forbidden
 from gpucalc.rows import catalogue, price_book
 
 AWS_TIERS = [(0, 100e9, 0), (100e9, 10e12, 0.09), (10e12, 50e12, 0.085), (50e12, 150e12, 0.07), (150e12, math.inf, 0.05)]

@@ -10,7 +10,7 @@ import gpucalc
 
 ROOT = Path(gpucalc.__file__).parent
 # Modules for others to call. The laws' arguments are quantities, whose kind and unit are in the vocabulary.
-PUBLIC = ["core/arithmetic", "core/evaluate", "core/figures", "core/law", "core/quantities", "cli/command", "decisions/layouts",
+PUBLIC = ["core/arithmetic", "core/evaluate", "core/figures", "core/law", "core/quantities", "cli", "decisions/layouts",
           "decisions/what_changed", "rows/bands", "rows/catalogue", "rows/claims", "rows/price_book", "rows/rents"]
 # What a caller may write, with the line that the checker must refuse.
 USE = """\

@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from gpucalc import what_changed as wc
 from gpucalc.core.figures import percent
-from gpucalc.decisions import conclusions as cs
+from gpucalc.decisions import what_changed as cs
 from gpucalc.decisions import token_offers
 from gpucalc.rows import catalogue
 from gpucalc.rows.ages import firm, sold

@@ -13,8 +13,8 @@ from book.pages.cases import falling, held_by_layout, layouts, layouts_table, ra
 from book.pages.sharing import slice_row
 from gpucalc.core.quantities import DATA
 from gpucalc.decisions.answer import Figure, answer
+from gpucalc.decisions.rent_own_or_api import ways
 from gpucalc.decisions.rule import value_of
-from gpucalc.decisions.ways import ways
 from gpucalc.rows import catalogue, price_book
 from gpucalc.rows.case_file import case_of, read_case
 from gpucalc.rows.price_book import MissingPrice

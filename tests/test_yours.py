@@ -5,8 +5,7 @@ import re
 
 import pytest
 
-from book.components.sentences import said
-from book.components.yours import Figure, Yours
+from book.components.sentences import Figure, said, Yours
 from gpucalc import Case, kv_cache, serving
 from gpucalc.core.figures import gib
 

@@ -10,7 +10,7 @@ from book.build.finish import secured
 from book.build.front import followed, FOLLOWING
 from book.build.inputs import ROOT
 from book.components import drills
-from book.components.yours import Figure, Yours
+from book.components.sentences import Figure, Yours
 from book.web import drills as drill_data, front, lessons as lesson_links
 from book.web.drills import drill, in_unit
 from gpucalc.core.evaluate import FINDERS, Case

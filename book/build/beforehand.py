@@ -2,7 +2,7 @@
 import contextlib
 from typing import Any
 
-from gpucalc.decisions import layout_choice, run_speeds
+from gpucalc.decisions import layouts as layout_choice, run_speeds
 from gpucalc.rows import price_book
 from gpucalc.rows.kept import forget_told
 from ..components import published

@@ -19,7 +19,7 @@ from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import FRACTION, QUANTITIES, RATE, SHARE
 from .familiar import FAMILIAR
 from .sentences import markdown
-from .yours import Figure, held
+from .sentences import Figure, held
 
 
 # What moves a chart: sliders, switches, rows to choose among, and expressions that the browser computes once.

@@ -17,7 +17,7 @@ from ..web import drills as rows
 from ..web.drills import plain
 from .formula import in_words
 from .sentences import Markdown, markdown, numbered
-from .yours import Figure, Yours, held
+from .sentences import Figure, Yours, held
 
 
 class InUnit(Figure):

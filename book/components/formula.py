@@ -7,9 +7,9 @@ from gpucalc.core.evaluate import Case, Step
 from gpucalc.core.law import Law
 from gpucalc.core.quantities import DEFAULTS, QUANTITIES
 from .derivation import written
+from .derivation import called, said
+from .sentences import Figure
 from .show import Html
-from .spoken import called, said
-from .yours import Figure
 
 # What only a page without the site's style shows: the signs that the style's layout says.
 _BARE = '<span class="bare">{}</span>'.format

@@ -6,8 +6,8 @@ where there is no such style, as in Jupyter.
 """
 import html
 
+from .sentences import Figure
 from .show import Html
-from .yours import Figure
 
 WIDE = 400
 COLORS = {"a": "#246be6", "b": "#a26614", "c": "#0f4a0e", "d": "#9e075e", "e": "#5f29b2", "f": "#595c13", "g": "#1c7088",

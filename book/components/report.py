@@ -12,10 +12,10 @@ from gpucalc.core.printer import in_words, words as equation
 from gpucalc.core.quantities import QUANTITIES
 from gpucalc.decisions import answer_words as words, owning_words
 from gpucalc.decisions.answer import Answer, of_choice
-from gpucalc.decisions.deciding import more
+from gpucalc.decisions.decide import more
 from gpucalc.decisions.decisions import CARDS, CHAINS, trains
-from gpucalc.decisions.owning_choice import RentOrBuy
 from gpucalc.decisions.points import number_of
+from gpucalc.decisions.rent_or_buy import RentOrBuy
 from gpucalc.rows import catalogue
 from . import memory as account
 from .memory import parts

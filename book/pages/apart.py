@@ -7,8 +7,8 @@ from gpucalc.laws import apart, kv_cache, serving
 from gpucalc.rows import catalogue
 from ..components.charts import lines
 from ..components.picture import Sheet
+from ..components.sentences import Yours
 from ..components.show import table
-from ..components.yours import Yours
 
 
 # Diagrams of prompts and answers: on one server, whole or in chunks, and on two; and what lies between the two.

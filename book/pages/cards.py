@@ -9,7 +9,7 @@ import pandas as pd
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import gib, hourly, number, seconds, three_figures
 from gpucalc.decisions.capacity import left_out, narrow_products
-from gpucalc.decisions.fine_print import forbidden
+from gpucalc.decisions.market import forbidden
 from gpucalc.laws import sharing, worth
 from gpucalc.laws.arithmetic_intensity import ridge_point, tokens_per_second
 from gpucalc.laws.choosing import largest_params

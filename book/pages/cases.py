@@ -12,13 +12,13 @@ from gpucalc.core.arithmetic import HOURS_PER_DAY, HOURS_PER_MONTH, SECONDS_PER_
 from gpucalc.core.evaluate import Case
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import DATA, DEFAULTS, QUANTITIES
-from gpucalc.decisions import answer as plan, answer_words, deciding, post_training
+from gpucalc.decisions import answer as plan, answer_words, decide as deciding, post_training
 from gpucalc.decisions.answer import Figure, of_choice
 from gpucalc.decisions.answer_texts import WORDS
 from gpucalc.decisions.columns import nine_digits
+from gpucalc.decisions.rent_own_or_api import API
+from gpucalc.decisions.rent_own_or_api import ways
 from gpucalc.decisions.rule import value_of
-from gpucalc.decisions.token_volumes import API
-from gpucalc.decisions.ways import ways
 from gpucalc.rows.ages import firm
 from gpucalc.rows.case_file import read_case
 from gpucalc.rows.mapping import read_mapping

@@ -2,7 +2,7 @@
 from gpucalc.core.figures import dollars, number, percent, times
 from gpucalc.core.quantities import QUANTITIES
 from gpucalc.rows import claims as held
-from gpucalc.rows.verdicts import ASSUMING, CONTRADICTED, CORRECT, OPEN, OUTDATED, VERDICTS, WRONG
+from gpucalc.rows.claims import ASSUMING, CONTRADICTED, CORRECT, OPEN, OUTDATED, VERDICTS, WRONG
 from ..components.catalogue_table import catalogue_table
 from ..components.show import table
 from ..components.titles import PAGES

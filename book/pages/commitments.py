@@ -6,7 +6,7 @@ import pandas as pd
 
 from gpucalc.core.evaluate import Row
 from gpucalc.core.figures import percent, usd
-from gpucalc.decisions.deals import STOPS
+from gpucalc.decisions.rent_or_buy import STOPS
 from gpucalc.laws.commitments import block_break_even_days, portfolio_usd_per_hour, reserve_ratio, reserved_gpus, share_above
 from gpucalc.laws.renting import group_interruption_seconds, spot_usd_per_hour
 from gpucalc.rows import catalogue

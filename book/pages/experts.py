@@ -6,8 +6,8 @@ from gpucalc.core.figures import number
 from gpucalc.laws import experts, experts as ex, model_size
 from gpucalc.rows import catalogue
 from ..components.picture import Sheet
+from ..components.sentences import Yours
 from ..components.show import table
-from ..components.yours import Yours
 
 
 # Tables of mixtures of experts: what they hold, use and read, and how evenly tokens fall on GPUs.

@@ -10,8 +10,8 @@ from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import dollars, percent
 from gpucalc.laws import arithmetic_intensity as ai, interconnect as ic, kernels as kn, training_cost as tc, waiting as wt
 from gpucalc.rows import catalogue
-from ..components.harm import wasted
 from ..components.show import table
+from .hardware_facts import wasted
 
 
 # Why a job is slow: each cause as a case with a share of full speed, in order of likelihood, and what a month of it costs.

@@ -12,8 +12,8 @@ from gpucalc.rows import catalogue
 from gpucalc.rows.selections import derivation, selection
 from ..components.dates import dated
 from ..components.picture import Sheet, WIDE
-from ..components.price_history import rents_at_will
 from ..components.show import difference, table
+from .what_changed import rents_at_will
 
 
 # The page of generations: what each brought, its formats, its peak from units and clock, its link, and what it cost.

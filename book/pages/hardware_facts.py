@@ -1,14 +1,38 @@
-"""Hardware facts: what each is worth in time or money for a load."""
+"""What a fault costs a fleet: its GPUs are paid at full price and work at a share of their speed."""
 import pandas as pd
 
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import dollars, gib, number, percent, times
 from gpucalc.laws.derating import corrected_bytes, rounding_share
 from gpucalc.laws.shares import capped_clock_share
+from gpucalc.laws.sharing import wasted_usd_per_month
 from gpucalc.rows import catalogue
-from ..components.harm import wasted
+from gpucalc.rows.rents import cheapest_rent, rents
+from gpucalc.rows.selections import selection
 from ..components.show import difference, table
 
+
+# What a fault costs a fleet: its GPUs are paid at full price and work at a share of their speed.
+
+
+@selection
+def fleet(book, gpu="H100 SXM 80GB", gpus=8, term="on-demand"):
+    """The cheapest firm rent of servers of so many GPUs, as a `Row`."""
+    return cheapest_rent(book, gpu=gpu, term=term, whole=gpus)
+
+
+@selection
+def fleet_if_priced(book, gpu, gpus=8, term="on-demand"):
+    """The same, or None where the book has no such rent."""
+    return fleet(book, gpu, gpus, term) if len(rents(book, gpu=gpu, term=term, required=False)) else None
+
+
+def wasted(share, rent, gpus=8):
+    """What GPUs at that rent cost in a month beyond the work that they do at that share of their speed (USD)."""
+    return Case(gpus=gpus, usd_per_hour=float(rent.usd_per_hour), measured_utilization=min(share, 1))(wasted_usd_per_month)
+
+
+# Hardware facts: what each is worth in time or money for a load.
 
 # What hardware takes back: speed under a power cap, memory under error correction, kernels of a card, what sparsity gave.
 

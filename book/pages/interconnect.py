@@ -6,7 +6,7 @@ from pandas import DataFrame
 from gpucalc.core.arithmetic import floor, maximum, minimum
 from gpucalc.core.evaluate import Case, Row
 from gpucalc.core.figures import number, percent, seconds, times
-from gpucalc.decisions.queue import ENGINE
+from gpucalc.decisions.capacity import ENGINE
 from gpucalc.laws import interconnect as ic, kv_cache, serving
 from gpucalc.rows import catalogue
 from ..components.charts import slider_chart

@@ -6,8 +6,8 @@ from gpucalc.core.figures import gib, number
 from gpucalc.laws import kv_cache
 from gpucalc.rows import catalogue
 from ..components.picture import Sheet
+from ..components.sentences import Yours
 from ..components.show import table
-from ..components.yours import Yours
 
 
 # What mixes tokens in the layers of a model, in words, and what they keep: a table of models of today.

@@ -4,7 +4,7 @@ from typing import Any
 from gpucalc.core.arithmetic import HOURS_PER_MONTH, WATTS_PER_KILOWATT
 from gpucalc.core.evaluate import Case
 from gpucalc.core.quantities import DEFAULTS
-from gpucalc.decisions import decide
+from gpucalc.decisions import rent_or_buy as decide
 from gpucalc.laws import activation_memory, arithmetic_intensity as ai, kv_cache, quantization, training_memory as tm
 from gpucalc.laws.break_even import break_even_utilization
 from gpucalc.laws.goodput import goodput
@@ -16,9 +16,9 @@ from gpucalc.rows import catalogue
 from gpucalc.rows.price_book import TIES
 from gpucalc.rows.rents import firm, rents
 from gpucalc.rows.selections import selection
-from ..components.harm import fleet, wasted
 from . import find_cause, hardware_facts
 from .failures import job
+from .hardware_facts import fleet, wasted
 from .sharing import slice_row
 
 DESK, LARGE, OFTEN = "RTX 4090 24GB", "Llama-3-70B", "Ethernet 10G"

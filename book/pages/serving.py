@@ -6,7 +6,7 @@ from pandas import concat, DataFrame
 
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import number, percent, seconds, times
-from gpucalc.decisions import queue
+from gpucalc.decisions import capacity as queue
 from gpucalc.laws import queueing, serving
 from gpucalc.laws.arithmetic_intensity import decode_seconds
 from gpucalc.laws.kv_cache import weight_bytes
@@ -14,8 +14,8 @@ from gpucalc.rows import catalogue
 from gpucalc.rows.tables import table as rows_of
 from ..components.charts import lines
 from ..components.picture import Sheet
+from ..components.sentences import Yours
 from ..components.show import table
-from ..components.yours import Yours
 from .sharing import slice_row
 
 

@@ -10,7 +10,7 @@ from gpucalc.core.arithmetic import HOURS_PER_YEAR, SECONDS_PER_HOUR
 from gpucalc.core.evaluate import Case, Row
 from gpucalc.core.figures import dollars, number, percent, seconds, three_figures
 from gpucalc.decisions import capacity, token_offers
-from gpucalc.decisions.token_volumes import API, turn, verdict
+from gpucalc.decisions.rent_own_or_api import API, turn, verdict
 from gpucalc.laws.energy import carbon_per_million_tokens, kwh_per_million_tokens
 from gpucalc.laws.owning import power_usd_per_hour, watts_per_gpu
 from gpucalc.laws.serving import replica_prefill_seconds

@@ -18,16 +18,16 @@ from gpucalc.decisions import rule
 from gpucalc.decisions.answer import completed, judged
 from gpucalc.decisions.columns import count, joined, known, nine_digits
 from gpucalc.decisions.decisions import DOUBTS, LAYOUT, RUN, USUAL_TERM
-from gpucalc.decisions.fine_print import forbidden
 from gpucalc.decisions.layouts import layout_name, pareto_front
+from gpucalc.decisions.market import forbidden
 from gpucalc.decisions.market import market, SERVER, TERMS
 from gpucalc.decisions.points import ENDS, Points, SURE
-from gpucalc.decisions.run_speeds import mfu_by_chip, planned_mfu
+from gpucalc.decisions.run_speeds import mfu_by_chip, mfu_ends, planned_mfu
 from gpucalc.laws.energy import run_carbon, run_kwh
 from gpucalc.laws.goodput import goodput, job_failure_seconds, machines_in_repair, recovery_seconds, spare_machines
 from gpucalc.laws.owning import watts_per_gpu
 from gpucalc.laws.renting import checkpoint_interval, interruption_slowdown, lost_seconds
-from gpucalc.laws.training_cost import compute_usd, planned_gpu_hours, training_flops
+from gpucalc.laws.training_cost import compute_usd, planned_gpu_hours, training_days, training_flops
 from gpucalc.rows import catalogue
 from gpucalc.rows.bands import CLOSE, INSIDE
 from gpucalc.rows.book_diff import NOT_STATED
@@ -37,9 +37,12 @@ from gpucalc.rows.rents import rents
 from gpucalc.rows.selections import derivation, selection
 from ..components.charts import axis, finish
 from ..components.dates import by_price
+from ..components.familiar import familiar
 from ..components.picture import Sheet, WIDE
 from ..components.show import table
 
+
+# What a run costs: every offer with its layout, how likely it is in time, failures, spares and electricity.
 
 # The runs of a training job on every offer of a price book, as a table: the choices of the decision on training runs.
 #
@@ -551,3 +554,46 @@ def chain_picture(run, name):
             sheet.text(56, top + tall + 23, then, color="a")
     return sheet.picture(f"Three steps turn {number(given['training_tokens'])} tokens into {dollars(usd)}",
                          "; ".join(f"{what}: {said}" for what, said, _ in boxes))
+
+
+# Tables that the lessons on costs show: a run, and tokens, on the cards that readers meet.
+
+
+def run_table(run, servers, gpu, caption, mfu=None):
+    """A run on the cheapest server of eight of each familiar card: its planned MFU, GPU-hours, days and cost with its ends.
+
+    run: a case with a model, tokens and a number of GPUs; servers: `plan.offers.cheapest_flops`; mfu: the share that is given.
+    """
+    cards = familiar(servers.assign(row=servers.index).set_index("gpu"), "gpu", gpu)
+    rows = [_run(run, name, rent.usd_per_hour, mfu_ends(name, mfu)) for name, rent in cards.iterrows()]
+    days = f"days on {number(run.inputs['gpus'])}"
+    return table(DataFrame(rows, cards["row"]), caption,
+                 formats={"mfu": percent, "rate": "{:.2f}".format, "hours": "{:,.0f}".format, "days": three_figures},
+                 labels={"gpu": "GPU", "usd": "cost (8 in 10)", "days": days, "rate": "USD/h", "hours": "GPU-hours",
+                         "mfu": "MFU"})
+
+
+def _run(run, gpu, rate, shares):
+    on = {end: run.but(gpu=gpu, mfu=share, usd_per_hour=rate, gpu_hours=planned_gpu_hours) for end, share in shares.items()}
+    plan, low, high = (on[end](compute_usd) for end in ("plan", "high", "low"))
+    return dict(gpu=gpu, usd=ends(plan, low, high), days=on["plan"](training_days), rate=rate,
+                hours=on["plan"](planned_gpu_hours), mfu=shares["plan"])
+
+
+def tokens_table(plans, gpu, caption):
+    """The cheapest plan on each familiar card, of `plan.token_offers.month_plans`: what its tokens and its month cost."""
+    shown = familiar(plans.assign(row=plans["row"]).drop_duplicates("gpu").set_index("gpu", drop=False), "gpu", gpu)
+    rows = [dict(gpu=f"{number(row.rented_gpus)} × {row.gpu}", input=row.input_usd_per_million,
+                 output=row.output_usd_per_million,
+                 month=ends(row.serving_usd_per_month, row.low_serving_usd_per_month, row.high_serving_usd_per_month),
+                 busy=row.paid_utilization, rate=row.usd_per_hour) for row in shown.itertuples()]
+    return table(DataFrame(rows, shown["row"]), caption, labels={
+        "gpu": "GPUs", "input": "a million in", "output": "a million out", "month": "a month (8 in 10)", "busy": "utilization",
+        "rate": "USD/h"},
+        formats={"busy": percent, "rate": "{:.2f}".format} | dict.fromkeys(("input", "output"), three_figures))
+
+
+def ends(plan, low, high):
+    """A cost in words, with its ends where they differ."""
+    most = dollars(high) if high < math.inf else "too slow"
+    return dollars(plan) + ("" if low == high else f" ({dollars(low)} to {most})".replace(" USD", ""))

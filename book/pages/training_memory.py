@@ -14,8 +14,8 @@ from ..components.memory import fewest_to_train, fullest, gpus_per_replica, mome
 from ..components.memory import in_bytes, MOMENTS, spare, TERMS, verdict
 from ..components.memory import card_bytes, LEAN
 from ..components.picture import Sheet
+from ..components.sentences import Yours
 from ..components.show import Html, table
-from ..components.yours import Yours
 
 
 # What a layer is made of in training: the tensors it keeps for its backward pass, and the adapters beside its matrices.

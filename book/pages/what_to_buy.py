@@ -11,8 +11,8 @@ from gpucalc.core.arithmetic import HOURS_PER_DAY, HOURS_PER_MONTH, HOURS_PER_YE
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import days, dollars, number, three_figures, times
 from gpucalc.core.quantities import DEFAULTS, QUANTITIES
-from gpucalc.decisions import capacity, queue
-from gpucalc.decisions.fine_print import forbidden, terms_of
+from gpucalc.decisions import capacity, capacity as queue
+from gpucalc.decisions.market import forbidden, terms_of
 from gpucalc.decisions.market import NETWORKS, SERVER
 from gpucalc.decisions.rule import chosen as chosen_by, Limit, Step
 from gpucalc.laws.budget import affordable_servers

@@ -1,5 +1,5 @@
 // What is read from a text that somebody pasted: JSON with nothing lost, and its fields by name, checked, as
-// gpucalc/rows/json_fields.py reads those of a file. What is wrong is a gpucalc.text.Fault, with the same message.
+// gpucalc/rows/config.py reads those of a file. What is wrong is a gpucalc.text.Fault, with the same message.
 "use strict";
 window.gpucalc = window.gpucalc || {};
 {

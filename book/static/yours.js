@@ -1,4 +1,4 @@
-// Figures of a lesson that follow the reader, as book/components/yours.py wrote them: each says in its attributes what it is.
+// Figures of a lesson that follow the reader, as book/components/sentences.py wrote them: each says in its attributes what it is.
 // What a section shows follows as a whole or not at all, so that no two sentences of it are about two cases.
 "use strict";
 window.gpucalc = window.gpucalc || {};

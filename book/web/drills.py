@@ -15,10 +15,10 @@ from gpucalc.core.expression import tree
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import DATA, DEFAULTS, QUANTITIES
 from gpucalc.rows.mapping import check_names, read_mapping
+from ..components.derivation import called, said
 from ..components.formula import holding, is_share
-from ..components.spoken import called, said
+from ..components.sentences import held
 from ..components.titles import PAGES
-from ..components.yours import held
 from . import javascript
 from .lessons import TITLES
 

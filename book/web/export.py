@@ -5,18 +5,19 @@ from typing import Any, TYPE_CHECKING
 
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import QUANTITIES
-from gpucalc.decisions import decide, decisions, draws, owning_choice, queue, token_offers
+from gpucalc.decisions import (rent_or_buy as decide, decisions, rent_or_buy as draws, rent_or_buy as owning_choice,
+                               capacity as queue, token_offers)
 from gpucalc.decisions.capacity import cache_formats, left_out, narrow_products, with_links
-from gpucalc.decisions.deals import is_current, server_rows
 from gpucalc.decisions.engine_flags import repository
-from gpucalc.decisions.fine_print import forbidden
+from gpucalc.decisions.market import forbidden
 from gpucalc.decisions.market import (GROUPS, LONG_SEQUENCE, MORE_BATCHES, NETWORKS, SERVER, SPREAD, STAGES, stale, TENSOR, TERMS,
                                       TRIED)
 from gpucalc.decisions.points import ENDS, ROUNDS
+from gpucalc.decisions.rent_or_buy import is_current, server_rows
+from gpucalc.decisions.rent_own_or_api import API, BATCH, OWNED, RENTED
+from gpucalc.decisions.rent_own_or_api import FOR_HOURS
 from gpucalc.decisions.run_speeds import planned_mfu
 from gpucalc.decisions.token_offers import API_ITEMS, BATCH_ITEMS
-from gpucalc.decisions.token_volumes import API, BATCH, OWNED, RENTED
-from gpucalc.decisions.ways import FOR_HOURS
 from gpucalc.laws.demand import user_requests_per_second
 from gpucalc.laws.kv_cache import weight_bytes
 from gpucalc.laws.training_cost import excess_machines

@@ -14,14 +14,14 @@ from gpucalc.core import figures
 from gpucalc.core.evaluate import Case
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import DATA, DEFAULTS, DOMAINS, QUANTITIES
-from gpucalc.decisions import answer_facts, answer_texts, answer_words, engine_flags
+from gpucalc.decisions import answer_words as answer_facts, answer_texts, answer_words, engine_flags
 from gpucalc.decisions.answer import judged, released
 from gpucalc.decisions.decisions import USUAL_TERM
 from gpucalc.laws.model_size import active_params
 from gpucalc.rows import bands, catalogue, choices, price_book
 from gpucalc.rows.ages import STALE_DAYS
 from gpucalc.rows.case_file import LEAST, LISTS, MOST, SURE, sizes, span
-from gpucalc.rows.lengths import MOST_RATIO
+from gpucalc.rows.case_file import MOST_RATIO
 from gpucalc.rows.mapping import read_mapping
 from gpucalc.rows.price_checks import ITEMS
 from gpucalc.rows.tables import rows

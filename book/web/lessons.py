@@ -14,7 +14,7 @@ from gpucalc.decisions import token_offers
 from gpucalc.decisions.answer import Answer, of_choice
 from gpucalc.decisions.decisions import CARDS, LAYOUT, READING, REPLICAS, RUN, trains, WINDOW
 from gpucalc.rows import bands
-from ..components.spoken import called
+from ..components.derivation import called
 from . import export, export as export_owning, javascript
 
 

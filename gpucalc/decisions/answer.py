@@ -15,7 +15,7 @@ from ..core.quantities import DEFAULTS, QUANTITIES
 from ..rows import bands, catalogue
 from ..rows.choices import CHOICES
 from ..rows.project_books import MissingPrice
-from . import queue, rule
+from . import capacity as queue, rule
 from .columns import row
 from .decisions import CARDS, CHAINS, CHANGES, FREE, KEYS, OBJECTIVES, USUAL, Change, trains
 from .market import market

@@ -1,181 +1,211 @@
-"""Rent or own: the verdict of the draws, which input moves it most, and what an owned hour is made of."""
-from typing import NamedTuple
+"""A case in, a table of choices out: what `gpucalc.decide` and `gpucalc.compare` are."""
+import math
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
 
-from ..core.arithmetic import MONTHS_PER_YEAR
-from ..laws.break_even import break_even_utilization, owning_npv
-from ..laws.owning import owned_usd_per_hour
-from ..rows.ages import SOLD_YEARS as SOLD_YEARS
-from ..rows.bands import CLOSE, INSIDE
-from ..rows.price_book import price
-from .deals import STOPS as STOPS, Deal as Deal, deal as deal, owning_case as owning_case
-from .draws import ENDS as ENDS, band, drawn_band as drawn_band, draws as draws, outcomes, ranges as ranges
+import pandas as pd
 
-# A verdict that wins in no larger share of the draws than this is not sure: as with every band of this book, which holds eight
-# cases in ten, it may be wrong in two of ten and not more.
-SURE = INSIDE
+from ..core import figures
+from ..core.evaluate import Case, FINDERS
+from ..core.markdown import Markdown, markdown
+from ..core.printer import in_words
+from ..core.quantities import QUANTITIES
+from ..rows import case_file, price_book
+from ..rows.selections import derivation, selection
+from . import answer as plan, answer_words as words, owning_words
+from .decisions import trains
+from .points import number_of
+from .rent_or_buy import rent_or_buy
+from .rent_own_or_api import ways
+from .sensitivity import turns
+
+# The times of a choice, by kind.
+TIMES = {"serve": ["time_to_first_token", "late_token_seconds", "answer_seconds"], "offline": ["busy_hours"],
+         "embed": ["busy_hours"], "train": ["training_days", "step_seconds"], "dpo": ["training_days", "learning_seconds"],
+         "grpo": ["training_days", "grpo_step_seconds", "rollout_share"]}
+SIDES = ["what", "first", "second", "better"]
+NOTHING = "nothing keeps the limits"
+_PLAIN = ["gpu", "gpus", "layout", "provider", "region", "term", "usd_per_hour"]
 
 
-def owned(law, *rows, **inputs):
-    """Value of a law of owning or break-even in the `owning_case`, for a deal's inputs and rows such as the GPU."""
-    return owning_case(*rows, **inputs)(law)
+def read(case: Any) -> Case:
+    """A case of a job from a Case, a mapping of names to values, or the path of a YAML file.
 
-
-class Verdict(NamedTuple):
-    """What draws say: which is `cheaper` by their `mean` (USD a server, above 0 for owning), and whether that is `sure`.
-
-    `chance` is that of owning to win; eight in ten draws lie between `low` and `high`.
+    Raises ValueError with a line for each fault.
     """
+    if isinstance(case, str | PathLike):
+        return case_file.read_case(case)
+    if isinstance(case, Mapping):
+        return case_file.case_of(dict(case))
+    if "job" not in case.rows:
+        raise ValueError("job: missing; allowed: a case with one, such as Case(job='serve', ...)")
+    return case
 
-    cheaper: str
-    sure: bool
-    chance: float
-    mean: float
-    low: float
-    high: float
+
+def book_of(prices: Any = None) -> pd.DataFrame:
+    """A price book: the newest, one that is given, or the reader's own file over the newest."""
+    return prices if isinstance(prices, pd.DataFrame) else price_book.prices(prices)
 
 
-def verdict(gains, sure=SURE):
-    """The one rule of rent or own: what costs less on average over the draws of owning's net present value is cheaper.
+@derivation
+def decide(case: Any, prices: Any = None) -> pd.DataFrame:
+    """Every choice for the case of a job: those that keep its limits, the best first, then of each other GPU the nearest.
 
-    It is sure if it also wins in more than the share `sure` of them; a mean of a few large gains over many small losses is not.
+    case: a Case with a job, a mapping of names to values, or the path of a YAML file. prices: a price book or the path of a
+    file of prices (default: the newest book). Columns: what to take (`gpu`, `gpus`, `layout`), from whom, the rent (USD per
+    GPU-hour), what is to be least with both ends of its band, times (s, h or days by name), `reason`, why it is out (blank where
+    it keeps the limits), `beside`, what it costs beside the best one, and the `date` of its price. `attrs["answer"]` is the
+    `Answer`. For the job rent_or_buy the table is that of `owning_words.table`.
+    Raises ValueError with a line for each fault.
     """
-    chance, mean = probability(gains), float(gains.mean())
-    low, _, high = band(gains)
-    own = mean > 0
-    return Verdict("owning" if own else "renting", chance > sure if own else chance < 1 - sure, chance, mean, low, high)
+    case, book = read(case), book_of(prices)
+    return owning_words.table(case, book) if owning_words.is_owning(case) else table(plan.answer(case, book), book)
 
 
-def even_rent(deal, case, drawn):
-    """The rent today, as a book states it, at which owning is worth nothing on average over the draws (USD per GPU-hour).
+@selection
+def said(case: Any, prices: Any = None) -> Markdown:
+    """The answer in words, for a notebook: the question, what to take, the cards, and what binds, helps and flips it.
 
-    What owning is worth rises evenly with the rent, so two means give it. Below 0: owning wins without any rent.
+    case, prices: as `decide` takes them. Raises ValueError with a line for each fault.
     """
-    gains, more = (outcomes(owning_npv, case, drawn | {"usd_per_hour": drawn["usd_per_hour"] * times}).mean() for times in (1, 2))
-    return float(deal.ranges.loc["usd_per_hour", "likely"] * (1 - gains / (more - gains)))
+    case, book = read(case), book_of(prices)
+    if owning_words.is_owning(case):
+        told = owning_words.told(rent_or_buy(case, book), case, book)
+    else:
+        answer = plan.answer(case, book)
+        told = words.told(answer, book, *more(answer, book))
+    cards = [f"- {markdown(card.title)} **{markdown(card.big)}**. {markdown('; '.join(filter(None, (card.small, card.note))))}"
+             for card in told.cards]
+    lists = ["\n".join([f"**{title}**", "", *(f"- {markdown(text)}" for text in texts)]) for title, texts in told.lists if texts]
+    parts = [markdown(told.question), f"**{markdown(told.headline)}**", "\n".join(cards), *lists, markdown(told.prices)]
+    runs = [f"**{markdown(each.title)}**\n\n```bash\n{each.text}\n```\n\n{markdown(each.note)}" for each in told.commands]
+    return Markdown("\n\n".join(filter(None, [*parts[:-1], *runs, parts[-1]])))
 
 
-def at_stand_ins(deal, case, drawn, sure=SURE):
-    """The `verdict` at the cheapest and the dearest GPU of the servers that stand in, as pairs of row and verdict."""
-    size, likely, found = deal.fixed["gpus_per_server"], deal.ranges.loc["server_usd", "likely"], []
-    order = sorted(deal.doubt, key=lambda server: server.server_usd / server.gpus_per_server)
-    for server in order[:1] + order[1:][-1:]:
-        factor = server.server_usd / server.gpus_per_server * size / likely
-        found.append((server, verdict(outcomes(owning_npv, case, drawn | {"server_usd": drawn["server_usd"] * factor}), sure)))
-    return found
+def more(answer: plan.Answer, book: pd.DataFrame) -> tuple[list, Any]:
+    """What is told beside an answer: the loads that turn it, and the other ways to serve the load."""
+    unlike = trains(answer.kind) or answer.kind == "embed"
+    other = None if answer.best is None or unlike else ways(answer.case, book, answer.best)
+    return turns(answer, book), other
 
 
-def probability(npv):
-    """Share of the draws in which owning wins (fraction): those whose net present value is above 0."""
-    return float((npv > 0).mean())
+def table(answer: plan.Answer, book: pd.DataFrame) -> pd.DataFrame:
+    """The table of `decide` for an answer."""
+    objective = answer.objective
+    named = {name: name for name in [*_PLAIN, *TIMES[answer.kind]]}
+    named |= {objective: "objective", f"low_{objective}": "low_objective", f"high_{objective}": "high_objective"}
+    rows = []
+    for row in words.choices(answer, book):
+        told = {"reason": "", "beside": row["reason"]} if row["holds"] else {"reason": row["reason"], "beside": ""}
+        rows.append({name: row.get(fact) for name, fact in named.items()} | told | {"date": row.get("date")})
+    frame = pd.DataFrame(rows, columns=[*named, "reason", "beside", "date"])
+    frame.attrs["answer"] = answer
+    return frame
 
 
-def winner(wins, own="owning", rent="renting"):
-    """What is cheaper if owning wins in the share `wins` of the draws: too close to call unless one wins in more than `SURE`."""
-    return own if wins > SURE else rent if wins < 1 - SURE else CLOSE
+# Two cases side by side
 
+@selection
+def compare(first: Any, second: Any, prices: Any = None) -> pd.DataFrame:
+    """Two cases side by side: the inputs that differ and the figures of both, in words, and in `better` which wins, `tie` where
+    their ranges overlap.
 
-def tornado(law, ranges, *rows, **fixed):
-    """The ranges with the law's value at each end, `at_low` and `at_high`, all others likely; the widest spread first."""
-    likely = ranges["likely"].to_dict()
-    swings = ranges.assign(**{f"at_{end}": [owned(law, *rows, **likely | {name: value}, **fixed)
-                                            for name, value in ranges[end].items()] for end in ("low", "high")})
-    return swings.iloc[(swings["at_high"] - swings["at_low"]).abs().argsort(kind="stable")[::-1]]
-
-
-def turning_points(ranges, *rows, **fixed):
-    """For each input the value in its range, the nearest to the likely one, at which the other of owning and renting wins.
-
-    All others are likely. NaN where no value within the range does; found to a four-hundredth of the range.
+    first, second: as `decide` takes them. Raises ValueError with a line for each fault.
     """
-    import numpy
-    likely, points = ranges["likely"].to_dict(), {}
-    owning = owned(owning_npv, *rows, **likely, **fixed) > 0
-    for name, low, middle, high in ranges.itertuples(name=None):
-        grid = numpy.linspace(low, high, 401)
-        other = grid[(owned(owning_npv, *rows, **likely | {name: grid}, **fixed) > 0) != owning]
-        points[name] = min(other, key=lambda value: abs(value - middle), default=numpy.nan)
-    return points
+    book = book_of(prices)
+    return beside(answered(read(first), book), answered(read(second), book), book)
 
 
-def rent_or_buy_map(drawn, utilizations, years, *rows, **fixed):
-    """Probability that owning wins, `wins`, at each utilization and number of years, as a table.
+@derivation
+def answered(case: Case, book: pd.DataFrame) -> plan.Answer:
+    """The answer to a case that chooses among offers. Raises ValueError for one that asks to rent or to buy."""
+    if owning_words.is_owning(case):
+        raise ValueError(f"job: {case.rows['job'].name} has no list of choices; allowed here: any other job")
+    return plan.answer(case, book)
 
-    `drawn` are values of all other inputs, as `draws` gives them: every cell is judged by the same ones.
+
+@selection
+def beside(first: plan.Answer, second: plan.Answer, book: pd.DataFrame) -> pd.DataFrame:
+    """The table of `compare` for two answers. Raises ValueError for jobs that differ in kind."""
+    both = (first, second)
+    job, other = (each.case.rows["job"] for each in both)
+    if job["kind"] != other["kind"]:
+        raise ValueError(f"{job.name} is to {job['title']}, {other.name} to {other['title']}: the two differ in kind, so no "
+                         "figure of one is better than the other's; allowed: jobs of one kind")
+    known = [words.facts(each, book, more(each, book)[1]) for each in both]
+    rows = _inputs(first.case, second.case)
+    rows.append(("take", *(words.fill("taken", held) if each.best else NOTHING for each, held in zip(both, known)), ""))
+    if first.best and second.best:
+        for one, other in zip(*(words.cards(each, held) for each, held in zip(both, known))):
+            wins = better(one.bar, other.bar, one.name) if first.kind == second.kind else ""
+            rows.append((one.title, *(f"{card.big} ({card.small})" for card in (one, other)), wins))
+    sure = [held["sure"] for held in known]
+    if sure[0] != sure[1]:
+        rows.append(("How sure?", *map(figures.chance, sure), "first" if sure[0] > sure[1] else "second"))
+    return pd.DataFrame(rows, columns=SIDES)
+
+
+def offers(answer: plan.Answer, book: pd.DataFrame, first: int, second: int) -> pd.DataFrame:
+    """Two choices of one case side by side, by their number in the list: 1 is the first row of the table of `decide`.
+
+    Raises ValueError for a number that the table has not.
     """
-    import numpy
-    import pandas
-    spans = {"utilization": numpy.asarray(utilizations)[:, None, None], "years": numpy.asarray(years)[None, :, None]}
-    wins = (owned(owning_npv, *rows, **drawn | spans, **fixed) > 0).mean(axis=-1)
-    cells = pandas.MultiIndex.from_product([utilizations, years], names=list(spans))
-    return pandas.Series(wins.ravel(), cells, name="wins").reset_index()
+    frame = table(answer, book)
+    for number in (first, second):
+        if not 1 <= number <= len(frame):
+            raise ValueError(f"row {number}: not there; allowed: 1 to {len(frame)}")
+    one, other = (frame.iloc[number - 1] for number in (first, second))
+    rows: list[tuple[str, ...]] = []
+    for name in frame.columns.drop(["reason", "beside"]):
+        low, high = (f"{end}_{answer.objective}" for end in ("low", "high"))
+        if name not in (low, high):
+            won = ""
+            if name == answer.objective and one["reason"] == other["reason"] == "":
+                same = all(one[each] == other[each] for each in ("gpu", "gpus"))    # off by the same error
+                ends = [name] if same else [low, name, high]
+                won = _won([one[end] for end in ends], [other[end] for end in ends], lower=True)
+            rows.append((in_words(name), _shown(name, one[name]), _shown(name, other[name]), won))
+    rows.append(("why", *(row["reason"] or row["beside"] or "the best" for row in (one, other)), ""))
+    return pd.DataFrame(rows, columns=SIDES)
 
 
-def decision_map(deal, drawn, *rows, rent=None):
-    """`rent_or_buy_map` of a deal from 5 % utilization and one year on, by its first 500 draws; `rent` replaces the likely one
-    (USD per GPU-hour)."""
-    few = {name: column[:500] for name, column in drawn.items() if name not in ("utilization", "years")}
-    if rent is not None:
-        few["usd_per_hour"] = few["usd_per_hour"] / deal.ranges.loc["usd_per_hour", "likely"] * rent
-    return rent_or_buy_map(few, [step / 20 for step in range(1, 21)], list(range(1, 9)), *rows, **deal.fixed)
+def better(one: plan.Figure | None, other: plan.Figure | None, name: str) -> str:
+    """Which of two figures wins: `first`, `second`, `tie` where their ranges overlap, `same`; empty for what is not compared."""
+    if one is None or other is None or name == "fits":
+        return ""
+    lower = one.unit != "token/second"
+    return _won(one[:3], other[:3], lower)
 
 
-def owned_parts(*rows, **inputs):
-    """What makes up the cost of one owned GPU-hour that is used (USD per GPU-hour), by name; they add up to it."""
-    made = owning_case(*rows, **inputs).explain(owned_usd_per_hour)
-    of = {each.name: each.value for each in made.inputs} | made.terms
-    utilization = of["utilization"]
-    hours, paid, power = of["offered_gpu_hours"] * utilization, of["paid_years"], of["power_usd_per_hour"]
-    spares, idle = of["spare_share"], of["idle_power_share"]
-    upkeep = of["support_share"] * (1 + spares) + of["repair_share"]
-    once = of["bought_usd"] / (1 + spares)
-    return {"server": of["server_usd"] / hours,
-            "network": (once - of["server_usd"]) / hours,
-            "spares": once * spares / hours,
-            "sold at the end": -of["residual_usd"] / hours,
-            "rack space": of["hosting_usd_per_month"] * MONTHS_PER_YEAR * (1 + spares) * paid / hours,
-            "support and repairs": of["server_usd"] * upkeep * paid / hours,
-            "staff": of["staff_usd_per_year"] * paid / hours,
-            "power at work": power,
-            "power while idle": power * idle * (1 / utilization - 1)}
+def _won(one, other, lower):
+    if tuple(one) == tuple(other):
+        return "same"
+    first, second = ((min(each), max(each)) for each in (one, other))
+    if first[1] < second[0]:
+        return "first" if lower else "second"
+    return ("second" if lower else "first") if second[1] < first[0] else "tie"
 
 
-# What the owned hour of the cards alone leaves out, and the order in which it is added.
-NOTHING = {"network_usd": 0, "spare_share": 0, "hosting_usd_per_month": 0, "usd_per_kwh": 0, "staff_usd_per_year": 0,
-           "support_share": 0, "repair_share": 0, "depreciation_rate": 1, "discount_rate": 0, "lead_months": 0, "ramp_months": 0,
-           "availability": 1, "rent_decline": 0}
-STEPS = {"whole server": ["server_usd"], "network": ["network_usd"], "spare servers": ["spare_share"],
-         "hosting and power": ["hosting_usd_per_month", "usd_per_kwh"],
-         "staff, support, repairs": ["staff_usd_per_year", "support_share", "repair_share"],
-         "resale at the end": ["depreciation_rate"], "cost of capital": ["discount_rate"],
-         "waiting for delivery, ramp-up": ["lead_months", "ramp_months"], "hours out of order": ["availability"],
-         "rents that change": ["rent_decline"]}
+def _inputs(first, second):
+    """The rows and inputs of two cases that differ, in words."""
+    names = [name for name in dict.fromkeys([*first.rows, *first.inputs, *second.rows, *second.inputs])
+             if name in QUANTITIES or name in FINDERS]
+    rows = [(in_words(name), *(_shown(name, _held(case, name)) for case in (first, second)), "") for name in names]
+    return [row for row in rows if row[1] != row[2]]
 
 
-def ladder(case, cards=None, network=True):
-    """The owned hour and its break-even as one thing after the other is counted, from the cards alone to all of the case.
-
-    cards: price of a server's cards (USD); None starts from the whole server. network: it is bought on top of the server.
-    """
-    import pandas
-    left = NOTHING if cards is None else NOTHING | {"server_usd": cards}
-    stairs = [] if cards is None else [("the cards alone", left)]
-    for name, added in STEPS.items():
-        if network or name != "network":
-            left = {each: value for each, value in left.items() if each not in added}
-            stairs.append((name, left))
-    return pandas.DataFrame([{"counted": name, "owned": case.but(**left)(owned_usd_per_hour),
-                              "needed": case.but(**left)(break_even_utilization)} for name, left in stairs])
+def _held(case, name):
+    """The name of a row, or the number that an input comes to; NaN where the case says nothing."""
+    return words.named(case).get(name) if name in case.rows else number_of(case, name)
 
 
-def cards_usd(book, gpu, count):
-    """Price of so many new cards of the GPU (USD); None if the book has none."""
-    try:
-        return price(book, "card", gpu=gpu, term="purchase", cheapest=True).price * count
-    except ValueError:
-        return None
-
-
-def to_the_cent(amounts):
-    """The amounts (USD) in whole cents such that they add up to their rounded sum."""
-    import numpy
-    return numpy.diff(numpy.round(numpy.cumsum([0, *amounts]), 2)).round(2).tolist()
+def _shown(name, value):
+    """A value of that name in words; a dash for none."""
+    if value is None or value != value:
+        return "–"
+    if value == math.inf:
+        return "no limit"
+    if isinstance(value, str) or name not in QUANTITIES:
+        return str(value)
+    return figures.days(value) if QUANTITIES[name].unit == "day" else figures.quantity(name, value)

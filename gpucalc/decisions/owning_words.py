@@ -10,10 +10,10 @@ from ..laws.break_even import owning_npv
 from ..rows.price_report import notes
 from ..rows.tables import rows
 from .answer import Figure
-from .answer_facts import book_facts, plain, row_age, said_verdict
 from .answer_texts import OWN
+from .answer_words import book_facts, plain, row_age, said_verdict
 from .answer_words import Card, Told, begun, fill
-from .owning_choice import RentOrBuy, given_value, rent_or_buy
+from .rent_or_buy import RentOrBuy, given_value, rent_or_buy
 
 
 def is_owning(case: Case) -> bool:

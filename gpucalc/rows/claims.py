@@ -1,16 +1,212 @@
-"""What others published beside what the laws give for the same inputs: measurements of a topic, claims of a page."""
+"""What others published beside what the laws give for the same inputs: measurements, claims of a page, and verdicts."""
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple, TYPE_CHECKING
 
-from ..core.evaluate import Case, Row, close
+from ..core.evaluate import Case, close, Row
+from ..core.law import LAWS
 from . import catalogue
-from .claim_cases import figures
-from .tables import plain_row, table
-from .verdicts import WRONG, judged
+from .kept import kept
+from .tables import plain_row, rows, table, TABLES
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+
+# What a claim turns out to be, computed from what it says and from what its formula gives.
+
+CORRECT, ASSUMING, WRONG = "correct", "correct if", "wrong"
+CONTRADICTED, OUTDATED, OPEN = "contradicted", "outdated", "no figure"
+VERDICTS = (CORRECT, ASSUMING, WRONG, CONTRADICTED, OUTDATED, OPEN)
+# Within a tenth a rounded figure still serves; printed as one digit, it may be off by a quarter if it rounds to that digit.
+TENTH, QUARTER = 1.1, 1.25
+# What a claim may say of its figure instead of "this"; a hundredth over the bound is rounding.
+_OVER = 1.01
+BOUNDS = ("at least", "at most")
+# Columns in which near is wrong.
+_EXACT = ("year", "compute_capability")
+
+
+class Verdict(NamedTuple):
+    """What a claim is; how many times its figure is too high or too low; since when a price is another one."""
+
+    verdict: str
+    factor: float = math.nan
+    since: str = ""
+
+
+def factor(claimed: float, right: float) -> float:
+    """How many times one figure is the other, never below 1; infinite if one of them is 0."""
+    return 1.0 if claimed == right else max(claimed, right) / min(claimed, right) if min(claimed, right) > 0 else math.inf
+
+
+def agrees(claimed: float | str, right: Any, bound: str = "", law: str = "") -> bool:
+    """Whether a figure holds: within a tenth, or equal after rounding where it was printed as one digit; words must be equal.
+
+    A bound holds if the right figure is on its side.
+    """
+    if isinstance(claimed, str) or isinstance(right, str):
+        return words(claimed) == words(right)
+    if right != right:
+        return False
+    if law in _EXACT:
+        return claimed == right
+    if bound:
+        return right * _OVER >= claimed if bound == "at least" else right <= claimed * _OVER
+    one_digit = 1 <= claimed < 10 and claimed == int(claimed)
+    rounded = one_digit and math.floor(right + 0.5) == claimed
+    return factor(claimed, right) <= (QUARTER if rounded else TENTH) + 1e-9
+
+
+def words(value: Any) -> str:
+    """A cell as a claim would say it: `none` for a blank one, a whole number without a point."""
+    if isinstance(value, str):
+        return value.strip().lower() or "none"
+    return "none" if value != value else f"{value:g}"
+
+
+def judged(claimed: float | str, found: list, bound: str = "", law: str = "", assumed: Any = None,
+           others: tuple = ()) -> Verdict:
+    """The verdict on a claim: `found` holds (date, figure) by date, `assumed` the figure under its assumption, `others` what
+    other claims say of the same thing."""
+    if not isinstance(claimed, str) and claimed != claimed:
+        return Verdict(OPEN)
+    if not found:
+        return Verdict(CONTRADICTED) if any(not agrees(claimed, other) for other in others) else Verdict(OPEN)
+    right = found[-1][1]
+    if agrees(claimed, right, bound, law):
+        return Verdict(CORRECT)
+    off = math.nan if isinstance(claimed, str) or isinstance(right, str) else factor(claimed, right)
+    held = [place for place, (_, value) in enumerate(found) if agrees(claimed, value, bound, law)]
+    if held:
+        return Verdict(OUTDATED, off, found[held[-1] + 1][0])
+    if assumed is not None and agrees(claimed, assumed, bound, law):
+        return Verdict(ASSUMING, off)
+    return Verdict(WRONG, off)
+
+
+# What recomputes a claim: rows of any table, offers in the price books at their dates, and how two cases compare.
+
+# What the inputs of a claim may name beside what a case knows: a row by its key.
+TABLES_OF = {"node": "nodes", "instance": "instances", "generation": "generations", "memory_kind": "memory_kinds",
+             "memory": "memories", "partition": "partitions"}
+# Prices that change: an offer of the price books, a series of price_history.csv.
+DATED = ("offer", "rents")
+
+
+def figures(law: str, inputs: dict, than: dict | None = None) -> list[tuple[str, Any]]:
+    """The law, or the column of a row, for the inputs: at each date at which a price among them was seen, the newest last.
+
+    With `than` it is over the same of another case, whose inputs are there: {"gpu": "A100 SXM 80GB"}; `law` names another law
+    for it, `times` multiplies. Raises ValueError.
+    """
+    than = dict(than or {})
+    times, other_law = than.pop("times", 1), than.pop("law", law)
+    found = _dated(law, inputs)
+    if not than:
+        return [(date, value * times if times != 1 else value) for date, value in found]
+    other = _dated(other_law, than)
+    dates = sorted({date for date, _ in found + other if date}) or [""]
+    return [(date, times * _at(found, date) / _at(other, date)) for date in dates
+            if _at(found, date) is not None and _at(other, date) is not None]
+
+
+def _at(found, date):
+    """What held at a date: the last value until then."""
+    before = [value for day, value in found if day <= date]
+    return before[-1] if before else None
+
+
+def _dated(law, inputs):
+    dated = [kind for kind in DATED if kind in inputs]
+    if len(dated) > 1:
+        raise ValueError(f"{' and '.join(dated)}: allowed: one of them")
+    plain = {name: value for name, value in inputs.items() if name not in DATED}
+    if not dated:
+        return [("", _value(law, _case(plain)))]
+    prices = _prices(dated[0], json.dumps(inputs[dated[0]]))
+    return [(date, _value(law, _case(plain, row))) for date, row in prices]
+
+
+@kept
+def _prices(kind, wanted):
+    """Rows by date of what is wanted, as JSON; looked up once, because many claims name the same offer."""
+    return {"offer": _offers, "rents": _rents}[kind](**json.loads(wanted))
+
+
+def _case(inputs, price=None):
+    """The case of the inputs, with the rows of tables that only claims name."""
+    case = Case.of({name: value for name, value in inputs.items() if name not in TABLES_OF})
+    for kind, name in TABLES_OF.items():
+        if kind in inputs:
+            key, known = inputs[kind], rows(name)
+            if key not in known:
+                raise ValueError(f"{kind}: {key!r}; allowed: a {kind} of data/{name}.csv{close(key, known)}")
+            case.rows[kind] = plain_row(known[key], key, kind)
+    if price is not None:
+        case.rows["price"] = price
+    return case
+
+
+def _value(law, case):
+    """The value of the law, or of the column of that name in a row of the case; text where the column holds words."""
+    if law in LAWS:
+        return float(case(law))
+    holders = [row for row in case.rows.values() if law in row]
+    if not holders:
+        raise ValueError(f"{law}: neither a law nor a column of {', '.join(map(str, case.rows)) or 'no row'} among the inputs")
+    value = holders[0][law]
+    return value if isinstance(value, str) else float(value)
+
+
+def _offers(since="", **wanted):
+    """The offer in each price book that has it, by the date of the book: the first of the regions and SKUs that is there.
+
+    since: books before that date are left out, where their price is the very claim.
+    """
+    from .price_book import price_books
+    found = [(book.stem[:10], _offer(book, wanted)) for book in price_books() if book.stem[:10] >= since]
+    found = [(date, row) for date, row in found if row is not None]
+    if not found:
+        raise ValueError(f"offer {wanted}: in no price book")
+    return found
+
+
+def _offer(book, wanted):
+    from .price_book import MissingPrice, price, price_row, prices, select
+    item = wanted.get("item", "rent")
+    for choice in _choices({"item": item} | wanted):
+        try:
+            frame = select(prices(book), **choice)
+        except MissingPrice:
+            continue
+        return price(frame, item) if len(frame) != 1 else price_row(frame.iloc[0])
+    return None
+
+
+def _choices(wanted):
+    """The offers that fit, one after the other: where a list stands, its values in turn."""
+    lists = [(name, values) for name, values in wanted.items() if isinstance(values, list)]
+    if not lists:
+        return [wanted]
+    name, values = lists[0]
+    return [choice for value in values for choice in _choices(wanted | {name: value})]
+
+
+def _rents(**wanted):
+    """The rows of price_history.csv with these cells, by date."""
+    frame = table("price_history")
+    for column, value in wanted.items():
+        if column not in TABLES["price_history"].columns:
+            raise ValueError(f"rents: {column}: allowed: the columns of data/price_history.csv")
+        frame = frame[frame[column] == value]
+    found = sorted(zip(frame["date"], frame["usd_per_hour"]))
+    if not found:
+        raise ValueError(f"rents {wanted}: not in data/price_history.csv")
+    return [(date, Row({"usd_per_hour": float(usd)}, f"price_history.csv, {date}", "rent")) for date, usd in found]
+
+
+# What others published beside what the laws give for the same inputs: measurements of a topic, claims of a page.
 
 
 def measurements(topic: str | None = None, kind: str | None = None, **instead: Any) -> "DataFrame":

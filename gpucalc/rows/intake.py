@@ -1,22 +1,1227 @@
-"""A price file of the reader's own: read in any shape, completed, checked as a whole, and laid over the newest book."""
+"""Prices in files of a reader's own: numbers, money, names and terms as people write them, rows checked, odd prices named."""
+import bisect
+import csv
+import datetime
+import functools
+import io
+import math
 import os
 import re
+import statistics
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple, TYPE_CHECKING
 
-from . import intake_names as names
-from .ages import firm, modified
-from .files import few, shortened
-from .intake_overlay import laid_over
-from .intake_rows import Base, Read, completed
-from .intake_sheet import read_sheet
-from .price_checks import ITEMS, KEY, PRICES, Fault, book_faults
-from .price_outliers import odd_prices, standings
-from .project_books import MissingPrice, newest, project_book, without_edges
-from .tables import OWN_GPUS, bad, rows
+from ..core.evaluate import close
+from ..core.figures import three_figures
+from .ages import day, firm, modified, today
+from .files import content, few, hidden, shortened
+from .price_checks import book_faults, Fault, ITEMS, KEY, PRICES, RESERVED_YEARS, row_faults
+from .project_books import finished, MissingPrice, newest, newest_date, project_book, without_edges
+from .tables import bad, FIRST_YEAR, is_date, OWN_GPUS, rows
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+
+# Numbers, amounts of money and dates as people write them. What can be read in two ways has two readings.
+
+# Symbols that name one currency; `$` alone is said to be taken for US dollars, `¥` and `kr` are several.
+SYMBOLS = {"US$": "USD", "AU$": "AUD", "A$": "AUD", "CA$": "CAD", "C$": "CAD", "HK$": "HKD", "NZ$": "NZD", "S$": "SGD",
+           "R$": "BRL", "$": "USD", "€": "EUR", "£": "GBP", "₹": "INR", "₩": "KRW", "₪": "ILS", "zł": "PLN"}
+CODES = set("USD EUR GBP CHF JPY CNY CAD AUD NZD SEK NOK DKK ISK PLN CZK HUF RON BGN INR KRW SGD HKD TWD THB IDR MYR PHP VND BRL "
+            "MXN CLP COP ARS ZAR ILS TRY AED SAR QAR RUB UAH KZT EGP NGN KES".split())
+_WORDS = {"dollar": "USD", "dollars": "USD", "euro": "EUR", "euros": "EUR", "pound": "GBP", "pounds": "GBP"}
+_NUMBER = re.compile(r"(?:\d[\d.,'’ ]*\d|[.,]?\d)(?:[.,](?!\w))?(?:[eE][+-]?\d+)?", re.ASCII)
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+
+
+class Amount(NamedTuple):
+    """A number as text, whether it is below zero, the currency beside it, and what else stands there."""
+
+    number: str
+    negative: bool
+    currency: str
+    rest: str
+
+
+def plain(text: str) -> str:
+    """The text with every kind of space as a plain one, and a plain minus."""
+    return " ".join(text.replace("−", "-").split())
+
+
+def amount(text: str) -> Amount | None:
+    """What stands in a cell with one number; None where there is none."""
+    text = plain(text)
+    found = _NUMBER.search(text)
+    if not found:
+        return None
+    before, after = text[:found.start()].strip(), text[found.end():].strip()
+    negative = before.startswith("(") and after.endswith(")") or bool(re.search(r"-\s*$|^\s*-", before))
+    if negative:
+        before, after = before.strip("(-+ "), after.rstrip(") ")
+    currencies, rest = zip(*map(_without_currency, (before.rstrip("+ "), after)))
+    named = [each for each in currencies if each]
+    currency = named[0] if len(set(named)) == 1 else "?" if named else ""
+    return Amount(found[0], negative, currency, " ".join(filter(None, rest)))
+
+
+def _without_currency(text):
+    """The currency that a text names, and the text without it."""
+    for symbol in sorted(SYMBOLS, key=len, reverse=True):
+        if symbol in text:
+            rest = text.replace(symbol, "", 1).strip()
+            code, rest = _without_currency(rest) if rest else ("", "")
+            return code or (symbol if symbol == "$" else SYMBOLS[symbol]), rest
+    for word in re.findall(r"[A-Za-z]+", text):
+        code = _WORDS.get(word.lower(), word.upper())
+        if code in CODES:
+            return code, re.sub(rf"\b{word}\b", "", text, count=1).strip()
+    return "", text
+
+
+def readings(number: str) -> dict[str, float]:
+    """What a number can mean, by its decimal mark; by "" where it has none to tell."""
+    spaced = re.fullmatch(r"(\d{1,3}(?:[ '’]\d{3})+)(?:([.,])(\d+))?", number, re.ASCII)
+    if spaced:
+        whole = re.sub(r"[ '’]", "", spaced[1])
+        return {spaced[2] or "": float(f"{whole}.{spaced[3] or 0}")}
+    if re.fullmatch(r"\d+", number, re.ASCII):
+        return {"": float(number)}
+    found = {}
+    for mark, group in ((".", ","), (",", ".")):
+        digits = r"\d*" if group not in number else rf"\d{{1,3}}(?:{re.escape(group)}\d{{3}})+"
+        # 0,123 groups nothing.
+        if group in number and number.startswith("0"):
+            continue
+        if re.fullmatch(rf"{digits}(?:{re.escape(mark)}\d*)?(?:[eE][+-]?\d+)?", number, re.ASCII):
+            value = float(number.replace(group, "").replace(mark, "."))
+            found[mark] = value
+    if len(found) == 2 and len(set(found.values())) == 1:
+        return {"": found["."]}
+    return found
+
+
+def decimal_mark(numbers: list[str]) -> str:
+    """The decimal mark that those numbers of a column settle which can be read in one way only; "" where they don't."""
+    marks = {mark for number in numbers for held in [readings(number)] if len(held) == 1 for mark in held if mark}
+    return marks.pop() if len(marks) == 1 else ""
+
+
+def dates(text: str) -> dict[str, str]:
+    """The days, months or years that a text can mean, as YYYY, YYYY-MM or YYYY-MM-DD, by the order in which it is written."""
+    text = plain(text)
+    text = re.sub(r"[T ]\d{1,2}:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:?\d\d)?( [AaPp][Mm])?$", "", text)
+    if re.fullmatch(r"\d{4}(-\d\d){0,2}", text, re.ASCII):
+        return {"": text}
+    iso = re.fullmatch(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})", text, re.ASCII)
+    if iso:
+        return _days({"": (iso[1], iso[2], iso[3])})
+    named = re.fullmatch(r"(\d{1,2})(?:st|nd|rd|th)?[ .-]+([A-Za-z]+)\.?,?[ -]+(\d{4})", text, re.ASCII)
+    if named and named[2].lower()[:3] in _MONTHS:
+        return _days({"": (named[3], _MONTHS.index(named[2].lower()[:3]) + 1, named[1])})
+    named = re.fullmatch(r"([A-Za-z]+)\.? (?:(\d{1,2})(?:st|nd|rd|th)?,? )?(\d{4})", text, re.ASCII)
+    if named and named[1].lower()[:3] in _MONTHS:
+        month = _MONTHS.index(named[1].lower()[:3]) + 1
+        return _days({"": (named[3], month, named[2])}) if named[2] else {"": f"{named[3]}-{month:02}"}
+    numbers = re.fullmatch(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})", text, re.ASCII)
+    if numbers:
+        first, _, second, year = numbers.groups()
+        return _days({"day first": (year, second, first), "month first": (year, first, second)})
+    return {}
+
+
+def _days(ordered):
+    """Those that are days of the calendar; one reading where both orders give the same."""
+    found = {}
+    for order, parts in ordered.items():
+        try:
+            found[order] = datetime.date(*map(int, parts)).isoformat()
+        except ValueError:
+            continue
+    return {"": next(iter(found.values()))} if len(found) == 2 and len(set(found.values())) == 1 else found
+
+
+def day_order(texts: list[str]) -> str:
+    """Which order the dates of a column settle that can be read in one way only; "" where they don't."""
+    orders = {order for text in texts for held in [dates(text)] if len(held) == 1 for order in held if order}
+    return orders.pop() if len(orders) == 1 else ""
+
+
+def written_numbers() -> dict[str, Any]:
+    """What a number and a currency look like, for JSON. Patterns are JavaScript's too."""
+    return {"number": _NUMBER.pattern, "symbols": SYMBOLS, "currency_words": _WORDS, "codes": sorted(CODES)}
+
+
+# Names as people write them: columns of a price file, GPUs, items and terms. What is taken for what is said.
+
+# Columns of money: of one GPU for an hour, or of the whole product.
+PER_GPU, WHOLE = "usd_per_hour", "price"
+_PHRASES = {
+    "item": "item, kind of price, category",
+    "gpu": "gpu, gpu type, gpu model, gpu name, accelerator, accelerator type, accelerator name, graphics card, gpu sku",
+    "gpus_per_server": "gpus, #, # gpus, gpu count, gpus count, number gpus, number of gpus, no gpus, no of gpus, num gpus, "
+                       "n gpus, gpus per server, gpus per instance, gpus per node, gpus per machine, gpus per vm, gpu number, "
+                       "count, quantity, qty, accelerator count, accelerators, amount gpus",
+    "provider": "provider, cloud, cloud provider, seller, vendor, supplier, company, hoster, provider name",
+    "region": "region, location, zone, country, site, data center, datacenter, availability zone",
+    "term": "term, pricing model, price type, pricing type, commitment, purchase option, billing, contract, plan, terms, pricing",
+    "currency": "currency, ccy, cur, currency code",
+    "date": "date, as of, price date, quote date, date quote, seen, updated, last updated, valid from",
+    "sku": "sku, instance type, instance name, machine type, product, product name, offer, shape, flavor, flavour, "
+           "name, model name",
+    "source": "source, link, url, reference, web page",
+    "note": "note, notes, comment, comments, remark, remarks",
+}
+_COLUMNS = {phrase: field for field, phrases in _PHRASES.items() for phrase in phrases.split(", ")}
+_SIGNS = {"€": " eur ", "$": " usd ", "£": " gbp ", "#": " # "}
+_HOUR = {"h", "hr", "hrs", "hour", "hours", "hourly", "std", "stunde"}
+_MONEY = {"price", "prices", "cost", "costs", "rate", "preis"}
+_MACHINE = {"machine", "server", "instance", "node", "vm", "total", "whole", "box"}
+_FILLERS = {"per", "in", "for", "of", "the", "a", "an", "each", "one", "unit", "list", "single", "pro"}
+
+
+class Column(NamedTuple):
+    """What a column of a reader's file holds: a column of a book or PER_GPU; the currency its header names; how sure that is."""
+
+    field: str
+    currency: str
+    exact: bool
+
+
+def column(header: str) -> Column | None:
+    """What a header means; None for one that means nothing here."""
+    known = re.sub(r"[\s-]+", "_", header.strip().lower())
+    if known in PRICES.columns or known == PER_GPU:
+        return Column(known, "", True)
+    text = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", header).lower()
+    for sign, word in _SIGNS.items():
+        text = text.replace(sign, word)
+    tokens = re.findall(r"[a-z]+|\d+|#", text)
+    return _money_column(tokens) or _named_column(tokens)
+
+
+def _named_column(tokens):
+    field = _COLUMNS.get(" ".join(tokens))
+    return Column(field, "", " ".join(tokens) in (field, "gpus")) if field else None
+
+
+def _money_column(tokens):
+    words = set(tokens) - _FILLERS
+    currencies = {word for word in words if word.upper() in CODES}
+    money = currencies | words & _MONEY | words & {"hourly"}
+    if not money or words - currencies - _HOUR - _MONEY - _MACHINE - {"gpu", "accelerator"} or len(currencies) > 1:
+        return None
+    of_one = (words & {"gpu", "accelerator"} or words & _HOUR) and not words & _MACHINE
+    return Column(PER_GPU if of_one else WHOLE, next(iter(currencies), "").upper(), False)
+
+
+def score(header: list[str]) -> int:
+    """How much a row looks like the header of a price file: its known columns; 0 without a price, or without what it is for."""
+    fields = {found.field for found in map(column, header) if found}
+    priced, named = fields & {PER_GPU, WHOLE}, fields & {"gpu", "item", "sku"}
+    return len(fields) if priced and named else 0
+
+
+# Words in a GPU's name that tell no two apart.
+_NOISE = {"nvidia", "amd", "intel", "google", "aws", "geforce", "tesla", "instinct", "tensor", "core", "gpu", "gpus", "graphics",
+          "card", "cloud", "accelerator", "radeon", "gb", "hpu", "ai", "blackwell", "edition"}
+_FORMS = {"sxm2": "sxm", "sxm3": "sxm", "sxm4": "sxm", "sxm5": "sxm", "sxm6": "sxm", "hgx": "sxm", "dgx": "sxm", "pcie3": "pcie",
+          "pcie4": "pcie", "pcie5": "pcie", "gaudi-2": "gaudi2", "trn1": "trainium", "trn2": "trainium2", "inf2": "inferentia2",
+          "trn3": "trainium3", "ws": "workstation"}
+_VARIANT = re.compile(r"sxm|pcie|nvl|nvl72|server|\d+gb")
+# What is put in place of what, one after the other, in a name in lower case.
+_SPELLING = [(r"[^a-z0-9]+", " "), (r"\b(gaudi|trainium|inferentia) (?=\d\b)", r"\1"), (r"(\d+) ?g(i?b)?\b", r" \1gb "),
+             (r"\b(rtx|gtx|tpu|quadro|pro)(?=\w)", r"\1 ")]
+_COUNTED = re.compile(r"(?:(\d{1,5}) ?[x×*] ?)?(.*?)(?:(?: x ?|[×*])(\d{1,5}))?", re.IGNORECASE)
+
+
+@functools.cache
+def _tokens(name):
+    """The words of a GPU's name that tell it from others."""
+    text = name.lower()
+    for pattern, replacement in _SPELLING:
+        text = re.sub(pattern, replacement, text)
+    return {_FORMS.get(word, word) for word in text.split()} - _NOISE
+
+
+def counted(name: str) -> tuple[str, int | None]:
+    """The name of a GPU without the number of them in it, as in 8x H100, and that number."""
+    found = _COUNTED.fullmatch(name.strip())
+    number = found and (found[1] or found[3])
+    return (found[2], int(number)) if found and number and found[2] else (name, None)
+
+
+def gpu_named(name: str) -> tuple[str, str]:
+    """The key in data/gpus.csv that a name means, and what to say of it where the name leaves open which.
+
+    A family's name, such as H100, means its SXM card of the most memory. Raises ValueError with what is allowed.
+    """
+    held = rows("gpus")
+    if name in held:
+        return name, ""
+    given = _tokens(name)
+    found = [key for key in held if given and given <= _tokens(key) | _memory_type(held[key])]
+    families = {frozenset(word for word in _tokens(key) if not _VARIANT.fullmatch(word)) for key in found}
+    exact = [each for each in families if each <= given]
+    if len(families) > 1 and exact:
+        found = [key for key in found if max(exact, key=len) == {word for word in _tokens(key) if not _VARIANT.fullmatch(word)}]
+        families = {max(exact, key=len)}
+    if len(families) != 1:
+        options = f"; it may be {', '.join(found[:4])}" if found else close(name, held) or _like(given)
+        raise ValueError(f"a gpu of data/gpus.csv{options}")
+    best = max(found, key=lambda key: ("SXM" in key, held[key]["marketed_bytes"]))
+    others = [key for key in found if key != best]
+    return best, f"{shortened(name, 60)} is taken as {best}, not {' or '.join(others)}" if others else ""
+
+
+def _like(given):
+    """Up to four GPUs whose name has a word that is much like one of the given."""
+    known = {key: _tokens(key) for key in rows("gpus")}
+    words = {near for word in given for near in get_close_matches(word, set().union(*known.values()), cutoff=0.7)}
+    found = [key for key, held in known.items() if {word for word in held & words if not _VARIANT.fullmatch(word)}]
+    return f"; close: {', '.join(found[:4])}" if found else ""
+
+
+def _memory_type(row):
+    return {row["memory_type"].lower()}
+
+
+_TERMS = {"on-demand": "ondemand demand payasyougo payg ondemandhourly list hourly regular paygo",
+          "spot": "spot preemptible preemptable preemptive interruptible lowpriority spotinstance",
+          "reserved": "reserved reservation committed commitment committeduse commit cud savingsplan",
+          "capacity-block": "capacityblock capacityblocks block flexblock", "serverless": "serverless",
+          "marketplace": "marketplace community peertopeer p2p", "managed": "managed", "purchase": "purchase buy new bought sale",
+          "used": "used secondhand refurbished refurb"}
+_TERM_NAMES = {name: term for term, names in _TERMS.items() for name in names.split()}
+_ITEM_NAMES = {"rental": "rent", "rents": "rent", "electricity": "power", "fx": "currency", "exchangerate": "currency",
+               "objectstorage": "storage", "colocationperkw": "hosting-power", "gpucard": "card"}
+_LENGTH, _RESERVING = re.compile("(\\d+|one|three)(years?|yrs?|y|months?|mo|m)"), ("reserv", "commit", "cud", "saving")
+_YEARS = {"1": 1, "one": 1, "12": 12, "3": 3, "three": 3, "36": 36}
+
+
+def term_named(text: str, item: str) -> tuple[str, str]:
+    """The term of the book that a text means, and what to say of it. Raises ValueError with what is allowed."""
+    word = re.sub(r"[^a-z0-9]", "", text.lower())
+    terms = ITEMS[item].terms
+    same = {re.sub(r"[^a-z0-9]", "", each): each for each in terms}
+    if word in same:
+        return same[word], ""
+    if "list" in terms and _TERM_NAMES.get(word) == "on-demand":
+        return "list", ""
+    known = _TERM_NAMES.get(word, "")
+    if known in terms:
+        return known, ""
+    length = _LENGTH.search(word)
+    if item == "rent" and length and (word == length[0] or any(name in word for name in _RESERVING)):
+        number = int(_YEARS.get(length[1], length[1]))
+        years = number / 12 if length[2].startswith("m") else number
+        exact = next((each for each, held in RESERVED_YEARS.items() if held == years), None)
+        return exact or "reserved", "" if exact else (
+            f"{shortened(text, 40)} is a reservation of no length the book knows: the term reserved")
+    raise ValueError(f"{', '.join(terms)} for {item}{close(text, terms)}")
+
+
+def item(text: str) -> str:
+    """The item that a text means. Raises ValueError with what is allowed."""
+    word = re.sub(r"[^a-z0-9]", "", text.lower())
+    same = {re.sub(r"[^a-z0-9]", "", each): each for each in ITEMS}
+    found = same.get(word) or _ITEM_NAMES.get(word)
+    if not found:
+        raise ValueError(f"{', '.join(ITEMS)}{close(text, ITEMS)}")
+    return found
+
+
+def spelled(text: str, known: Iterable[str]) -> str:
+    """The text as one of the known names spells it."""
+    return next((each for each in known if each.casefold() == text.casefold()), text)
+
+
+def written_names() -> dict[str, Any]:
+    """What this module takes for what, for JSON: the page reads names of rents by it. Patterns are JavaScript's too."""
+    terms = ITEMS["rent"].terms
+    return {
+        "columns": _COLUMNS | {name: name for name in [*PRICES.columns, PER_GPU]}, "signs": _SIGNS,
+        "per_gpu": PER_GPU, "whole": WHOLE,
+        "words": {"hour": sorted(_HOUR), "money": sorted(_MONEY), "machine": sorted(_MACHINE), "fillers": sorted(_FILLERS)},
+        "gpus": {key: {"words": sorted(_tokens(key)), "memory": row["memory_type"].lower(), "bytes": row["marketed_bytes"],
+                       "family": sorted(word for word in _tokens(key) if not _VARIANT.fullmatch(word))}
+                 for key, row in rows("gpus").items()},
+        "noise": sorted(_NOISE), "forms": _FORMS, "counted": _COUNTED.pattern,
+        "spelling": [[pattern, replacement.replace("\\1", "$1")] for pattern, replacement in _SPELLING],
+        "terms": terms, "term_names": {name: term for name, term in _TERM_NAMES.items() if term in terms},
+        "length": _LENGTH.pattern, "reserving": _RESERVING, "years": _YEARS, "reserved_years": RESERVED_YEARS}
+
+
+# Rows of cells from a spreadsheet of any shape: CSV in several separators and encodings, or XLSX.
+
+MOST_BYTES, MOST_UNPACKED, MOST_ROWS, MOST_COLUMNS = 20_000_000, 100_000_000, 20_000, 100
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_LONGEST_CELL = 10_000
+# Rows above the header that a sheet may have: a title, who made it, when.
+_ABOVE = 20
+_ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+
+
+class Exact(str):
+    """A number that a spreadsheet holds as one, as text: its point is a decimal point."""
+
+
+class Sheet(NamedTuple):
+    """The header and the rows below it, each with its number in the file, and what was taken for granted in reading them."""
+
+    header: list[str]
+    first: int
+    rows: list[tuple[int, list[str]]]
+    said: list[str]
+    separator: str
+    file: str
+
+
+def read_sheet(path: Path, score: Callable[[list[str]], int], wanted: str) -> Sheet:
+    """The sheet whose header has the highest `score`; 0 is no header. `wanted` says in the error what a header has."""
+    held = content(path, MOST_BYTES)
+    file = shortened(path.name)
+    if held.startswith(_OLD_EXCEL):
+        raise ValueError(f"{file}, row 1: an old Excel file; allowed: saved as XLSX or CSV")
+    grid, place, said, name = (_best_sheet if held.startswith(_ZIP) else _best_separator)(file, held, score, wanted)
+    return _cut(file, grid, place, said, name)
+
+
+def _best_separator(file, held, score, wanted):
+    """The records of a text file, the place of the header among them, what is said, and what separates cells."""
+    text, said = _text_of(file, held)
+    named = re.match(r"sep=(.)", text.lstrip()[:5].lower())
+    head = "\n".join(text.splitlines()[:_ABOVE * 10])
+    heads = {each: _records(file, head, each, strict=False) for each in ([named[1]] if named else _SEPARATORS)}
+    found = {each: _best_header(grid, score) for each, grid in heads.items()}
+    best = max(found, key=lambda each: found[each][0])
+    if not found[best][0] and text.lstrip().startswith(("{", "[")):
+        raise ValueError(f"{file}, row 1: looks like JSON; allowed: CSV or XLSX, a line for each price below {wanted}")
+    if not found[best][0]:
+        raise _no_header(file, list(heads.values()), wanted)
+    return _records(file, text, best), found[best][1], said, best
+
+
+def _best_sheet(file, held, score, wanted):
+    """The rows of the one sheet with prices, the place of the header among them, and what is said."""
+    sheets = _workbook(file, held)
+    found = {name: _best_header(grid, score) for name, grid in sheets.items()}
+    priced = [name for name, (points, _) in found.items() if points]
+    if not priced:
+        raise _no_header(file, list(sheets.values()), wanted)
+    if len(priced) > 1:
+        raise ValueError(f"{file}, row 1: {len(priced)} sheets with prices: {', '.join(map(shortened, priced))}; allowed: one")
+    said = [f"only the sheet {shortened(priced[0])} has prices; the others are not read"] if len(sheets) > 1 else []
+    return sheets[priced[0]], found[priced[0]][1], said, ""
+
+
+def _cut(file, grid, place, said, name):
+    """The sheet from its header on."""
+    filled = [(row, cells) for row, cells in grid if any(cells)]
+    if len(filled) > MOST_ROWS:
+        raise ValueError(f"{file}: more than {MOST_ROWS:,} rows; allowed: at most that")
+    if place:
+        said.append(f"the header is row {filled[place][0]}; what stands above it is not read")
+    (first, header), below = filled[place], filled[place + 1:]
+    if not below:
+        raise ValueError(f"{file}, row {first}: no rows below the header; allowed: at least one")
+    return Sheet([" ".join(cell.split()) for cell in header], first, below, said, name, file)
+
+
+def _best_header(grid, score):
+    """Points and place of the first row that looks most like a header, of the rows that are not blank."""
+    filled = [cells for _, cells in grid if any(cells)][:_ABOVE]
+    points = [score(cells) for cells in filled]
+    return (max(points), points.index(max(points))) if points else (0, 0)
+
+
+def _no_header(file, grids, wanted):
+    """The error for a file without a header that can be used: it shows the row that comes nearest to one."""
+    rows = [(row, [cell for cell in cells if cell]) for grid in grids for row, cells in grid[:1] if any(cells)]
+    if not rows:
+        return ValueError(f"{file}, row 1: the file is empty; allowed: {wanted}")
+    row, cells = max(rows, key=lambda each: len(each[1]))
+    shown = ", ".join(repr(shortened(cell, 40)) for cell in cells[:20])
+    return ValueError(f"{file}, row {row}: no header with prices, but {shown}; allowed: {wanted}")
+
+
+def _text_of(file, held):
+    """The file as text, and what was taken for granted."""
+    try:
+        if held[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            return held.decode("utf-16"), []
+        return held.decode("utf-8-sig"), []
+    except UnicodeDecodeError:
+        text = held.decode("cp1252", "replace")
+    bad = next((each for each in text if each == "\ufffd" or ord(each) < 32 and each not in "\t\r\n"), "")
+    if bad:
+        raise ValueError(f"{file}, row 1: neither text nor XLSX; allowed: CSV or XLSX")
+    return text, ["the file is not UTF-8: read as Windows-1252 (Latin-1); check names with accents"]
+
+
+def _records(file, text, separator, strict=True):
+    """Number of the first line and cells of every record; `strict` refuses quotes that don't fit."""
+    if max(text.count("\n"), text.count("\r")) > 10 * MOST_ROWS:
+        raise ValueError(f"{file}: more than {10 * MOST_ROWS:,} lines; allowed: at most that")
+    found, row = [], 1
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    try:
+        for cells in reader:
+            cells = [cell.strip() for cell in cells]
+            if not (row == 1 and re.fullmatch(r"sep=.?", "".join(cells).lower())):
+                found.append((row, cells))
+            if strict:  # between other separators a whole line may be one cell
+                _check_size(file, row, cells)
+            row = reader.line_num + 1
+    except csv.Error as error:
+        if strict:
+            raise ValueError(f"{file}, row {row}: {error}; allowed: cells between {_SEPARATORS.get(separator, separator)}, "
+                             "quoted where needed") from None
+    return found
+
+
+def _check_size(file, row, cells):
+    if max(map(len, cells), default=0) > _LONGEST_CELL:
+        raise ValueError(f"{file}, row {row}: a cell of {max(map(len, cells)):,} characters; allowed: at most {_LONGEST_CELL:,}")
+    if len(cells) > MOST_COLUMNS and any(cells[MOST_COLUMNS:]):
+        raise ValueError(f"{file}, row {row}: {len(cells):,} columns; allowed: at most {MOST_COLUMNS}")
+
+
+def _workbook(file, held):
+    """The sheets of an XLSX file by name. No formula is computed: what it last gave is read."""
+    try:
+        import openpyxl
+    except ModuleNotFoundError:
+        raise ValueError(f"{file}: XLSX needs the package openpyxl: pip install openpyxl; or save the sheet as CSV") from None
+    try:
+        with zipfile.ZipFile(io.BytesIO(held)) as packed:
+            unpacked = sum(each.file_size for each in packed.infolist())
+            names = packed.namelist()
+        if unpacked > MOST_UNPACKED:
+            raise ValueError(f"{file}: {unpacked:,} bytes when unpacked; allowed: at most {MOST_UNPACKED:,}")
+        if "xl/workbook.xml" not in names:
+            raise ValueError(f"{file}, row 1: a packed file that is no XLSX; allowed: CSV or XLSX")
+        book = openpyxl.load_workbook(io.BytesIO(held), read_only=True, data_only=True, keep_links=False)
+        return {sheet.title: _sheet_rows(file, sheet) for sheet in book.worksheets}
+    except ValueError as error:
+        if str(error).startswith(file):
+            raise
+        raise ValueError(f"{file}, row 1: no XLSX that can be read; allowed: CSV or XLSX") from None
+    except Exception:  # A broken file shows as whatever the reader stumbles on.
+        raise ValueError(f"{file}, row 1: no XLSX that can be read; allowed: CSV or XLSX") from None
+
+
+def _sheet_rows(file, sheet):
+    sheet.reset_dimensions()
+    found = []
+    for row, cells in enumerate(sheet.iter_rows(max_row=10 * MOST_ROWS, max_col=MOST_COLUMNS + 1), 1):
+        texts = [_shown(cell).strip() if cell.data_type not in "n" else _shown(cell) for cell in cells]
+        if any(texts):
+            _check_size(file, row, texts)
+            found.append((row, texts))
+            if len(found) > MOST_ROWS + _ABOVE:
+                raise ValueError(f"{file}: more than {MOST_ROWS:,} rows; allowed: at most that")
+    return found
+
+
+def _shown(cell: Any) -> str:
+    """A cell as text; a number with the currency that its format shows."""
+    value = cell.value
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, (int, float, datetime.datetime, datetime.date)):
+        return str(value)
+    if isinstance(value, datetime.datetime):
+        return value.date().isoformat() if value.time() == datetime.time() else value.isoformat(" ")
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    return Exact(f"{value!r} {_currency(cell.number_format or '')}".strip())
+
+
+def _currency(number_format):
+    """The currency in a number format such as [$€-407] #,##0.00 or "EUR" 0.00."""
+    positive = number_format.split(";")[0]
+    named = re.search(r"\[\$([^\]-]+)", positive)
+    if named:
+        return named[1].strip()
+    plain = re.sub(r"\[[^\]]*\]", "", positive)
+    found = re.search(r"[$€£¥₹]|\b[A-Z]{3}\b", plain)
+    return found[0] if found else ""
+
+
+# The price in a row of a reader's own file, in USD for the whole product: of one GPU or all, in any currency that has a rate.
+
+# What may be beside a rent's number, and how many of it an hour has.
+_HOURS = re.compile(r"(/|per)?\s*(gpu|card)?[-/ ]*(per|an|a)?\s*(gpu\s*[-/]?\s*)?(h|hr|hrs|hours?|std)?\.?", re.IGNORECASE)
+_OTHER = re.compile(r"(?:/|per|a)?\s*(month|mo|mth|year|yr|y|day|d|minute|min|second|sec|s)\.?", re.IGNORECASE)
+_PER_HOUR = {"mo": 1 / 730, "mt": 1 / 730, "ye": 1 / 8760, "yr": 1 / 8760, "y": 1 / 8760, "da": 1 / 24, "d": 1 / 24, "mi": 60,
+             "se": 3600, "s": 3600}
+
+
+def usd_of_product(row: Any, item: str, size: float) -> float:
+    """The price of the whole product in USD, of a row being completed, which keeps what is wrong with it; NaN then."""
+    fields = [field for field in (WHOLE, PER_GPU) if row.text(field)]
+    if not fields:
+        field = WHOLE if WHOLE in row.cells.fields else PER_GPU
+        row.refuse(field, "a number such as 2.10; a row without a price goes")
+        return math.nan
+    found = {field: _usd(row, field, item) for field in fields}
+    if any(value is None for value in found.values()):
+        return math.nan
+    many = size if item == "rent" else 1
+    if len(found) == 2 and abs(found[WHOLE] - found[PER_GPU] * many) > 0.01 * found[WHOLE]:
+        row.refuse(PER_GPU, f"{found[WHOLE] / many:g}, the price of the whole over its {many:g} GPUs; or one of both blank")
+    if WHOLE in found:
+        return found[WHOLE]
+    if item == "rent" and row.text("gpus_per_server") and size > 1:
+        row.say(f"{row.cells.title(PER_GPU)!r} is taken as the price of one GPU of several in a machine; a price of the whole "
+                f"machine goes into a column {WHOLE}")
+    return found[PER_GPU] * many
+
+
+def _usd(row, field, item):
+    """The number in a cell in USD, or None where it is refused."""
+    dollars = item == "rent" and field == PER_GPU and row.cells.currency(row.number) in ("", "USD")
+    found = row.cells.amount(row.number, field, ITEMS["rent"].high if dollars else math.inf)
+    if isinstance(found, str):
+        row.refuse(field, found)
+        return None
+    if found.doubtful:
+        row.say(f"{found.shown} is read as {found.value:g}: thousands are not plausible")
+    if item == "currency":
+        return found.value
+    if found.rest and not _unit_fits(row, field, found, item):
+        return None
+    code = _currency_word(row, field, found.currency)
+    if code is None:
+        return None
+    if code == "USD":
+        return found.value
+    rate, whose = row.base.rates[code]
+    row.rated = f"{found.shown} {code} is {found.value * rate:,.2f} USD"
+    row.remarks.append(f"{found.shown} {code} at {rate:g} USD of {whose}")
+    row.say(f"{code} at {rate:g} USD for one, of {whose}")
+    return found.value * rate
+
+
+def _unit_fits(row, field, found, item):
+    """Whether what stands beside a number is its unit."""
+    rest = found.rest.strip()
+    unit = ITEMS[item].unit.removeprefix("USD")
+    if rest.lower().replace(" ", "") == unit.lower() or item == "rent" and _HOURS.fullmatch(rest):
+        one = re.search(r"gpu|card", rest, re.IGNORECASE)
+        if one and field == WHOLE and item == "rent":
+            row.refuse(field, f"the price of the whole machine; the price of one GPU goes into a column {PER_GPU}")
+        return not (one and field == WHOLE and item == "rent")
+    other = _OTHER.fullmatch(rest)
+    if other and item == "rent":
+        name = other[1].lower()
+        value = found.value * _PER_HOUR[name if len(name) == 1 else name[:2]]
+        row.refuse(field, f"a price per hour; {value:.4g} is this over the hours, a month being 730")
+    else:
+        row.refuse(field, f"a number such as 2.10 in {ITEMS[item].unit}")
+    return False
+
+
+def _currency_word(row, field, symbol):
+    """The code of the price's currency, one with a rate."""
+    named, titled = row.cells.currency(row.number), row.cells.titled_currency(field)
+    if named is None or symbol == "?":
+        row.refuse("currency" if named is None else field, "one currency by its code, such as USD or EUR")
+        return None
+    codes = {code for code in (named, "" if symbol == "$" and (named or titled).endswith("D") else symbol.replace("$", "USD"),
+                               titled) if code}
+    if len(codes) > 1:
+        row.refuse(field, f"in one currency: cell, column and header say {', '.join(sorted(codes))}")
+        return None
+    code = next(iter(codes), "USD")
+    if symbol == "$" and not named and not titled:
+        row.say("$ is taken as US dollars")
+    if code != "USD" and code not in row.base.rates:
+        row.refuse("currency" if named else field, f"USD, or a rate for {code}: RATE={code}=1.10, or a row of the item currency "
+                   f"with sku {code} and as price what one {code} costs in USD")
+        return None
+    return code
+
+
+def written_hours() -> dict[str, Any]:
+    """What may stand beside a rent, for JSON. Patterns are JavaScript's too."""
+    return {"hours": _HOURS.pattern, "other_unit": _OTHER.pattern}
+
+
+# The cells of a sheet by what their columns hold: numbers, money and dates, each read as its whole column settles it.
+
+# What may stand in a cell for nothing; not for a price, where it is a fault.
+_NOTHING = {"-", "–", "—", "n/a", "na", "none", "null", "nan"}
+# A day that has begun elsewhere on Earth has not by every clock.
+_GRACE = datetime.timedelta(1)
+_NUMERAL, _NO_DATE = "a number such as 2.10", f"YYYY, YYYY-MM or YYYY-MM-DD, from {FIRST_YEAR} on and not in the future"
+
+
+class Money(NamedTuple):
+    """A number with its currency, what else stands beside it, how it is written, and whether only plausibility settles it."""
+
+    value: float
+    currency: str
+    rest: str
+    shown: str
+    doubtful: bool
+
+
+class Cells:
+    """A sheet by row and field; `faults` and `said` are of its columns. `begun`: a day that has come, whatever the clock says."""
+
+    def __init__(self, sheet: Sheet, column: Callable[[str], Any], begun: str = ""):
+        self.file = sheet.file
+        self._latest = max(today(), day(begun) if begun else today()) + _GRACE
+        self.faults: list[Fault] = []
+        self.said: list[str] = []
+        self.rows: dict[int, list[str]] = {}
+        self._titles = sheet.header
+        self._columns = self._chosen(sheet, [column(title) for title in sheet.header])
+        self.fields = list(self._columns)
+        for row, cells in sheet.rows:
+            self._add(sheet, row, cells)
+        self._marks = {field: self._mark(field) for field in self.fields}
+        self._order = day_order([self.text(row, "date") for row in self.rows])
+
+    def _chosen(self, sheet, found):
+        """Which column holds which field; what is not read is said, and two that could be one field are a fault."""
+        chosen = {}
+        for place, known in enumerate(found):
+            title = shortened(sheet.header[place], 40)
+            filled = any(len(cells) > place and cells[place] for _, cells in sheet.rows)
+            if known is None:
+                if title or filled:
+                    self.said.append(f"column {place + 1}, {title or 'without a name'}, is not read")
+                continue
+            other = chosen.get(known.field)
+            if other is None:
+                chosen[known.field] = (place, known)
+            elif known.field in (WHOLE, PER_GPU) or other[1].exact == known.exact:
+                self.faults.append(Fault(sheet.first, title, title, f"one column of {known.field}; column {other[0] + 1}, "
+                                         f"{shortened(sheet.header[other[0]], 40)!r}, is one too"))
+            else:
+                better, worse = ((place, known), other) if known.exact else (other, (place, known))
+                chosen[known.field] = better
+                self.said.append(f"column {worse[0] + 1}, {sheet.header[worse[0]]}, is not read: {sheet.header[better[0]]} is")
+        return chosen
+
+    def _add(self, sheet, row, cells):
+        if len(cells) < len(sheet.header) and sheet.separator:
+            self.said.append(f"row {row} has {len(cells)} cells of {len(sheet.header)}: what is missing at its end is blank")
+        if any(cells[len(sheet.header):]):
+            hint = "; a comma inside a cell wants quotes around the cell" if sheet.separator == "," else ""
+            self.faults.append(Fault(row, str(len(sheet.header) + 1), next(filter(None, cells[len(sheet.header):])),
+                                     f"{len(sheet.header)} cells, as in the header{hint}"))
+        else:
+            self.rows[row] = cells
+
+    def text(self, row: int, field: str) -> str:
+        """The cell as text; blank where it holds a sign for nothing, or where there is no such column."""
+        if field not in self._columns:
+            return ""
+        cells, place = self.rows[row], self._columns[field][0]
+        text = cells[place] if place < len(cells) else ""
+        return "" if field not in (WHOLE, PER_GPU) and text.lower() in _NOTHING else text
+
+    def title(self, field: str) -> str:
+        """The header of the column that holds a field, as the reader wrote it."""
+        return shortened(self._titles[self._columns[field][0]] if field in self._columns else field, 40)
+
+    def titled_currency(self, field: str) -> str:
+        """The currency that the header of a column names."""
+        return self._columns[field][1].currency
+
+    def currency(self, row: int) -> str | None:
+        """The code in the column of currencies; blank without one, None for what is no currency."""
+        text = self.text(row, "currency")
+        code = SYMBOLS.get(text, {"EURO": "EUR", "EUROS": "EUR"}.get(text.upper(), text.upper()))
+        return code if not code or code in CODES or re.fullmatch(r"[A-Z]{3}", code) else None
+
+    def _mark(self, field):
+        cells = [self.text(row, field) for row in self.rows]
+        found = [amount(cell) for cell in cells if not isinstance(cell, Exact)]
+        return decimal_mark([each.number for each in found if each])
+
+    def amount(self, row: int, field: str, most: float = float("inf")) -> Money | str:
+        """The amount of money in a cell, or what is allowed there. No point marks thousands where that is above `most`."""
+        text = self.text(row, field)
+        found = amount(text)
+        if not found:
+            return f"{_NUMERAL}; a row without a price goes" if text.lower() in _NOTHING else _NUMERAL
+        held = readings(found.number)
+        if isinstance(text, Exact):
+            held = {"": float(found.number)}
+        if not held or float("inf") in held.values():
+            return _NUMERAL
+        doubtful = len(held) > 1 and not self._marks[field] and "." in found.number and held[","] > most
+        if doubtful:
+            held = {"": held["."]}
+        if len(held) > 1:
+            if self._marks[field] not in held:
+                low, high = sorted(held.values())
+                return (f"a number with one reading: this may be {low:g} or {high:g}, and no other number of its column settles "
+                        f"it; write {low:.4f} or {high:.0f}")
+            held = {"": held[self._marks[field]]}
+        value = next(iter(held.values()))
+        return Money(-value if found.negative else value, found.currency, found.rest, found.number, doubtful)
+
+    def number(self, row: int, field: str, unit: re.Pattern[str] | None = None) -> float | str:
+        """The number in a cell, or what is allowed there; `unit` is what may stand beside it."""
+        found = self.amount(row, field)
+        if isinstance(found, str) or not found.rest or unit and unit.fullmatch(found.rest):
+            return found if isinstance(found, str) else found.value
+        return _NUMERAL
+
+    def date(self, row: int) -> str | ValueError:
+        """The date in a cell, or the error that says what is allowed."""
+        held = dates(self.text(row, "date"))
+        if len(held) > 1 and self._order in held:
+            held = {"": held[self._order]}
+        if len(held) > 1:
+            return ValueError(f"a date with one reading: this may be {' or '.join(held.values())}, and no other date settles it")
+        found = next(iter(held.values()), "")
+        return found if found and is_date(found) and day(found) <= self._latest else ValueError(_NO_DATE)
+
+
+# The rows of a reader's own file as rows of a price book: what is blank filled in, what is odd said, every fault kept.
+
+NOT_STATED, OWN_PROVIDER = "not stated", "your provider"
+# The most GPUs that a machine is taken to have.
+_MACHINE_WORDS = 8
+_PLAIN = ("provider", "region", "sku", "source", "note", "instance")
+
+
+class Base(NamedTuple):
+    """What of the newest book a row is completed with: sizes of machines by GPU, its spellings and its date; the rates that hold;
+    and the date of a row that has none.
+    """
+
+    file: str
+    sizes: dict[str, int]
+    providers: list[str]
+    models: list[str]
+    rates: dict[str, tuple[float, str]]
+    newest: str
+    dated: str = ""
+
+
+class Read(NamedTuple):
+    """Records by row, faults, and sentences on what was taken for granted with the rows that they are of.
+
+    `larger` has, of each record that is billed by the GPU, the sizes of the larger machines in which it is to be had.
+    """
+
+    records: dict[int, dict[str, Any]]
+    larger: dict[int, list[int]]
+    faults: list[Fault]
+    said: dict[str, list[int]]
+    cells: Cells
+
+
+def completed(sheet: Sheet, base: Base, given_rates: dict[str, tuple[float, str]]) -> Read:
+    """The rows of a sheet as records of a price book; a row with a fault has none. `given_rates` go before the file's own."""
+    cells = Cells(sheet, column, base.newest)
+    said: dict[str, list[int]] = {sentence: [] for sentence in [*sheet.said, *cells.said]}
+    faults, records, larger = list(cells.faults), {}, {}
+    rates = base.rates | _rates_of(cells, base.dated) | given_rates
+    for row in cells.rows:
+        read = _Row(row, cells, base._replace(rates=rates), said)
+        record, found = read.read()
+        found += _further(row, record, found, read.rated) if record else []
+        faults += found
+        if not found:
+            records[row], larger[row] = record, read.larger
+    return Read(records, larger, faults, said, cells)
+
+
+def _further(row, record, found, rated):
+    """Faults that the checks of every book find, but for cells that are refused, or empty because another is; of a price in
+    another currency with what it is in USD."""
+    odd = {WHOLE if fault.column == PER_GPU else fault.column for fault in found}
+    if found:
+        odd |= {column for column in (WHOLE, "gpus_per_server") if record[column] != record[column]}
+    faults = [fault for fault in row_faults("9999", row, record) if fault.column not in odd]
+    return [fault._replace(allowed=f"{fault.allowed}; {rated}") if rated and fault.column == WHOLE else fault for fault in faults]
+
+
+def larger_machines(gpu: str, sizes: dict[str, int]) -> list[int]:
+    """Sizes of the machines of several GPUs in which one that is billed by the GPU is to be had.
+
+    They double up to the largest that sellers rent out by `sizes`, else to what the GPU's link joins.
+    """
+    link = rows("gpus")[gpu]["link"]
+    most = sizes.get(gpu) or (1 if link.startswith("PCIe") else int(min(_MACHINE_WORDS, rows("links")[link]["reach"])))
+    return sorted({2**power for power in range(1, most.bit_length()) if 2**power < most} | {most} - {1})
+
+
+def by_the_gpu(larger: list[int]) -> str:
+    """What is taken for granted of a price of one GPU that says nothing of its machine."""
+    *less, most = map(str, larger or [1])
+    machines = f"alone or in machines of {' or '.join(filter(None, [', '.join(less), most]))}" if larger else "alone"
+    return f"size of the machine not stated: taken as billed by the GPU, {machines}; a column gpus says otherwise"
+
+
+def _rates_of(cells, dated):
+    """USD for one unit of a currency, from the file's own rows of the item currency."""
+    found = {}
+    for row in cells.rows:
+        if cells.text(row, "item").lower() in ("currency", "fx", "exchange rate"):
+            value = cells.number(row, WHOLE if cells.text(row, WHOLE) else PER_GPU)
+            date = cells.date(row) if cells.text(row, "date") else dated
+            if isinstance(value, float) and value > 0 and isinstance(date, str):
+                found[_code(cells, row)] = (value, f"{date}, {cells.file}")
+    return found
+
+
+def _code(cells, row):
+    """The currency that a row of the item currency is the rate of: its sku, else its column of currencies."""
+    return (cells.text(row, "sku") or cells.currency(row) or "").upper()
+
+
+class _Row:
+    """One row on its way to a record: its faults, and what is said of it."""
+
+    def __init__(self, number, cells, base, said):
+        self.number, self.cells, self.base, self.said, self.faults = number, cells, base, said, []
+        self.remarks, self.larger, self.rated = [], [], ""
+
+    def text(self, field):
+        return self.cells.text(self.number, field)
+
+    def say(self, sentence, remark=False):
+        self.said.setdefault(sentence, []).append(self.number)
+        if remark:
+            self.remarks.append(sentence)
+
+    def refuse(self, field, allowed):
+        self.faults.append(Fault(self.number, field, self.text(field), allowed))
+
+    def read(self):
+        """The record and the faults of the row."""
+        for field in self.cells.fields:
+            if hidden(self.text(field)):
+                self.refuse(field, "text without control and invisible characters")
+        if self.faults:
+            return {}, self.faults
+        item = self._item()
+        if item is None:
+            return {}, self.faults
+        gpu, many = self._gpu(item)
+        term = self._term(item)
+        size = self._size(item, gpu, many)
+        price = usd_of_product(self, item, size)
+        record = {"item": item, "gpu": gpu, "gpus_per_server": size, "term": term, "price": price, "currency": "USD"}
+        record |= {"unit": self._unit(item), "date": self._date(), "reserved_years": self._years(term)}
+        record |= self._named(item, gpu, size) | self._edges(item) | self._choices()
+        return {column: record[column] for column in PRICES.columns}, self.faults
+
+    def _item(self):
+        text = self.text("item")
+        if not text:
+            if "item" in self.cells.fields:
+                self.say("no item: taken as a rent by the hour")
+            return "rent"
+        try:
+            return item(text)
+        except ValueError as error:
+            self.refuse("item", str(error))
+
+    def _gpu(self, item):
+        text = self.text("gpu")
+        if not text:
+            if item in ("rent", "card", "server"):
+                self.refuse("gpu", f"filled for {item}{'' if self.text('item') else ', or an item that needs none'}")
+            return "", None
+        bare, many = (text, None) if text in rows("gpus") else counted(text)
+        try:
+            gpu, remark = gpu_named(bare)
+        except ValueError as error:
+            self.refuse("gpu", f"{error}; or a GPU of your own: GPUS=FILE")
+            return "", many
+        if remark:
+            self.say(remark, remark=True)
+        return gpu, many
+
+    def _term(self, item):
+        text, terms = self.text("term"), ITEMS[item].terms
+        if not text:
+            if item == "rent":
+                self.say("term not stated: taken as on-demand")
+            return terms[0]
+        try:
+            term, remark = term_named(text, item)
+        except ValueError as error:
+            self.refuse("term", str(error))
+            return ""
+        if remark:
+            self.say(remark, remark=True)
+        return term
+
+    def _size(self, item, gpu, many):
+        """GPUs in the product: one, where a price of one GPU says nothing of it."""
+        text = self.text("gpus_per_server")
+        if text:
+            size = self.cells.number(self.number, "gpus_per_server", re.compile(r"x|gpus?", re.IGNORECASE))
+            if isinstance(size, str):
+                self.refuse("gpus_per_server", size)
+                return math.nan
+            if size < 1 or size % 1:
+                self.refuse("gpus_per_server", "a whole number of at least 1")
+            if many and size != many:
+                self.refuse("gpus_per_server", f"{many}, the number in the GPU's name")
+            return math.nan if item == "card" and size == 1 else size
+        if item not in ("rent", "server"):
+            return math.nan
+        if many:
+            return float(many)
+        if not self.text(PER_GPU) and not self.text(WHOLE):
+            return math.nan
+        if not self.text(PER_GPU) or item == "server":
+            self.refuse("gpus_per_server", f"how many GPUs the price is of; the price of one GPU goes into a column {PER_GPU}"
+                        if item == "rent" else "how many GPUs the server has")
+            return math.nan
+        if gpu:
+            self.larger = larger_machines(gpu, self.base.sizes)
+            self.say(by_the_gpu(self.larger))
+        return 1.0
+
+    def _unit(self, item):
+        unit, text = ITEMS[item].unit, self.text("unit")
+        plain = re.sub(r"^[A-Z]{3}|^[$€£]", "USD", text).replace("hour", "h").replace("hr", "h")
+        if text and plain.lower().replace(" ", "") != unit.lower():
+            self.refuse("unit", f"{unit} for {item}")
+        return unit
+
+    def _date(self):
+        if not self.text("date"):
+            self.say(f"date not stated: taken as {self.base.dated}, when the file was last changed")
+            return self.base.dated
+        found = self.cells.date(self.number)
+        if isinstance(found, ValueError):
+            self.refuse("date", str(found))
+            return ""
+        return found
+
+    def _years(self, term):
+        if not self.text("reserved_years"):
+            return float(RESERVED_YEARS.get(term, math.nan))
+        return self._plain_number("reserved_years")
+
+    def _plain_number(self, field):
+        if not self.text(field):
+            return math.nan
+        value = self.cells.number(self.number, field)
+        if isinstance(value, str):
+            self.refuse(field, value)
+            return math.nan
+        return value
+
+    def _edges(self, item):
+        edges = {field: self._plain_number(field) for field in ("from_bytes", "to_bytes")}
+        if item == "egress" and math.isnan(edges["from_bytes"]):
+            self.say("egress without tiers: one price from the first byte on")
+            edges["from_bytes"] = 0.0
+        return edges
+
+    def _choices(self):
+        """The columns with a closed list, in lower case."""
+        found = {field: self.text(field).lower() for field in ("includes", "confidence")}
+        for field, text in found.items():
+            if text and text not in PRICES.choices[field]:
+                self.refuse(field, ", ".join(PRICES.choices[field]))
+        return found | {"confidence": found["confidence"] or "seen"}
+
+    def _named(self, item, gpu, size):
+        """The columns of text; what names the product says which one it is where the file doesn't."""
+        found = {field: self.text(field) for field in _PLAIN}
+        if item == "currency":
+            found["sku"] = _code(self.cells, self.number)
+        if item.startswith("api-"):
+            found["sku"] = spelled(found["sku"], self.base.models)
+        if not found["sku"] and (item == "currency" or item.startswith("api-")):
+            self.refuse("sku" if "sku" in self.cells.fields else "item",
+                        f"with a sku: the {'code, such as EUR' if item == 'currency' else 'model'}")
+        provider = spelled(found["provider"], self.base.providers)
+        if found["provider"] and provider != found["provider"]:
+            self.say(f"{shortened(found['provider'])} is {provider} of {self.base.file}")
+        product = {"rent": f"{size:g}x {gpu}", "server": f"{size:g}x {gpu}", "card": gpu}.get(item, NOT_STATED)
+        note = "; ".join(filter(None, [found["note"], *self.remarks]))
+        return found | {"provider": provider or OWN_PROVIDER, "region": found["region"] or NOT_STATED,
+                        "sku": found["sku"] or product, "source": found["source"] or self.cells.file, "note": note}
+
+
+# A reader's own prices over those of the newest book: which rows stand in for which.
+
+# Of these a provider's prices are replaced by the file's of that provider alone: bills compare providers.
+_PROVIDERS = {"storage", "egress"}
+
+
+class Overlay(NamedTuple):
+    """The book of both, which rows of the file are the reader's own, and the newest book's rows for what the file lacks."""
+
+    book: "DataFrame"
+    fresh: list[int]
+    lacking: "DataFrame"
+
+
+def group(item: str, gpu: str, provider: str, sku: str, term: str) -> tuple[str, str]:
+    """What a price is a price of: a file's rows of a group replace the newest book's.
+
+    Rents of a GPU on a term; servers and cards of a GPU; tokens of a model; storage or egress of a provider; a currency; else the
+    item as a whole.
+    """
+    if item == "rent":
+        return f"rent {term}", gpu
+    if item in ("server", "card"):
+        return item, gpu
+    if item.startswith("api-"):
+        return "api", sku
+    if item == "currency":
+        return item, sku
+    return "hosting" if item == "hosting-power" else item, provider if item in _PROVIDERS else ""
+
+
+def laid_over(own: "DataFrame", larger: dict[int, list[int]], base: "DataFrame", file: str, only: bool) -> Overlay:
+    """The rows of both as one book, the newest book's in their order and the reader's behind them.
+
+    A row that the newest book has word for word stays the book's. larger: of rows that are billed by the GPU the machines that
+    they are to be had in besides. only: nothing else of that book.
+    """
+    import pandas
+    known, mine = _lines(base), _lines(own)
+    restated, priced = set(mine) & set(known), set(_groups(own))
+    lacking = pandas.Series([not only and each not in priced for each in _groups(base)], base.index, dtype=bool)
+    others = base[lacking | pandas.Series([line in restated for line in known], base.index, dtype=bool)]
+    fresh = own[[line not in restated for line in mine]]
+    parts = [others] if len(others) else []
+    if len(fresh):
+        ordered = _with_larger(fresh, larger).sort_values([*KEY, "price"], kind="stable").reset_index(drop=True)
+        parts.append(finished(without_edges(ordered), file).assign(yours=True))
+    book = pandas.concat(parts)
+    book.attrs = {"file": file, "date": newest_date(own)}
+    return Overlay(book, list(fresh.index), base[lacking])
+
+
+def _with_larger(own, larger):
+    """The rows, and each that is billed by the GPU in larger machines too, but for those that the file prices itself."""
+    import pandas
+    place = ["item", "gpu", "provider", "region", "term", "gpus_per_server"]
+    priced, more = set(own[place].itertuples(index=False, name=None)), []
+    for number, row in zip(own.index, own.to_dict("records")):
+        for size in larger[number]:
+            product = f"{size}x {row['gpu']}" if row["sku"] == f"1x {row['gpu']}" else f"{row['sku']}, {size} GPUs"
+            machine = row | {"gpus_per_server": float(size), "price": row["price"] * size, "sku": product}
+            if tuple(machine[name] for name in place) not in priced:
+                more.append(machine)
+    return pandas.concat([own, pandas.DataFrame(more, columns=own.columns).astype(own.dtypes)]) if more else own
+
+
+def _groups(frame):
+    return [group(*cells) for cells in frame[["item", "gpu", "provider", "sku", "term"]].itertuples(index=False, name=None)]
+
+
+def _lines(frame):
+    """Every row by its cells, blanks of numbers as one value; the last tier's open edge is one too."""
+    plain = frame[PRICES.columns].replace(float("inf"), float("nan")).astype(object)
+    return list(plain.where(plain.notna(), None).itertuples(index=False, name=None))
+
+
+# Prices that look odd beside those of the newest book: they are read, and asked about.
+
+# Shares of the median within which a price of a GPU is not asked about; and of the lowest and highest of other things.
+LOW, HIGH = 0.4, 2.5
+_FAR = 10
+
+
+def standings(own: "DataFrame", base: "DataFrame") -> Iterator[str]:
+    """Where each rent of the reader's stands among the newest book's of the GPU on the term, the cheapest first."""
+    rents = base[base["item"] == "rent"].groupby(["gpu", "term"])["usd_per_hour"]
+    held = {offer: sorted(prices) for offer, prices in rents}
+    for number, row in own[own["item"] == "rent"].iterrows():
+        prices = held.get((row["gpu"], row["term"]))
+        if prices:
+            price = row["price"] / row["gpus_per_server"]
+            yield f"row {number}: {standing(price, row['gpu'], row['term'], prices)}"
+
+
+def standing(price: float, gpu: str, term: str, prices: list[float]) -> str:
+    """Where a rent stands among the sorted `prices` of a book, in words."""
+    place, many = bisect.bisect_left(prices, price) + 1, len(prices)
+    return (f"{_in_usd(price)} USD/h for one {gpu}, {term}, is number {place} of {many + 1} with the book's {many}, the cheapest "
+            f"first; their median is {_in_usd(statistics.median(prices))}")
+
+
+class Spread(NamedTuple):
+    """How many prices there are, the lowest, the highest and the middle one."""
+
+    offers: int
+    low: float
+    high: float
+    median: float
+
+
+def odd_prices(file: str, own: "DataFrame", base: "DataFrame") -> Iterator[str]:
+    """A question for each price of the reader's that lies far from the newest book's of the same kind."""
+    spread = functools.cache(functools.partial(spread_of, dict(list(base.groupby(["item", "gpu"])))))
+    for number, row in zip(own.index, own.to_dict("records")):
+        known = spread(row["item"], row["gpu"], row["term"])
+        if known and row["item"] != "currency" and not row["item"].startswith("api-"):
+            question = (_of_gpu if row["gpu"] else _of_item)(row, known)
+            if question:
+                yield f"{file}, row {number}: {question}"
+
+
+def spread_of(groups: dict, item: str, gpu: str, term: str) -> Spread | None:
+    """The prices of an item, of one GPU where it has GPUs: on the term if there are any, else on all."""
+    if (item, gpu) not in groups:
+        return None
+    alike = groups[item, gpu]
+    same = alike[alike["term"] == term]
+    found = same if len(same) else alike
+    each = found["price"] / (found["gpus_per_server"] if item in ("rent", "server") else 1)
+    return Spread(len(each), each.min(), each.max(), each.median())
+
+
+def _of_gpu(row, known):
+    """The question on a rent, server or card, by the price of one GPU."""
+    many = row["gpus_per_server"] if row["item"] != "card" else 1
+    price, unit = row["price"] / many, ITEMS[row["item"]].unit
+    if LOW * known.median <= price <= HIGH * known.median:
+        return ""
+    return (f"{_in_usd(price)} {unit} for one {row['gpu']}; the book's {known.offers} offers lie between {_in_usd(known.low)} "
+            f"and {_in_usd(known.high)}, half of them below {_in_usd(known.median)}"
+            f"{_meant(row['price'], many, known.median, unit)}")
+
+
+def _meant(price, many, median, unit):
+    """Which slip would explain the price: one GPU's for the whole machine's, or the other way round."""
+    if many > 1 and LOW * median <= price <= HIGH * median:
+        return (f": is {_in_usd(price)} the price of one GPU in a row of {many:g}? Then write {_in_usd(price * many)}, or put it "
+                "under usd_per_hour")
+    for size in (8, 4, 2) if many == 1 else (many,):
+        if LOW * median <= price / many / size <= HIGH * median:
+            one = _in_usd(price / many / size)
+            return f": is it the price of a whole machine of {size:g}? Then one GPU is {one} {unit}; write gpus and price"
+    return ": is it right?"
+
+
+def _of_item(row, known):
+    if known.low / _FAR <= row["price"] <= known.high * _FAR:
+        return ""
+    return (f"{_in_usd(row['price'])} {ITEMS[row['item']].unit}; the book's {known.offers} prices lie between "
+            f"{_in_usd(known.low)} and {_in_usd(known.high)}: is it right?")
+
+
+def _in_usd(value):
+    return three_figures(value) if value < 100 else f"{value:,.0f}"
+
+
+# A price file of the reader's own: read in any shape, completed, checked as a whole, and laid over the newest book.
 
 _WANTED = ("a header with gpu and usd_per_hour (of one GPU) or price (of the whole machine), and what else is known: gpus, "
            "provider, term, currency, date, region, sku, item")
@@ -29,7 +1234,7 @@ def own_book(path: Path, only: bool, rates: dict[str, float]) -> "DataFrame":
     Raises ValueError with every fault of the file, one a line.
     """
     base = newest_book()
-    sheet = read_sheet(path, names.score, _WANTED)
+    sheet = read_sheet(path, score, _WANTED)
     found = completed(sheet, base_of(base)._replace(dated=modified(path)), _given(rates))
     frame, repeats = _frame(found)
     faults = [*found.faults, *repeats, *book_faults(without_edges(frame.copy()))]
@@ -114,7 +1319,7 @@ def _messages(file, faults, found: Read):
     lines = []
     for row, field, value, allowed in sorted(dict.fromkeys(faults), key=lambda fault: fault.row):
         known = row in found.cells.rows
-        column = names.PER_GPU if known and field == names.WHOLE and not found.cells.text(row, field) else field
+        column = PER_GPU if known and field == WHOLE and not found.cells.text(row, field) else field
         if isinstance(value, float) and value < 0:
             allowed += "; without the minus, if that is a slip"
         shown = found.cells.text(row, column) if known and column in found.cells.fields else value

@@ -3,7 +3,7 @@ import pandas as pd
 
 from ..core.quantities import QUANTITIES
 from .answer import Answer, first_of, kept_at_plan
-from .decisions import TURNS, Change
+from .decisions import Change, TURNS
 from .market import market
 
 

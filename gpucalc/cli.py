@@ -1,0 +1,541 @@
+"""The command `gpucalc`: a formula's value with its steps and sources, lists of what there is, and a case decided."""
+import argparse
+import ast
+import csv
+import inspect
+import io
+import json
+import math
+import os
+import re
+import sys
+from pathlib import Path
+from textwrap import wrap
+
+from .core.evaluate import Case, close, FINDERS, law_named, LEFT_OUT
+from .core.expression import is_absent, names, tree, written
+from .core.figures import number as with_unit, three_figures, unit_symbol
+from .core.law import LAWS
+from .core.plugins import plugin
+from .core.printer import in_words, words
+from .core.quantities import DEFAULTS, QUANTITIES
+from .decisions import answer_words, decide as deciding, owning_words
+from .decisions.owning_words import is_owning
+from .decisions.rent_or_buy import rent_or_buy
+from .rows import catalogue, price_book
+from .rows.ages import today
+from .rows.files import shortened, write_whole
+from .rows.tables import OWN_GPUS
+
+
+# What the command prints: text, CSV or JSON; numbers with their units, and columns.
+
+
+def printed(options, text, records, whole=None):
+    """The answer as text, its records as CSV, or the whole of it as JSON."""
+    if options.json:
+        return json.dumps(_plain(records if whole is None else whole), indent=2, ensure_ascii=False)
+    if not options.csv:
+        return text()
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(records[0]) if records else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: "" if value != value else value for name, value in row.items()} for row in records)
+    return out.getvalue().rstrip("\n")
+
+
+def _plain(value):
+    """The value as JSON has it: infinity as text, a blank as null."""
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return list(map(_plain, value))
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value).replace("inf", "Infinity")
+    return value
+
+
+def number(name, value):
+    """The value of a quantity with its unit."""
+    return with_unit(value, QUANTITIES[name].unit)
+
+
+def aligned(rows):
+    """The cells of the rows in columns, the last one ragged."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths)).rstrip() for row in rows]
+
+
+# Lists of formulas and of rows, and what a formula, a quantity or a row is, for the command `gpucalc`.
+
+# What `list` calls the rows of each kind.
+TABLES = {"gpus": "gpu", "models": "model", "links": "link", "recipes": "recipe", "formats": "weight_format",
+          "efficiencies": "efficiency", "jobs": "job"}
+# The kinds of row that have columns, and not just a name.
+KINDS = [name for name in FINDERS if name in TABLES.values()]
+
+
+def listed(given, options):
+    """Formulas with these words, or rows of a table."""
+    if given and given[0] in TABLES:
+        return _rows(given[0], given[1:], options)
+    records = [dict(name=name, topic=_topic(law), unit=QUANTITIES[name].unit, meaning=first_line(law))
+               for name, law in LAWS.items()]
+    found = [row for row in records
+             if all(word.lower() in f"{row['name']} {row['topic']} {row['meaning']}".lower() for word in given)]
+    if not found:
+        raise ValueError(f"no formula has {' and '.join(given)} in name, topic or meaning{close(given[0], LAWS)}")
+    return printed(options, lambda: "\n".join(aligned([(row["topic"], row["name"], row["meaning"]) for row in found])), found)
+
+
+def _rows(table, given, options):
+    frame = getattr(catalogue, table)()
+    found = [name for name in frame.index if all(word.lower() in name.lower() for word in given)]
+    if not found:
+        raise ValueError(f"no row of {table} has {' and '.join(given)} in its name")
+    records = [{frame.index.name: name} | FINDERS[TABLES[table]](name) for name in found] if options.json or options.csv else []
+    return printed(options, lambda: "\n".join(found), records)
+
+
+def of_name(given, options):
+    """What a formula, a quantity or a row is."""
+    match given:
+        case [name] if name in LAWS:
+            return _shown_formula(LAWS[name], options)
+        case [name] if name in QUANTITIES:
+            record = _argument(name, {name: DEFAULTS[name].value} if name in DEFAULTS else {})
+            cells = [(key, str(value)) for key, value in record.items() if value not in (None, "")]
+            return printed(options, lambda: "\n".join(aligned(cells)), [record], record)
+        case [kind, name] if kind in KINDS:
+            row = FINDERS[kind](name)
+            records = [dict(column=column, value=value, unit=QUANTITIES[column].unit if column in QUANTITIES else "")
+                       for column, value in row.items()]
+            cells = [(column, _cell(column, value)) for column, value in row.items() if value == value and value != ""]
+            return printed(options, lambda: "\n".join(aligned(cells)), records, {kind: name} | row)
+        case [name]:
+            raise ValueError(f"{name!r}: unknown; allowed: a formula, a quantity, or {', '.join(KINDS)} and a name"
+                             f"{close(name, QUANTITIES)}")
+    raise ValueError(f"show takes a formula, a quantity, or {', '.join(KINDS)} and a name")
+
+
+def _cell(column, value):
+    return number(column, value) if column in QUANTITIES and not isinstance(value, str) else str(value)
+
+
+def _shown_formula(law, options):
+    name, arguments = law.__name__, [_argument(each, law.defaults) for each in law.arguments]
+    whole = dict(name=name, topic=_topic(law), unit=QUANTITIES[name].unit, meaning=inspect.getdoc(law),
+                 equation=words(tree(law)), arguments=arguments)
+
+    def told():
+        rows = [(each, QUANTITIES[each].unit or "count", number(each, law.defaults[each]) if each in law.defaults else "",
+                 QUANTITIES[each].meaning) for each in law.arguments]
+        return "\n".join([f"from gpucalc import {_topic(law)}; {_topic(law)}.{name}", "", whole["meaning"], "",
+                          f"{in_words(name)} = {whole['equation']}", "",
+                          *aligned([("argument", "unit", "default", "meaning"), *rows])])
+    return printed(options, told, arguments, whole)
+
+
+def _argument(name, defaults):
+    quantity = QUANTITIES[name]
+    sourced = DEFAULTS[name].source if name in DEFAULTS and name in defaults else ""
+    return dict(name=name, unit=quantity.unit, default=defaults.get(name), meaning=quantity.meaning, allowed=quantity.allowed,
+                source=sourced)
+
+
+def _topic(law):
+    return law.__module__.rpartition(".")[2]
+
+
+def first_line(law):
+    """What a formula means, in one line."""
+    return inspect.getdoc(law).partition("\n")[0]
+
+
+# The command `gpucalc decide`: a case in, and out what to take, how many, from whom, what binds, helps and would flip it.
+
+WIDTH, NEXT = 100, 5
+DECIDE_USAGE = """\
+gpucalc decide CASE.yaml [--prices FILE] [--compare OTHER.yaml] [--rows N,M] [--report OUT.html]
+
+CASE.yaml         a case as those of data/cases: job, model, what it must do, and its limits; also --case FILE
+--prices FILE     prices of your own over the newest book; --only 1 takes them alone, --rate EUR=1.10 says what a euro is
+--gpus FILE       GPUs of your own
+--compare FILE    another case, side by side with this one
+--rows N,M        two choices of this case side by side, by their number in the list, the best being 1
+--report FILE     writes the answer as one HTML page
+"""
+
+
+def decide(given: list[str]) -> int:
+    """Answer the case; returns the exit status: 0, or 2 with every fault of the files on stderr."""
+    options = _options(given)
+    if options is None:
+        print(DECIDE_USAGE.rstrip())
+        return 0
+    try:
+        print(_answered(options))
+    except (ValueError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+def _options(given):
+    parser = argparse.ArgumentParser("gpucalc decide", add_help=False, allow_abbrev=False)
+    parser.add_argument("file", nargs="?", default="")
+    for name in ("case", "prices", "only", "rate", "gpus", "compare", "rows", "report"):
+        parser.add_argument(f"--{name}", default="")
+    parser.add_argument("-h", "--help", action="store_true")
+    options = parser.parse_args(given)
+    options.case = options.case or options.file
+    return None if options.help else options
+
+
+def _answered(options):
+    """What the terminal shows; all faults of all files at once."""
+    if options.gpus:
+        os.environ[OWN_GPUS] = options.gpus
+    faults, held = [], {}
+    readers = {"case": lambda: deciding.read(options.case or _missing()), "book": lambda: _book(options)}
+    if options.report:
+        readers["report"] = lambda: _place(options)
+    if options.compare:
+        readers["other"] = lambda: deciding.read(options.compare)
+    for name, read in readers.items():
+        try:
+            held[name] = read()
+        except ValueError as error:
+            faults.append(str(error))
+    if faults:
+        raise ValueError("\n".join(faults))
+    return (_owning if is_owning(held["case"]) and not (options.compare or options.rows) else _shown)(options, held)
+
+
+def _owning(options, held):
+    """Rent or buy."""
+    case, book = held["case"], held["book"]
+    found = rent_or_buy(case, book)
+    told = owning_words.told(found, case, book)
+    return "\n".join(answer_lines(told, "own", book) + _written(options, held, lambda: _page("owning_report")(found, case, told)))
+
+
+def _missing():
+    raise ValueError("CASE: missing; allowed: a YAML file such as those in data/cases")
+
+
+def _book(options):
+    lonely = [word for word, given in (("only", options.only), ("rate", options.rate)) if given and not options.prices]
+    if lonely:
+        raise ValueError(f"{' and '.join(lonely)}: about a file of prices, and none is given; allowed: with --prices FILE")
+    rates = dict(price_book.rate(each) for each in options.rate.split())
+    book = price_book.prices(options.prices or None, options.only not in ("", "0"), rates)
+    book.attrs |= {"today": today().isoformat()}
+    return book
+
+
+def _shown(options, held):
+    book, found = held["book"], deciding.answered(held["case"], held["book"])
+    lines = answer_lines(answer_words.told(found, book, *deciding.more(found, book)), found.kind, book)
+    beside = []
+    if "other" in held:
+        beside.append((options.case, options.compare, deciding.beside(found, deciding.answered(held["other"], book), book)))
+    if options.rows:
+        first, second = _numbers(options.rows)
+        beside.append((f"choice {first}", f"choice {second}", deciding.offers(found, book, first, second)))
+    for each in beside:
+        lines += ["", *side_by_side(*each)]
+    tables = [each.rename(columns={"first": one, "second": other}) for one, other, each in beside]
+    return "\n".join(lines + _written(options, held, lambda: _page("report")(found, book, tables)))
+
+
+def _page(name):
+    """What makes the page; ValueError where no package that does is installed."""
+    made = plugin(name)
+    if made is None:
+        raise ValueError("--report: what makes the page is not installed; allowed: after pip install 'gpucalc[book]'")
+    return made
+
+
+def _place(options):
+    """Where the report goes: no file of another kind, and none that was given."""
+    _page("report")
+    path = Path(options.report)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"OUT={shortened(options.report)}: allowed: a name that ends in .html or .htm")
+    given = [name for name in ("case", "prices", "gpus", "compare") if (file := getattr(options, name)) and _same(path, file)]
+    if given:
+        raise ValueError(f"OUT={shortened(options.report)}: is the file of {given[0].upper()}; allowed: another name")
+    return path
+
+
+def _same(path, file):
+    return path.exists() and os.path.exists(file) and os.path.samefile(path, file)
+
+
+def _written(options, held, page):
+    """Writes the report that was asked for, once it is whole, and says where."""
+    if not options.report:
+        return []
+    write_whole(held["report"], page())
+    return ["", f"The report is {os.path.abspath(options.report)}"]
+
+
+def _numbers(text):
+    parts = text.replace(",", " ").split()
+    if len(parts) != 2 or not all(re.fullmatch("[0-9]{1,9}", part) for part in parts):
+        raise ValueError(f"ROWS={shortened(text, 60)}: allowed: two numbers of the list, such as 1,3")
+    return map(int, parts)
+
+
+# The answer as lines
+
+def answer_lines(told: answer_words.Told, kind: str, book) -> list[str]:
+    """The answer as lines of at most WIDTH characters."""
+    cards = [(card.title, list(filter(None, [card.big, card.small, card.note]))) for card in told.cards]
+    margin = max([len(title) for title, texts in (*cards, *told.lists) if texts], default=0) + 2
+    named = [[line for title, texts in group for line in _named(title, texts, margin)] for group in (cards, told.lists)]
+    blocks = [wrap(told.question, WIDTH), wrap(told.headline, WIDTH), *named, *map(_command, told.commands),
+              _next(told, kind, book), wrap(told.prices, WIDTH)]
+    return [line for block in blocks if block for line in (*block, "")][:-1]
+
+
+def _command(command):
+    """A command as it is pasted, whatever its width."""
+    return [command.title, *(f"  {line}" for line in command.text.splitlines()), *wrap(command.note, WIDTH)]
+
+
+def _named(title, texts, margin):
+    """Texts in a column behind their title."""
+    lines = [line for text in texts for line in wrap(text, WIDTH - margin, subsequent_indent="  ")]
+    return [f"{title if not place else '':<{margin}}{line}".rstrip() for place, line in enumerate(lines)]
+
+
+def nearest_rows(told: answer_words.Told, most: int = NEXT) -> list[tuple[int, dict]]:
+    """The next choices with their number in the list: the best of each other GPU, then GPUs that have none."""
+    seen = {told.rows[0]["gpu"]} if told.cards and told.rows else set()
+    found: list[tuple[int, dict]] = []
+    for number, row in enumerate(told.rows, 1):
+        if row["gpu"] not in seen and len(found) < most:
+            seen.add(row["gpu"])
+            found.append((number, row))
+    return found
+
+
+def _next(told, kind, book):
+    """The next choices as a table, with why each is not the first."""
+    unit = answer_words.fill("per", {"kind": kind}).strip()
+    table = [("", "GPU", "GPUs", "from", "rent", f"USD {unit}".strip(), "why not")]
+    for number, row in nearest_rows(told):
+        rent = f"{row['usd_per_hour']:.2f}" if "usd_per_hour" in row else ""
+        cost = three_figures(row["objective"]) if "objective" in row else ""
+        table.append((f"{number}", row["gpu"], f"{row['gpus']:,.0f}", _from(row, book), rent, cost, row["reason"]))
+    return ["The next choices", *columns(table)] if len(table) > 1 else []
+
+
+def _from(row, book):
+    own = {True: " (yours)", False: " (not yours)"}[bool(row["yours"])] if book.attrs["own"] else ""
+    return row["provider"] + own if "usd_per_hour" in row else ""
+
+
+def side_by_side(first: str, second: str, table) -> list[str]:
+    """Two cases or choices as lines."""
+    cells = [("", first, second, "better"), *table.itertuples(index=False, name=None)]
+    return columns([(what, one, other, won) for what, one, other, won in cells], shares=(0.2, 0.34, 0.34, 0.12))
+
+
+def columns(table: list[tuple], shares: tuple = ()) -> list[str]:
+    """Cells in columns of at most WIDTH characters together; the last column takes what is left, unless `shares` say else."""
+    widths = [int(WIDTH * share) - 2 for share in shares] or [max(map(len, column)) for column in zip(*table)]
+    if not shares:
+        widths[-1] = max(WIDTH - sum(width + 2 for width in widths[:-1]), 20)
+    lines = []
+    for row in table:
+        wrapped = [wrap(cell, width) or [""] for cell, width in zip(row, widths)]
+        for place in range(max(map(len, wrapped))):
+            parts = [cell[place] if place < len(cell) else "" for cell in wrapped]
+            lines.append("  ".join(f"{part:<{width}}" for part, width in zip(parts, widths)).rstrip())
+    return lines
+
+
+# The command `gpucalc`: the value of a formula with its steps and sources. `command_lists` and `decide_command` do the rest.
+
+USAGE = f"""\
+gpucalc FORMULA [--NAME VALUE ...]   the formula's value, every step of it, and the source of every input
+gpucalc list [WORD ...]              formulas with these words in name, topic or meaning
+gpucalc list TABLE [WORD ...]        rows of {', '.join(TABLES)}
+gpucalc show FORMULA                 its equation, arguments, defaults and source
+gpucalc show QUANTITY                its unit, meaning, allowed values and default
+gpucalc decide CASE.yaml             which GPUs, how many, from whom and for how much: gpucalc decide --help
+gpucalc show KIND NAME               a row: {', '.join(KINDS)}
+
+--{', --'.join(FINDERS)}
+              NAME of a row, or a choice in words; --model also takes the path of a Hugging Face config.json
+--QUANTITY    a number in SI units (8192, 8_192, 80e9), law:NAME for the value of that formula, or row:KIND for the
+              value in that row
+--case FILE   a case in YAML, as Case.read takes it; options overrule it
+--json --csv  for scripts: SI units, full precision
+
+gpucalc kv_bytes --model Llama-3-70B --gpu "H100 SXM 80GB" --context 8192 --batch 32
+gpucalc kv_bytes --model Llama-3-70B --prompt 2000 --output 1000 --batch 32 --context law:mean_context
+"""
+
+
+def main(given: list[str] | None = None) -> int:
+    """Run the command with these words, else with those of the command line; returns its exit status, 2 for bad input."""
+    try:
+        print(_answer(_command_options(sys.argv[1:] if given is None else given)))
+        sys.stdout.flush()
+    except ValueError as error:
+        print(f"gpucalc: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message):
+        raise ValueError(message.removeprefix("argument "))
+
+
+def _command_options(given):
+    """The words of the command line: `words`, `inputs` by name, and the switches."""
+    parser = _Parser(add_help=False, allow_abbrev=False)
+    parser.add_argument("words", nargs="*")
+    for switch in (("-h", "--help"), ("--json",), ("--csv",)):
+        parser.add_argument(*switch, action="store_true")
+    parser.add_argument("--case")
+    asked = {word.removeprefix("--").partition("=")[0] for word in given}  # a switch for every name takes long to make
+    for name in asked & {*FINDERS, *QUANTITIES}:
+        parser.add_argument(f"--{name}", action="append", type=str if name in FINDERS else _value)
+    options, unknown = parser.parse_known_intermixed_args(given)
+    if unknown:
+        raise ValueError(f"{unknown[0]}: unknown{close(unknown[0].strip('-').partition('=')[0], [*FINDERS, *QUANTITIES])}")
+    if options.json and options.csv:
+        raise ValueError("--json and --csv: both given; allowed: one of them")
+    held = {name: values for name, values in vars(options).items() if isinstance(values, list) and name != "words"}
+    for name, values in held.items():
+        if len(values) > 1:
+            raise ValueError(f"--{name}: given {len(values)} times; allowed: once")
+    options.inputs = {name: values[0] for name, values in held.items()}
+    return options
+
+
+def _value(text):
+    """A number, or what stands for one as it stands there."""
+    if re.fullmatch(r"(law|row):\w+", text):
+        return text
+    if re.fullmatch(r"[+-]?(\d[\d_]*\.?\d*|\.\d+)([eE][+-]?\d+)?", text, re.ASCII) and len(text) < 400:
+        plain = text.replace("_", "")
+        if math.isfinite(float(plain)):
+            return int(plain) if plain.lstrip("+-").isdigit() else float(plain)
+    raise argparse.ArgumentTypeError(f"{text!r}; allowed: a number such as 8192 or 80e9, law:NAME or row:KIND")
+
+
+def _answer(options):
+    """What the command prints."""
+    about, *rest = options.words or [""]
+    if options.help or not about:
+        return USAGE.rstrip()
+    if about not in ("list", "show"):
+        if rest:
+            raise ValueError(f"{rest[0]!r}: a word too many; inputs are given as --NAME VALUE")
+        return _formula(law_named(about), options)
+    if options.inputs or options.case:
+        raise ValueError(f"{about} takes no inputs")
+    return (listed if about == "list" else of_name)(rest, options)
+
+
+# A formula's value
+
+def _formula(law, options):
+    case = _case(options)
+    explanation = case.explain(law)
+    left_out = [used.name for used in explanation.inputs if used.source == LEFT_OUT]
+    steps, counted = _counted(explanation, left_out)
+    terms = [_term(step, left_out) for step in steps]
+    inputs = [dict(name=used.name, value=used.value, unit=QUANTITIES[used.name].unit, source=used.source, date=used.date)
+              for used in explanation.inputs if used.name in counted]
+    blank = dict.fromkeys(("role", "name", "value", "unit", "equation", "numbers", "source", "date"), "")
+    roles = (("result", terms[:1]), ("term", terms[1:]), ("input", inputs))
+    records = [blank | {"role": role} | row for role, rows in roles for row in rows]
+    band = case.band(law)
+    named = {name: value for name, value in band._asdict().items() if value is not None} if band.checked else None
+    whole = terms[0] | dict(text=number(law.__name__, explanation.value), band=named, terms=terms[1:], inputs=inputs)
+    return printed(options, lambda: _told(law, explanation, terms, counted, left_out, band), records, whole)
+
+
+def _case(options):
+    """The case of the file and the options."""
+    case = Case.read(options.case) if options.case else Case()
+    case = case.but(**{name: value for name, value in options.inputs.items() if name in FINDERS})
+    return case.but(**{name: _meant(case, name, value) for name, value in options.inputs.items() if name not in FINDERS})
+
+
+def _meant(case, name, value):
+    """The number, or the formula or row that stands for it."""
+    kind, _, meant = value.partition(":") if isinstance(value, str) else ("", "", "")
+    if kind == "law":
+        return law_named(meant, f"--{name}: ")
+    if kind == "row" and meant not in case.rows:
+        raise ValueError(f"--{name}: row:{meant}; allowed: a row that is given: {', '.join(case.rows) or 'none'}")
+    return case.rows[meant] if kind == "row" else value
+
+
+def _counted(explanation, left_out):
+    """The steps, the result first, and all names, without what comes to nothing because a feature is absent."""
+    steps, counted = [], {explanation.steps[-1].law, *left_out}
+    for step in reversed(explanation.steps):
+        if step.law in counted:
+            general, holding, _ = written(step, left_out)
+            counted |= {explanation.bound.get(name, name) for name in (*names(general), *names(holding))}
+            steps.append(step)
+    return steps, counted
+
+
+def _term(step, left_out):
+    """Name, value and unit of a step, its equation in words, and the same with the numbers put in."""
+    general, holding, values = written(step, left_out)
+    decided = isinstance(holding, ast.Constant)
+    numbers = number(step.law, step.value) if decided else words(holding, lambda name: number(name, values[name]))
+    return dict(name=step.law, value=step.value, unit=QUANTITIES[step.law].unit,
+                equation=words(general if decided and names(general) else holding), numbers=numbers)
+
+
+def _told(law, explanation, terms, counted, left_out, band):
+    """The answer for people to read."""
+    text = number(law.__name__, explanation.value)
+    full = _in_full(explanation.value, QUANTITIES[law.__name__].unit)
+    shown = [used for used in explanation.inputs if used.name in counted and used.name not in left_out and not is_absent(used)]
+    equal = [f"{in_words(name)} = {in_words(other)}" for name, other in explanation.bound.items()]
+    lines = [f"{law.__name__} = {text}" + (f" ({full})" if full != text else ""), first_line(law), "",
+             *map(_steps, terms), *equal, "", *_expected(law, band)]
+    lines += aligned([(used.name, number(used.name, used.value), used.date, used.source) for used in shown])
+    return "\n".join([*lines, *([f"Left out: {', '.join(map(in_words, left_out))}."] if left_out else [])])
+
+
+def _expected(law, band):
+    """What to plan for, where published figures of the formula's kind stand behind it."""
+    if not band.checked:
+        return []
+    low, plan, high = (number(law.__name__, value) for value in band[:3])
+    bound = "" if band.bound is None else f"; the bound is {number(law.__name__, band.bound)}"
+    return [f"Plan for {plan}: by {band.rows} published figures of {band.sources} sources ({band.family}),",
+            f"8 in 10 lie between {low} and {high}{bound}.", ""]
+
+
+def _steps(term):
+    value = number(term["name"], term["value"])
+    ends = [term["numbers"], value] if term["numbers"] not in (value, term["equation"]) else [value]
+    return f"{in_words(term['name'])} = {term['equation']}\n    = " + " = ".join(ends)
+
+
+def _in_full(value, unit):
+    """The value with all its digits, in SI units."""
+    if not math.isfinite(value):
+        return with_unit(value, unit)
+    digits = f"{int(value):,}" if value == int(value) and abs(value) < 2**53 else repr(float(value))
+    return f"{digits} {unit_symbol(unit)}".rstrip()
