@@ -5,7 +5,7 @@ import sys
 def main() -> int:
     """Run the command with the words of the command line; returns its exit status."""
     if sys.argv[1:2] == ["decide"]:
-        from .cli import decide
+        from .cli_decide import main as decide
         return decide(sys.argv[2:])
     from .cli import main as command
     return command()

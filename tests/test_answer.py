@@ -13,7 +13,7 @@ import pytest
 from book.components.report import report
 import gpucalc
 from gpucalc import compare, decide
-from gpucalc import cli
+from gpucalc import cli_decide
 from gpucalc.core.quantities import DATA
 from gpucalc.decisions import answer_words, decide as deciding
 from gpucalc.rows import ages, price_book
@@ -44,7 +44,7 @@ def answers(book):
 @pytest.fixture
 def run(capsys):
     def done(*words):
-        status = cli.decide([str(word) for word in words])
+        status = cli_decide.main([str(word) for word in words])
         printed = capsys.readouterr()
         return status, printed.out, printed.err
     return done
@@ -320,14 +320,14 @@ def test_the_terminal_counts_the_age_of_a_price_from_today(run, tmp_path, monkey
     old = "The price at your provider is from 2026-11-20, 185 days ago: ask for a new one."
     for day, age, cautioned in (("2026-11-20", "your price of 2026-11-20", False), ("2026-11-24", "your price of 2026-11-20, 4 days old", False),
                                 ("2027-05-24", "your price of 2026-11-20, 185 days old", True)):
-        monkeypatch.setattr(cli, "today", lambda day=day: datetime.date.fromisoformat(day))
-        monkeypatch.setattr(ages, "today", cli.today)
+        monkeypatch.setattr(cli_decide, "today", lambda day=day: datetime.date.fromisoformat(day))
+        monkeypatch.setattr(ages, "today", cli_decide.today)
         out = plain(run(CASES / "chat_70b.yaml", "--prices", mine)[1])
         assert age in out and (old in out) == cautioned
         assert "date not stated: taken as 2026-11-20, when the file was last changed" in out
     out = plain(run(CASES / "own_8_h100.yaml")[1])
     assert re.search(r"Prices of 2026-11-09, 196 days old\.", out) and re.search(r"The price at .* is from 20\d\d(-\d\d-\d\d, |, up to )\d+ days ago", out)
-    monkeypatch.setattr(cli, "today", lambda: datetime.date(2026, 10, 1))
+    monkeypatch.setattr(cli_decide, "today", lambda: datetime.date(2026, 10, 1))
     out = plain(run(CASES / "chat_70b.yaml")[1])
     assert out.endswith("Prices of 2026-11-09.") and "days ago" not in out
 

@@ -10,6 +10,7 @@ from gpucalc.decisions import decisions
 from gpucalc.decisions.answer_texts import BARS, CAUTIONS, NOUNS, PAGE, PARTS, TEXTS, TITLES, WHY, WORDS
 from gpucalc.decisions.answer_words import FORMS, fill
 from gpucalc.decisions.decisions import CARDS, CHAINS
+from gpucalc.rows import texts
 
 ALL = TEXTS | PAGE
 FIELD = re.compile(r"{([^}]*)}")
@@ -119,3 +120,27 @@ def test_a_fact_that_is_not_there():
         fill("flip_rent", dict(gpu="a", provider="b"))
     with pytest.raises(KeyError, match="nothing"):
         fill("nothing", {})
+
+
+@pytest.mark.parametrize("held, said", [
+    ({"late": 3}, "answers.yaml, late: 3; allowed: a text, or a list of texts under `say`, with conditions under `when`"),
+    ({"late": []}, "answers.yaml, late: []; allowed: a text, or a list"),
+    ({"late": [{"when": "gpus > 1"}]}, "answers.yaml, late: {'when': 'gpus > 1'}; allowed: `say` with a text, and `when` with a condition"),
+    ({"late": [{"say": "so", "if": ""}]}, "allowed: `say` with a text, and `when`"),
+    ({"late": [{"say": 3}]}, "answers.yaml, late: {'say': 3}"),
+])
+def test_what_is_no_text_is_refused_by_its_name(held, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        texts.conditional("answers", held)
+
+
+@pytest.mark.parametrize("text, said", [
+    ("- a\n", "answers.yaml: list; allowed: sections of texts by name"), ("texts: [\n", "answers.yaml: while parsing"),
+    ("", "answers.yaml: NoneType; allowed: sections"),
+])
+def test_a_file_of_texts_that_cannot_be_read_is_named(tmp_path, monkeypatch, text, said):
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts/answers.yaml").write_text(text)
+    monkeypatch.setattr(texts, "DATA", tmp_path)
+    with pytest.raises(ValueError, match=said):
+        texts.read_texts("answers")

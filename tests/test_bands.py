@@ -9,6 +9,7 @@ import numpy
 import pytest
 
 from book.components import published
+from book.components.claims import measurements
 from book.components.measured import engine_table, era_table, every_figure, family_table, how_wrong, kind_table, worst_table
 from book.components.sentences import banded, cheaper, CLOSE, enough, NOT_CHECKED, said
 from book.pages.measurements import engine_chart
@@ -18,7 +19,6 @@ from gpucalc import training_memory
 from gpucalc.core.figures import percent
 from gpucalc.rows import bands, tables
 from gpucalc.rows.bands import Band
-from gpucalc.rows.claims import measurements
 
 FAMILIES = tables.rows("families")
 CASE = Case(model="Llama-3-8B", gpu="H100 SXM 80GB", batch=8, context=4096, efficiency="achieved")

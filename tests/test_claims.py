@@ -8,17 +8,17 @@ import statistics
 import pytest
 import yaml
 
+from book.components import claims as held
+from book.components import claims as claim_cases
+from book.components.claims import DATED
+from book.components.claims import claim, claims, dearest
+from book.components.claims import ASSUMING, BOUNDS, CONTRADICTED, CORRECT, OPEN, OUTDATED, WRONG, agrees, factor, judged
 from book.components.measured import claims_table, compare, comparison_table, error_table, signed_percent
 from book.components.titles import PAGES
 from book.pages import claims as shown_claims
 from gpucalc import LAWS, QUANTITIES
 from gpucalc.core.figures import dollars, number, percent
-from gpucalc.rows import claims as held
 from gpucalc.rows import tables
-from gpucalc.rows import claims as claim_cases
-from gpucalc.rows.claims import DATED
-from gpucalc.rows.claims import claim, claims, dearest
-from gpucalc.rows.claims import ASSUMING, BOUNDS, CONTRADICTED, CORRECT, OPEN, OUTDATED, WRONG, agrees, factor, judged
 from gpucalc.rows.tables import DATA
 
 CLAIMS = claims()

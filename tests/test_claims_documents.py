@@ -3,9 +3,9 @@ import json
 
 import pytest
 
-from gpucalc.rows import claims as held
-from gpucalc.rows.claims import claim, claims
-from gpucalc.rows.claims import ASSUMING, CONTRADICTED, CORRECT, OPEN, OUTDATED, WRONG
+from book.components import claims as held
+from book.components.claims import claim, claims
+from book.components.claims import ASSUMING, CONTRADICTED, CORRECT, OPEN, OUTDATED, WRONG
 from gpucalc.rows.tables import table
 
 CLAIMS = claims()

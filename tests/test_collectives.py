@@ -3,9 +3,9 @@ import json
 
 import pytest
 
+from book.components.claims import measurements
 from gpucalc import Case
 from gpucalc import interconnect as ic
-from gpucalc.rows.claims import measurements
 
 H200 = dict(gpu="H200 SXM 141GB", link="NVLink 4", ranks=8, efficiency="achieved")
 

@@ -8,7 +8,7 @@ import pytest
 
 from book.components.parameters import page_case
 from gpucalc import Case, kv_cache, model_size
-from gpucalc.rows import catalogue, config, config as json_fields
+from gpucalc.rows import catalogue, config
 
 CONFIGS = Path(__file__).parent / "configs"
 ORIGIN = ["unit", "source", "date", "confidence", "note"]
@@ -344,7 +344,7 @@ class Name(str):
 
 def test_a_name_that_is_there_twice_is_found_without_comparing_each_with_all():
     pairs = [(Name(f"field_{n}"), n) for n in range(3000)]
-    assert json_fields._once(pairs) == dict(pairs) and Name.compared <= 3 * len(pairs)
+    assert config._once(pairs) == dict(pairs) and Name.compared <= 3 * len(pairs)
 
 
 def test_pipes_devices_and_large_files_are_no_configs(tmp_path):

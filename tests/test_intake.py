@@ -11,9 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from book.build.inputs import dated, place
-from gpucalc.rows import (ages, catalogue, intake as intake_cells, intake as intake_money, intake as intake_names,
-                          intake as intake_numbers, intake as intake_overlay, intake as intake_rows, intake as intake_sheet,
-                          own_gpus as own_cards, price_book, intake as price_outliers, price_report, tables)
+from gpucalc.rows import ages, catalogue, intake, own_gpus as own_cards, price_book, price_report, tables
 from gpucalc.rows.price_book import prices
 
 TODAY = datetime.date.today().isoformat()
@@ -356,7 +354,7 @@ def test_the_order_of_rows_changes_nothing(tmp_path_factory, order):
 
 
 def test_a_date_of_the_newest_book_has_come_whatever_the_clock_says(write, monkeypatch):
-    monkeypatch.setattr(intake_cells, "today", lambda: datetime.date(2026, 1, 2))
+    monkeypatch.setattr(intake, "today", lambda: datetime.date(2026, 1, 2))
     newest = ages.day(prices().attrs["date"])
     day_after, later = (newest + datetime.timedelta(days) for days in (1, 2))
     assert [row[-1] for row in read(write(f"gpu,gpus,usd_per_hour,date\nH100,8,2.95,{day_after}\n"))] == [str(day_after)]
@@ -442,21 +440,21 @@ def test_the_command_says_all_of_it(write, capsys):
     ("RTX4090", "RTX 4090 24GB"), ("MI300X", "MI300X 192GB"), ("nvidia-h100-80gb", H100), ("Nvidia HGX H100 (80 GB)", H100), ("A6000", "RTX A6000 48GB"),
     ("GB200", "GB200 NVL72 186GB"), ("TPU v5p", "TPU v5p 95GB"), ("NVIDIA H100 Tensor Core GPU", H100), ("V100", "V100 SXM 32GB"), ("Gaudi 2", "Gaudi2 96GB")])
 def test_names_of_gpus(name, gpu):
-    found, said = intake_names.gpu_named(name)
+    found, said = intake.gpu_named(name)
     assert found == gpu and (not said or gpu in said)
 
 
 def test_every_gpu_is_known_by_its_own_name_in_any_writing():
     for gpu in tables.rows("gpus"):
         for name in (gpu, gpu.lower(), gpu.replace(" ", "-"), gpu.replace(" ", "_").upper(), f"{gpu} Tensor Core GPU"):
-            assert intake_names.gpu_named(name) == (gpu, "")
+            assert intake.gpu_named(name) == (gpu, "")
 
 
 @pytest.mark.parametrize("number, expected", [
     ("2.10", [2.1]), ("2,1", [2.1]), ("1,234", [1.234, 1234]), ("1.234", [1.234, 1234]), ("0.123", [0.123]), ("1.234,5", [1234.5]), ("1,234,567", [1234567]),
     ("1 234", [1234]), ("1'234.5", [1234.5]), ("80e9", [80e9]), ("1,00,000", []), ("1.2.3", []), ("12,34,567.8", [])])
 def test_readings_of_a_number(number, expected):
-    assert sorted(intake_numbers.readings(number).values()) == expected
+    assert sorted(intake.readings(number).values()) == expected
 
 
 @given(value=st.integers(1, 10**9).map(lambda cents: cents / 100), group=st.sampled_from([",", " ", "'", ""]))
@@ -464,19 +462,19 @@ def test_a_number_with_cents_has_one_reading_in_every_writing(value, group):
     english = f"{value:,.2f}".replace(",", group)
     german = f"{value:,.2f}".translate(str.maketrans(",.", (group if group not in (",", "") else ".") + ","))
     for text in (english, german):
-        found = intake_numbers.amount(f"$ {text} /h")
-        assert list(intake_numbers.readings(found.number).values()) == [value], text
+        found = intake.amount(f"$ {text} /h")
+        assert list(intake.readings(found.number).values()) == [value], text
 
 
 # The parts of the reading by themselves
 
 def cells_of(header, *rows, separator=","):
     """The cells of a file with this header in row 4."""
-    return intake_cells.Cells(intake_sheet.Sheet(header, 4, list(enumerate(rows, 5)), [], separator, "mine.csv"), intake_names.column)
+    return intake.Cells(intake.Sheet(header, 4, list(enumerate(rows, 5)), [], separator, "mine.csv"), intake.column)
 
 
 def sheet_of(write, held, name="mine.csv"):
-    return intake_sheet.read_sheet(write(held, name), intake_names.score, "a header")
+    return intake.read_sheet(write(held, name), intake.score, "a header")
 
 
 def test_a_header_may_have_twenty_rows_above_it_counted_with_itself(write):
@@ -523,8 +521,8 @@ def test_the_line_that_names_the_separator_holds_for_the_file(write):
     (3, "0.00;[Red]-0.00 €", "3"), (3, "[Red]0.00", "3"), (datetime.date(2026, 11, 20), "", "2026-11-20"), (datetime.datetime(2026, 11, 20), "", "2026-11-20"),
     (datetime.datetime(2026, 11, 20, 10, 30), "", "2026-11-20 10:30:00")])
 def test_a_cell_of_a_workbook_as_text(value, shown, text):
-    found = intake_sheet._shown(types.SimpleNamespace(value=value, number_format=shown))
-    assert found == text and isinstance(found, intake_sheet.Exact) == (type(value) in (int, float))
+    found = intake._shown(types.SimpleNamespace(value=value, number_format=shown))
+    assert found == text and isinstance(found, intake.Exact) == (type(value) in (int, float))
 
 
 def test_which_column_holds_what_is_said():
@@ -539,8 +537,8 @@ def test_which_column_holds_what_is_said():
 @pytest.mark.parametrize("header", [["gpu", "USD/h", "$/hr"], ["gpu", "usd_per_hour", "$/hr"], ["price", "gpu", "price EUR"], ["gpu type", "price", "gpu model"]])
 def test_two_columns_of_one_kind_are_a_fault_of_the_header(header):
     cells = cells_of(header, ["1", "2", "3"])
-    field = intake_names.column(header[2]).field
-    first = next(place for place, title in enumerate(header) if intake_names.column(title).field == field)
+    field = intake.column(header[2]).field
+    first = next(place for place, title in enumerate(header) if intake.column(title).field == field)
     assert cells.faults == [(4, header[2], header[2], f"one column of {field}; column {first + 1}, {header[first]!r}, is one too")]
 
 
@@ -585,13 +583,13 @@ def test_the_decimal_mark_is_that_of_the_column():
 def test_a_point_marks_no_thousands_where_that_is_above_the_most():
     assert amounts("2.500", most=2499) == [2.5] and "one reading" in amounts("2.500", most=2500)[0]
     assert "one reading" in amounts("2,500", most=10)[0] and amounts("1.234,5", "2.500", most=10) == [1234.5, 2500]
-    assert amounts(intake_sheet.Exact("2.500"), intake_sheet.Exact("1e3")) == [2.5, 1000]
+    assert amounts(intake.Exact("2.500"), intake.Exact("1e3")) == [2.5, 1000]
     assert amounts("1e999", "1.2.3", "many") == ["a number such as 2.10"] * 3
 
 
 def test_a_number_may_have_its_unit_and_no_other():
     cells = cells_of(["gpu", "gpus"], ["H100", "8"], ["H100", "8 GPUs"], ["H100", "8 kg"], ["H100", "many"])
-    unit = intake_numbers.re.compile("gpus?", intake_numbers.re.IGNORECASE)
+    unit = intake.re.compile("gpus?", intake.re.IGNORECASE)
     assert [cells.number(row, "gpus_per_server", unit) for row in cells.rows] == [8, 8, *["a number such as 2.10"] * 2]
     assert [cells.number(row, "gpus_per_server") for row in (5, 6)] == [8, "a number such as 2.10"]
 
@@ -613,12 +611,12 @@ def test_the_order_of_days_is_that_of_the_column():
     ("2026-11-20T10:15:00Z", "2026-11-20"), ("2026-11-20 10:15 PM", "2026-11-20"), ("2026/1/5", "2026-01-05"), ("5th Jan 2026", "2026-01-05"), ("1 December 2025", "2025-12-01"),
     ("Jan 5, 2026", "2026-01-05"), ("Dec 2025", "2025-12"), ("january 2026", "2026-01"), ("2026-01", "2026-01"), ("2026", "2026"), ("5-Feb-2026", "2026-02-05")])
 def test_forms_of_one_day(text, day):
-    assert intake_numbers.dates(text) == {"": day}
+    assert intake.dates(text) == {"": day}
 
 
 @pytest.mark.parametrize("text", ["", "32 Jan 2026", "5 Foo 2026", "Foo 2026", "2026-1", "1/2/26", "20261120", "5/2-2026"])
 def test_what_is_no_day(text):
-    assert intake_numbers.dates(text) == {}
+    assert intake.dates(text) == {}
 
 
 @pytest.mark.parametrize("text, number, negative, currency, rest", [
@@ -626,7 +624,7 @@ def test_what_is_no_day(text):
     ("5 euros per GPU", "5", False, "EUR", "per GPU"), ("€5 USD", "5", False, "?", ""), ("from 6", "6", False, "", "from"), ("7−", "7", False, "", "-"), ("2.95-3.10", "2.95", False, "", "-3.10"),
     ("USD 8 USD", "8", False, "USD", ""), ("+9", "9", False, "", "")])
 def test_what_stands_beside_a_number(text, number, negative, currency, rest):
-    assert intake_numbers.amount(text) == (number, negative, currency, rest)
+    assert intake.amount(text) == (number, negative, currency, rest)
 
 
 # A price of one unit in a cell by the hour; a month is 730 hours, a year 8,760.
@@ -641,8 +639,8 @@ def test_a_price_of_another_time_is_refused_with_what_it_is_by_the_hour(write, t
 @pytest.mark.parametrize("text", ["2/h", "2 per hour", "2/gpu/hr", "2 per GPU-hour", "2 an hour", "2 /card/h", "2 std.", "2 USD/h", "2 / GPU"])
 def test_an_hour_of_a_gpu_as_people_write_it(write, text):
     assert read(write(f"gpu,gpus,usd_per_hour\nH100,4,{text}\n")) == [rent(H100, 8, gpus=4)]
-    hours = intake_money.written_hours()["hours"]
-    assert intake_numbers.re.fullmatch(hours, text.removeprefix("2").removeprefix(" USD").strip(), intake_numbers.re.IGNORECASE)
+    hours = intake.written_hours()["hours"]
+    assert intake.re.fullmatch(hours, text.removeprefix("2").removeprefix(" USD").strip(), intake.re.IGNORECASE)
 
 
 @pytest.mark.parametrize("row, column, told", [
@@ -680,7 +678,7 @@ def test_dollars_of_other_countries_and_rates_are_said(write):
     (("currency", "", "ECB", "EUR", ""), ("currency", "EUR")), (("storage", "", "AWS", "S3", ""), ("storage", "AWS")), (("egress", "", "AWS", "net", ""), ("egress", "AWS")),
     (("power", "", "Sun", "kWh", ""), ("power", "")), (("hosting", "", "Colo", "rack", ""), ("hosting", "")), (("hosting-power", "", "Colo", "kW", ""), ("hosting", ""))])
 def test_what_a_price_is_a_price_of(cells, group):
-    assert intake_overlay.group(*cells) == group
+    assert intake.group(*cells) == group
 
 
 def test_a_rate_of_the_file_stands_in_either_column_of_money_and_is_dated(write):
@@ -705,9 +703,9 @@ def test_what_a_row_takes_for_granted_is_said(write):
 
 def test_the_machines_of_a_gpu_double_up_to_those_of_sellers_else_to_what_the_link_joins():
     """NVLink of an H100 joins 8; a rack of 72 is no machine of a seller's; PCIe joins nothing that is sold together."""
-    assert intake_rows.larger_machines(H100, {H100: 4}) == [2, 4] and intake_rows.larger_machines(H100, {A100: 4}) == [2, 4, 8]
-    assert intake_rows.larger_machines(H100, {H100: 6}) == [2, 4, 6] and intake_rows.larger_machines("L4 24GB", {}) == []
-    assert intake_rows.larger_machines("GB200 NVL72 186GB", {}) == [2, 4, 8]
+    assert intake.larger_machines(H100, {H100: 4}) == [2, 4] and intake.larger_machines(H100, {A100: 4}) == [2, 4, 8]
+    assert intake.larger_machines(H100, {H100: 6}) == [2, 4, 6] and intake.larger_machines("L4 24GB", {}) == []
+    assert intake.larger_machines("GB200 NVL72 186GB", {}) == [2, 4, 8]
 
 
 def test_how_far_a_price_may_lie_from_the_middle(write):
@@ -717,7 +715,7 @@ def test_how_far_a_price_may_lie_from_the_middle(write):
 
     def asked(price, many, term="on-demand"):
         own = pandas.DataFrame({"item": "rent", "gpu": H100, "term": term, "gpus_per_server": many, "price": [price]}, [7])
-        return list(price_outliers.odd_prices("mine.csv", own, base))
+        return list(intake.odd_prices("mine.csv", own, base))
     assert asked(0.8, 1) == asked(5, 1) == asked(40, 8) == asked(6.4, 8) == [] == asked(0.1, 1, "spot") == asked(2, 1, "managed")
     known = f"for one {H100}; the book's 3 offers lie between 1 and 9, half of them below 2"
     assert asked(5.04, 1) == [f"mine.csv, row 7: 5.04 USD/h {known}: is it the price of a whole machine of 4? Then one GPU is 1.26 USD/h; write gpus and price"]
@@ -733,7 +731,7 @@ def test_what_is_no_gpu_is_asked_about_beyond_ten_times_the_book(price, asked):
     base = pandas.DataFrame({"item": "power", "gpu": "", "term": "list", "gpus_per_server": float("nan"), "price": [0.05, 0.2]})
     own = pandas.DataFrame({"item": ["power", "currency", "api-input"], "gpu": "", "term": "list", "gpus_per_server": float("nan"), "price": price}, [3, 4, 5])
     said = f"mine.csv, row 3: {price} USD/kWh; the book's 2 prices lie between 0.0500 and 0.200: is it right?"
-    found = list(price_outliers.odd_prices("mine.csv", own, base))
+    found = list(intake.odd_prices("mine.csv", own, base))
     assert len(found) == asked and (not asked or found[0].replace("0.00490", "0.0049") == said)
 
 

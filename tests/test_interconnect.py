@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from book.components.claims import measurements
 from book.components.measured import compare
 from gpucalc import interconnect as ic
 from gpucalc.core.evaluate import Case
 from gpucalc.rows import catalogue
-from gpucalc.rows.claims import measurements
 
 NVLINK4, PCIE4 = 450e9, 32e9
 ranks = st.integers(2, 512)

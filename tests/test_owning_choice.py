@@ -8,7 +8,7 @@ import pytest
 from gpucalc import Case, break_even, demand, owning
 from gpucalc.core.arithmetic import HOURS_PER_MONTH, HOURS_PER_YEAR
 from gpucalc.decisions import answer_words as answer_facts, answer_words, owning_words
-from gpucalc.decisions import rent_or_buy as decide, rent_or_buy as draws
+from gpucalc.decisions import rent_or_buy as deals
 from gpucalc.decisions.rent_or_buy import DRAWS, rent_or_buy, shares
 from gpucalc.decisions.rent_own_or_api import API, BATCH, OWNED, RENTED
 from gpucalc.decisions.rent_own_or_api import FOR_HOURS, ways
@@ -61,8 +61,8 @@ def test_even_draws_have_every_share_once_and_move_together():
 
 
 def test_even_draws_are_in_the_order_of_the_random_ones():
-    spans = decide.ranges(catalogue.assumptions(), server_usd=3e5, usd_per_hour=3.0)
-    random, even = draws.draws(spans, 500), draws.at_shares(spans, draws.even_shares(spans.index, 500))
+    spans = deals.ranges(catalogue.assumptions(), server_usd=3e5, usd_per_hour=3.0)
+    random, even = deals.draws(spans, 500), deals.at_shares(spans, deals.even_shares(spans.index, 500))
     for name in spans.index:
         assert (random[name].argsort() == even[name].argsort()).all()
 
@@ -70,12 +70,12 @@ def test_even_draws_are_in_the_order_of_the_random_ones():
 @pytest.mark.parametrize("gpu, given", [(H100, {}), (H100, {"usd_per_hour": 5.5}), ("H200 SXM 141GB", {"utilization": 0.8})])
 def test_few_even_draws_say_what_many_random_ones_do(book, gpu, given):
     found = rent_or_buy(Case(gpu=gpu, **given), book)
-    many, case = draws.draws(found.deal.ranges, 50_000), found.deal.case(catalogue.gpu(gpu))
-    wanted = decide.verdict(draws.outcomes(break_even.owning_npv, case, many))
+    many, case = deals.draws(found.deal.ranges, 50_000), found.deal.case(catalogue.gpu(gpu))
+    wanted = deals.verdict(deals.outcomes(break_even.owning_npv, case, many))
     assert found.verdict.chance == pytest.approx(wanted.chance, abs=0.02)
     spread = wanted.high - wanted.low
     assert [found.verdict.mean, found.verdict.low, found.verdict.high] == pytest.approx(wanted[3:], abs=0.05 * spread)
-    assert found.needed[:4] == pytest.approx(decide.drawn_band(break_even.break_even_utilization, case, many)[:4], rel=0.03)
+    assert found.needed[:4] == pytest.approx(deals.drawn_band(break_even.break_even_utilization, case, many)[:4], rel=0.03)
 
 
 # The verdict
@@ -105,7 +105,7 @@ def test_what_turns_it_does_turn_it(book):
     found = rent_or_buy(Case(gpu=H100, usd_per_hour=5.0), book)
     card, likely = catalogue.gpu(H100), found.deal.ranges["likely"].to_dict()
     value = found.turns["utilization"]
-    gains = [decide.owned(break_even.owning_npv, card, **likely | {"utilization": each}, **found.deal.fixed) for each in (value, likely["utilization"])]
+    gains = [deals.owned(break_even.owning_npv, card, **likely | {"utilization": each}, **found.deal.fixed) for each in (value, likely["utilization"])]
     assert gains[0] > 0 > gains[1]
 
 
@@ -120,7 +120,7 @@ def test_a_provider_a_region_and_a_term_choose_the_rent(book):
     found = rent_or_buy(Case(gpu=H100, provider="Nebius", term="any"), book)
     assert found.deal.rows["rent"].provider == "Nebius" and found.deal.rows["rent"].term == "on-demand"
     spot = rent_or_buy(Case(gpu=H100, term="spot"), book)
-    assert spot.deal.rows["rent"].term == "spot" and set(decide.STOPS) <= set(spot.turns)
+    assert spot.deal.rows["rent"].term == "spot" and set(deals.STOPS) <= set(spot.turns)
 
 
 def test_a_commitment_has_no_break_even_utilization(book):

@@ -5,9 +5,10 @@ import pytest
 from pandas import DataFrame
 
 from book.components.sentences import enough
+from book.pages import serving as page
 from book.pages.serving import fleet_table
 from gpucalc import Case, serving
-from gpucalc.decisions import capacity, capacity as queue
+from gpucalc.decisions import capacity
 from gpucalc.decisions.decisions import PROMPTS
 from gpucalc.laws.shares import product_peak
 from gpucalc.rows import bands, catalogue
@@ -15,8 +16,8 @@ from gpucalc.rows import bands, catalogue
 CASE = Case(model="Llama-3-70B", efficiency="achieved", prompt=500, output=200, requests_per_second=1000 / 60, answer_limit=5,
             late_share=0.05, context=serving.mean_context)
 CARDS = capacity.linked_gpus("A100 SXM 80GB").loc[["T4 16GB", "A100 SXM 80GB"]]
-POINTS = capacity.search(CASE.but(**queue.ENGINE), CARDS, [2, 8])
-FLEETS = queue.fleets(POINTS, CASE)
+POINTS = capacity.search(CASE.but(**capacity.ENGINE), CARDS, [2, 8])
+FLEETS = capacity.fleets(POINTS, CASE)
 
 
 def of(gpu, degree, frame=FLEETS):
@@ -24,7 +25,7 @@ def of(gpu, degree, frame=FLEETS):
 
 
 def test_a_card_a_batch_and_a_degree_of_the_case_do_not_count():
-    other = CASE.but(gpu="H100 SXM 80GB", link="NVLink 4", batch=3, tensor_parallel=4, **queue.ENGINE)
+    other = CASE.but(gpu="H100 SXM 80GB", link="NVLink 4", batch=3, tensor_parallel=4, **capacity.ENGINE)
     assert capacity.search(other, CARDS, [2, 8]).equals(POINTS)
 
 
@@ -80,7 +81,7 @@ def test_one_factor_moves_all_times_of_a_request_and_one_those_of_its_prompt():
         assert moved.output_tokens_per_second.to_numpy() == pytest.approx((POINTS.output_tokens_per_second / factor).to_numpy())
         again = capacity.paced(moved, end)[list(capacity.TIMES)]
         assert again.to_numpy() == pytest.approx(moved[list(capacity.TIMES)].to_numpy())
-    ideal = capacity.search(CASE.but(efficiency="bound", **queue.ENGINE), CARDS, [8])
+    ideal = capacity.search(CASE.but(efficiency="bound", **capacity.ENGINE), CARDS, [8])
     assert (ideal[list(capacity.ENDS)] == 1).all(axis=None)
 
 
@@ -104,37 +105,37 @@ def test_a_plan_as_a_band():
 @pytest.mark.parametrize(("gpu", "degree", "limit"), [("T4 16GB", 8, "memory"), ("A100 SXM 80GB", 2, "the whole answer")])
 def test_what_will_not_do_has_a_reason_and_no_figures(gpu, degree, limit):
     row = of(gpu, degree)
-    assert row.limit == limit and row[[*queue.FIGURES, "offered_load", "answer_seconds"]].isna().all()
+    assert row.limit == limit and row[[*capacity.FIGURES, "offered_load", "answer_seconds"]].isna().all()
     assert row.places >= 0 and row.replica_prefill_seconds > 0
 
 
 def test_no_fleet_at_all():
-    none = queue.fleets(POINTS, CASE.but(answer_limit=0.1))
+    none = capacity.fleets(POINTS, CASE.but(answer_limit=0.1))
     assert none.gpus.isna().all() and none.answer_seconds.isna().all() and set(none.limit) == {"memory", "the whole answer"} and not any(none.binds)
 
 
 def test_the_best_of_each_gpu():
-    best = queue.best_by_gpu(FLEETS)
+    best = capacity.best_by_gpu(FLEETS)
     assert list(best.index) == ["T4 16GB", "A100 SXM 80GB"]
     assert best.gpus["A100 SXM 80GB"] == 48 and best.tensor_parallel["A100 SXM 80GB"] == 8
     # Where none will do it is the largest degree; where two take as many GPUs that with fewer at the slow end, then the smaller.
     assert best.tensor_parallel["T4 16GB"] == 8
     equal = DataFrame(dict(gpu=["a", "a", "b", "b", "c", "c"], tensor_parallel=[4, 2, 2, 4, 2, 4],
                            gpus=[8.0, 8.0, math.nan, 16.0, 8.0, 8.0], high_gpus=[12, 12, math.inf, 20, 80, 16]))
-    assert queue.best_by_gpu(equal).tensor_parallel.to_dict() == {"a": 2, "b": 4, "c": 4}
+    assert capacity.best_by_gpu(equal).tensor_parallel.to_dict() == {"a": 2, "b": 4, "c": 4}
 
 
 def test_at_the_peaks_prompts_ride_along():
     # In 200 passes each of 24 places takes in one prompt of 500 tokens: 60 of them in a pass.
     case = CASE.but(gpu="A100 SXM 80GB", link="NVLink 3", tensor_parallel=8, batch=24)
-    assert queue.peak_output(case) == pytest.approx(24 / case.but(efficiency="bound", chunk=60)(serving.replica_pass_seconds))
-    assert queue.peak_output(case) > case(serving.output_tokens_per_second)
+    assert page.peak_output(case) == pytest.approx(24 / case.but(efficiency="bound", chunk=60)(serving.replica_pass_seconds))
+    assert page.peak_output(case) > case(serving.output_tokens_per_second)
 
 
 def test_the_frontier():
     case = CASE.but(gpu="A100 SXM 80GB", link="NVLink 3")
     mine = POINTS[(POINTS.gpu == "A100 SXM 80GB") & POINTS.batch.isin([1, 8])]
-    found = queue.frontier(mine, case).set_index(["kind", "tensor_parallel", "batch"])
+    found = page.frontier(mine, case).set_index(["kind", "tensor_parallel", "batch"])
     assert list(found.index) == [(kind, degree, batch) for kind in ("achieved", "bound") for degree in (2, 8)
                                  for batch in (1, 8)]
     for degree in (2, 8):
@@ -142,24 +143,24 @@ def test_the_frontier():
         real, ideal = found.loc["achieved", degree, 8], found.loc["bound", degree, 8]
         assert real.output_tokens_per_second == pytest.approx(held(serving.output_tokens_per_second) / degree)
         assert real.time_per_output_token == pytest.approx(held(serving.time_per_output_token))
-        assert ideal.output_tokens_per_second == pytest.approx(queue.peak_output(held) / degree)
-        assert ideal.time_per_output_token == pytest.approx(8 / queue.peak_output(held))
+        assert ideal.output_tokens_per_second == pytest.approx(page.peak_output(held) / degree)
+        assert ideal.time_per_output_token == pytest.approx(8 / page.peak_output(held))
         assert real.layout == f"{degree} GPUs"
-    assert queue.frontier(POINTS[POINTS.gpu == "T4 16GB"], CASE.but(gpu="T4 16GB", link="PCIe 3 x16")).empty
+    assert page.frontier(POINTS[POINTS.gpu == "T4 16GB"], CASE.but(gpu="T4 16GB", link="PCIe 3 x16")).empty
 
 
 def test_erlang_c_and_how_far_the_closed_form_is_from_it():
     # Erlang's sums written out for 5 places that 3.7 requests a second of 1 s each fill.
     tail = 3.7**5 / math.factorial(5) / (1 - 3.7 / 5)
     busy = sum(3.7**k / math.factorial(k) for k in range(5))
-    assert queue.erlang_c(5, 0.74) == pytest.approx(tail / (busy + tail), rel=1e-12)
-    assert queue.erlang_c(1, 0.3) == pytest.approx(0.3)
-    over, under = queue.waiting_share_errors()
+    assert page.erlang_c(5, 0.74) == pytest.approx(tail / (busy + tail), rel=1e-12)
+    assert page.erlang_c(1, 0.3) == pytest.approx(0.3)
+    over, under = page.waiting_share_errors()
     assert over == pytest.approx(0.051, abs=1e-3) and under == pytest.approx(0.015, abs=1e-3)
 
 
 def test_published_figures_have_their_bound():
-    found = queue.published()
+    found = page.published()
     full = found.family == "saturated serving"
     assert full.sum() >= 27 and (found.bound[full] > found.predicted[full]).all()
     assert found.bound.notna().all()
@@ -174,7 +175,7 @@ def test_the_table_of_fleets():
 
 def test_an_engine_has_the_settings_that_the_pages_name():
     """8,192 tokens in a pass and 256 sequences at most, and 1 GB for the framework."""
-    assert queue.ENGINE == {"framework_bytes": 1e9, "batched_tokens": 8192, "max_sequences": 256}
+    assert capacity.ENGINE == {"framework_bytes": 1e9, "batched_tokens": 8192, "max_sequences": 256}
 
 
 def test_the_batches_that_a_search_tries():

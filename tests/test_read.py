@@ -13,7 +13,7 @@ from book.components.charts import expression
 from book.web.reading import configs, reading, reads
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import QUANTITIES
-from gpucalc.rows import catalogue, config, intake as intake_names, intake as intake_numbers, price_book
+from gpucalc.rows import catalogue, config, intake, price_book
 from gpucalc.rows.config import architectures
 from gpucalc.rows.tables import rows
 from tests import test_config as known
@@ -271,10 +271,10 @@ def test_gpus_mean_the_same(page):
     })"""
     keys = list(rows("gpus"))
     names = [*GPUS, *keys, *(key.lower().replace(" ", "-") for key in keys), *(key.split()[0] for key in keys)]
-    assert page.evaluate(read, names) == [said_by(intake_names.gpu_named, name) for name in names]
+    assert page.evaluate(read, names) == [said_by(intake.gpu_named, name) for name in names]
     numbered = ["8x H100", "H100 x8", "4× A100", "H100*8", "H100", "RTX 4090", "8x", "x8", "L40S x 2"]
     assert page.evaluate("(names) => names.map((name) => gpucalc.names.counted(gpucalc.reading.rents, name))", numbered) == [
-        [name, many or 0] for name, many in map(intake_names.counted, numbered)]
+        [name, many or 0] for name, many in map(intake.counted, numbered)]
 
 
 TERMS = ["on-demand", "On Demand", "PAYG", "spot", "Preemptible", "1 year reserved", "reserved 3y", "3yr commit",
@@ -287,7 +287,7 @@ def test_terms_mean_the_same(page):
     read = """(names) => names.map((name) => {
       try { return gpucalc.names.termOf(gpucalc.reading.rents, name); } catch (fault) { return fault.message; }
     })"""
-    said = [said_by(intake_names.term_named, name, "rent") for name in TERMS]
+    said = [said_by(intake.term_named, name, "rent") for name in TERMS]
     wanted = [each[0] if isinstance(each, list) else each.partition(" for rent")[0] for each in said]
     assert page.evaluate(read, TERMS) == wanted
 
@@ -297,14 +297,14 @@ def test_numbers_and_columns_mean_the_same(page):
                "1e2", "1.2.3",
                "1,2,3", "12,345,678", "007", "2,1000"]
     found = page.evaluate("(all) => all.map(gpucalc.names.readings)", numbers)
-    assert found == [intake_numbers.readings(each) for each in numbers]
+    assert found == [intake.readings(each) for each in numbers]
     titles = ["gpu", "GPU", "usd_per_hour", "USD/h", "$/GPU-hour", "price", "Price per hour (USD)", "€/h",
               "EUR per GPU hour", "hourly rate",
               "cost of machine", "# GPUs", "gpusPerServer", "GPU count", "instance price $/h", "cloud", "Location",
               "commitment", "ccy", "colour",
-              "price paid last year", "__proto__", "toString", "", "8", *intake_names.written_names()["columns"]]
+              "price paid last year", "__proto__", "toString", "", "8", *intake.written_names()["columns"]]
     found = page.evaluate("(all) => all.map((each) => gpucalc.names.columnOf(gpucalc.reading.rents, each))", titles)
-    wanted = [intake_names.column(each) for each in titles]
+    wanted = [intake.column(each) for each in titles]
     assert found == [each and {"field": each.field, "currency": each.currency} for each in wanted]
 
 

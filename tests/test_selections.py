@@ -14,7 +14,7 @@ from book.build.inputs import Frozen, ROOT
 from gpucalc import Case
 from gpucalc.core.evaluate import Row
 from gpucalc.decisions.rent_or_buy import rent_or_buy
-from gpucalc.rows import selections as book_frame, catalogue, kept, price_book, rents, selections, selections as written
+from gpucalc.rows import book_frame, catalogue, kept, price_book, rents, selections
 
 HEADER = "gpu,gpus,usd_per_hour,provider,region,term\n"
 ROWS = {"dear": "H100 SXM 80GB,8,4.0,dear,here,on-demand", "cheap": "H100 SXM 80GB,8,2.5,cheap,here,on-demand",
@@ -220,7 +220,7 @@ def test_nobody_watches_a_book_of_a_reader_in_a_program(tmp_path):
     lambda: Case(model="Llama-3-8B", gpu="H100 SXM 80GB", context="mean_context", batch=3).but(batch=4)])
 def test_an_argument_is_read_as_it_was_written(value):
     value = value() if callable(value) else value
-    assert written.seen(written.read(written.written(value, []))) == written.seen(value)
+    assert selections.seen(selections.read(selections.written(value, []))) == selections.seen(value)
 
 
 def test_values_that_differ_are_seen_to_differ():
@@ -230,7 +230,7 @@ def test_values_that_differ_are_seen_to_differ():
     values = [frame, frame[::-1], frame.rename(columns={"a": "c"}), frame.astype({"a": int}), frame.set_axis(["p", "r"]), other,
               frame["a"], frame["b"], frame.to_numpy(), frame.to_dict(), [1], (1,), [1.0], ["1"], True, 1, "1", None, {"a": 1},
               Row({"a": 1}, "x"), Row({"a": 1}, "y"), ValueError("a"), ValueError("b"), TypeError("a"), object(), object()]
-    assert len({written.seen(value) for value in values}) == len(values)
+    assert len({selections.seen(value) for value in values}) == len(values)
 
 
 NOTEBOOK = """---

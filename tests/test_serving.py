@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from pandas import DataFrame, Series, concat
 
 from book.components.measured import compare
+from book.pages.serving import erlang_c, published
 from gpucalc import kv_cache as kv
 from gpucalc import serving as sv
 from gpucalc.core.evaluate import Case
 from gpucalc.decisions import capacity
-from gpucalc.decisions.capacity import ENGINE, erlang_c, published
+from gpucalc.decisions.capacity import ENGINE
 from gpucalc.laws import queueing as qu
 from gpucalc.laws.lengths import late_deviations
 from gpucalc.rows import catalogue

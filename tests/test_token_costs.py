@@ -6,13 +6,13 @@ import pandas
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from book.components.claims import claim
 from book.components.sentences import enough
 from book.components.show import reach, volume
 from book.pages import serving_cost as tokens
 from gpucalc import Case, serving as sv, serving_cost as sc
 from gpucalc.decisions import capacity, capacity as queue, token_offers, rent_own_or_api as token_volumes
 from gpucalc.rows import catalogue, price_book
-from gpucalc.rows.claims import claim
 
 BOOK = price_book.prices(price_book.DATA / "prices" / "2026-06-24.csv")
 CASE = Case(model="Llama-3-70B", efficiency="achieved", weight_element_bytes=1, cache_element_bytes=1, prompt=2000,

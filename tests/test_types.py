@@ -11,7 +11,7 @@ import gpucalc
 ROOT = Path(gpucalc.__file__).parent
 # Modules for others to call. The laws' arguments are quantities, whose kind and unit are in the vocabulary.
 PUBLIC = ["core/arithmetic", "core/evaluate", "core/figures", "core/law", "core/quantities", "cli", "decisions/layouts",
-          "decisions/what_changed", "rows/bands", "rows/catalogue", "rows/claims", "rows/price_book", "rows/rents"]
+          "decisions/what_changed", "rows/bands", "rows/catalogue", "rows/price_book", "rows/rents"]
 # What a caller may write, with the line that the checker must refuse.
 USE = """\
 from gpucalc import LAWS, Case, kv_cache

@@ -3,7 +3,8 @@ import html
 
 from gpucalc.core.figures import number, percent, times
 from gpucalc.core.quantities import QUANTITIES
-from gpucalc.rows import bands, claims
+from gpucalc.rows import bands
+from . import claims
 from .published import errors_by, families, published, served
 from .sentences import Markdown
 from .show import Html, table

@@ -1,9 +1,9 @@
 """The page of claims: how many hold, which are the dearest, and all of them to search."""
 from gpucalc.core.figures import dollars, number, percent, times
 from gpucalc.core.quantities import QUANTITIES
-from gpucalc.rows import claims as held
-from gpucalc.rows.claims import ASSUMING, CONTRADICTED, CORRECT, OPEN, OUTDATED, VERDICTS, WRONG
+from ..components import claims as held
 from ..components.catalogue_table import catalogue_table
+from ..components.claims import ASSUMING, CONTRADICTED, CORRECT, OPEN, OUTDATED, VERDICTS, WRONG
 from ..components.show import table
 from ..components.titles import PAGES
 

@@ -1,4 +1,5 @@
 """Serving a load: fleets as tables, charts of their queue, and pictures of a batch."""
+import json
 import math
 from math import ceil
 
@@ -6,13 +7,13 @@ from pandas import concat, DataFrame
 
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import number, percent, seconds, times
-from gpucalc.decisions import capacity as queue
 from gpucalc.laws import queueing, serving
 from gpucalc.laws.arithmetic_intensity import decode_seconds
 from gpucalc.laws.kv_cache import weight_bytes
 from gpucalc.rows import catalogue
 from gpucalc.rows.tables import table as rows_of
 from ..components.charts import lines
+from ..components.claims import measurements
 from ..components.picture import Sheet
 from ..components.sentences import Yours
 from ..components.show import table
@@ -34,7 +35,7 @@ NO_PLAN = {"memory": "the model does not fit its memory", "the whole answer": "o
 
 
 def fleet_table(fleets, columns, caption, late_share, **formats):
-    """The columns of `plan.queue.fleets` that are named, as a table; a dash where no number is enough."""
+    """The columns of `capacity.fleets` that are named, as a table; a dash where no number is enough."""
     shown = fleets[columns].replace(math.inf, math.nan)
     return table(shown, caption, labels=LABELS | {"answer_seconds": f"{percent(1 - late_share)} within"},
                  formats={"offered_load": percent} | formats)
@@ -50,14 +51,14 @@ _FILLED = (*(step / 20 for step in range(2, 19)), 0.93, 0.96, 0.98, 0.99)
 
 def frontier_chart(points, case):
     """Each layout's batches by the time per output token and the output a GPU gives; dashed as the bound."""
-    frontier = queue.frontier(points[points.batch.isin([2**step for step in range(10)])], case)
-    real, title, finding = frontier[frontier.kind == "achieved"], "No layout holds the model", ""
+    drawn = frontier(points[points.batch.isin([2**step for step in range(10)])], case)
+    real, title, finding = drawn[drawn.kind == "achieved"], "No layout holds the model", ""
     if len(real):
         quick, rich = real.loc[real.time_per_output_token.idxmin()], real.loc[real.output_tokens_per_second.idxmax()]
         title = f"The shortest wait is on {quick.layout}, the most output a GPU on {rich.layout}"
         finding = (f"The shortest time is {seconds(quick.time_per_output_token)} on {quick.layout}; the most output is "
                    f"{number(rich.output_tokens_per_second, 'token/second')} a GPU, on {rich.layout} at batch {rich.batch}.")
-    return lines(frontier, "time_per_output_token", "output_tokens_per_second", "layout", log_x=True, log_y=True, points=True,
+    return lines(drawn, "time_per_output_token", "output_tokens_per_second", "layout", log_x=True, log_y=True, points=True,
                  dash="kind", x_title="time per output token", y_title="output tokens a second and GPU", title=title,
                  alt=f"Time per output token against output tokens a second and GPU, by layout and batch. {finding}")
 
@@ -230,3 +231,46 @@ def _replica(sheet, left, top, tall, batch, filled):
     for place in range(min(batch, 24)):
         x, y = left + 6 + 11.4 * (place % columns), top + tall / 2 - 10 + 11 * (place // columns)
         sheet.box(x, y, 9, 8, color="a" if place < filled * min(batch, 24) / batch else None, outline="line", round=2)
+
+
+# Published figures beside the formulas, the peaks, and Erlang's C beside the waiting share of the formulas.
+
+
+def peak_output(case):
+    """Output tokens a second of a replica that the peaks allow: prompts ride along with the passes."""
+    return case.inputs["batch"] / case.but(efficiency="bound", chunk=serving.steady_chunk)(serving.replica_pass_seconds)
+
+
+def published():
+    """The published figures of serving with what the law gives, `predicted`, and the `bound`."""
+    found = measurements("serving").assign(bound=measurements("serving", efficiency="bound")["predicted"])
+    full = found["law"] == "output_tokens_per_second"
+    found.loc[full, "bound"] = [peak_output(Case.of(json.loads(inputs))) for inputs in found.loc[full, "inputs"]]
+    return found
+
+
+def frontier(points, case):
+    """Time per output token and output tokens a second and GPU of what memory holds of the points, achieved and as the bound."""
+    points = points[points["batch"] <= points["places"]]
+    degrees, rate = points["tensor_parallel"], points["output_tokens_per_second"]
+    most = peak_output(case.but(tensor_parallel=degrees, batch=points["batch"]))
+    shown = points[["batch", "tensor_parallel", "time_per_output_token"]].assign(
+        layout=[f"{degree} GPUs" if degree > 1 else "1 GPU" for degree in degrees])
+    achieved = shown.assign(kind="achieved", output_tokens_per_second=rate / degrees)
+    bound = shown.assign(kind="bound", output_tokens_per_second=most / degrees, time_per_output_token=points["batch"] / most)
+    return concat([achieved, bound], ignore_index=True)
+
+
+def erlang_c(places, load):
+    """Share of requests that wait in M/M/c, exactly, by the recursion of Erlang's B formula."""
+    blocked, offered = 1.0, places * load
+    for count in range(1, places + 1):
+        blocked = offered * blocked / (count + offered * blocked)
+    return blocked / (1 - load * (1 - blocked))
+
+
+def waiting_share_errors():
+    """How far `waiting_share` is above and below Erlang's C at most, for 1 to 1,024 places and loads from 0.1 on."""
+    off = [queueing.waiting_share(load, 2**step, 1, 0) - erlang_c(2**step, load) for step in range(11)
+           for load in (0.1, 0.2, 0.3, 0.4, 0.5, 0.55, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)]
+    return max(off), -min(off)

@@ -18,9 +18,9 @@ from gpucalc.laws.serving_cost import MILLION, replica_seconds, usd_per_million_
 from gpucalc.rows import catalogue
 from gpucalc.rows.ages import firm
 from gpucalc.rows.bands import CLOSE
-from gpucalc.rows.claims import claims, measurements
 from gpucalc.rows.selections import selection
 from ..components.charts import axis, finish, rule
+from ..components.claims import claims, measurements
 from ..components.dates import by_price
 from ..components.picture import Sheet, WIDE
 from ..components.show import reach, table, volume

@@ -2,10 +2,10 @@
 import itertools
 import json
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy
 import pandas as pd
 
 from ..core.arithmetic import SECONDS_PER_HOUR
@@ -52,7 +52,7 @@ class Block(NamedTuple):
     broken: np.ndarray
     reasons: list
 
-    def table(self, rows=None):
+    def table(self, rows: Any = None) -> pd.DataFrame:
         """All columns, whole numbers as such, of all layouts, or of those at these places in their order."""
         shape = self.broken.shape
         places = ... if rows is None else np.unravel_index(rows, shape)
@@ -63,7 +63,7 @@ class Block(NamedTuple):
         frame["reason"] = pd.Categorical.from_codes(self.broken[places].ravel(), self.reasons)
         return frame
 
-    def best(self, by, count):
+    def best(self, by: str, count: int) -> pd.DataFrame:
         """The layouts that run, the best so many of them first."""
         by = "step_seconds" if by == "plan_seconds" else by
         rows, columns = np.flatnonzero(self.broken == 0), self.layout | self.figures
@@ -72,12 +72,13 @@ class Block(NamedTuple):
         return self.table(rows[np.lexsort(keys[::-1])[:count]])
 
 
-def order(by):
+def order(by: str) -> list[str]:
     """What layouts are sorted by: an aim, then a shorter step, then less memory."""
     return list(dict.fromkeys([by, "step_seconds", "training_bytes"]))
 
 
-def blocks(case, values, global_batch, usd_per_hour=None, memory_ends=(1, 1, 1)):
+def blocks(case: Case, values: dict, global_batch: int, usd_per_hour: float | None = None,
+           memory_ends: tuple[float, float, float] = (1, 1, 1)) -> Iterator[Block]:
     """The search over these values of `gpus` and of each axis: blocks in the order of the rows, worked out one at a time.
 
     A GPU's memory may be from low to high times what the formula says (`memory_ends`).
@@ -85,7 +86,7 @@ def blocks(case, values, global_batch, usd_per_hour=None, memory_ends=(1, 1, 1))
     return (_worked_out(case, part, global_batch, usd_per_hour, memory_ends) for part in _parts(values))
 
 
-def size(values):
+def size(values: dict) -> int:
     """Layouts that these values of the axes make (count)."""
     return math.prod(map(len, values.values()))
 
@@ -125,7 +126,7 @@ def _worked_out(case, values, global_batch, usd_per_hour, memory_ends):
     return Block(layout, figures, broken, ["", *(text for text, _ in rules)])
 
 
-def sizes(case):
+def sizes(case: Case) -> dict[str, Any]:
     """What the rules of a layout need of the case beside the layout."""
     return {name: case.inputs.get(name) for name in ("sequence", "gpus_per_node", "flash_attention")}
 
@@ -180,12 +181,12 @@ def ends(case: Case) -> dict[str, tuple[float, float, float]]:
     return {name: (float(low), float(plan), float(high)) for name, (low, plan, high) in found.items()}
 
 
-def worst(case, law=step_seconds):
+def worst(case: Case, law: Any = step_seconds) -> Any:
     """The band of the stage with the largest figure, of a case in a layout."""
     return max((case.but(last_stage=last).band(law) for last in (0, 1)), key=lambda band: band.value)
 
 
-def banded(layouts, factors):
+def banded(layouts: pd.DataFrame, factors: dict) -> pd.DataFrame:
     """The layouts with low, plan and high of time and memory."""
     return layouts.assign(**{name: layouts[law] * factor for law, each in factors.items()
                              for name, factor in zip(ENDS[law], each)})
@@ -204,21 +205,21 @@ def comparison_error() -> tuple[float, int, int]:
         inputs = json.loads(row["inputs"])
         job = [(name, str(value)) for name, value in sorted(inputs.items()) if name not in LAYOUT]
         layout = {name: inputs.get(name) for name in LAYOUT}
-        jobs.setdefault((row["publisher"], row["law"], repr(job)), []).append((layout, numpy.log(row["ratio"])))
+        jobs.setdefault((row["publisher"], row["law"], repr(job)), []).append((layout, np.log(row["ratio"])))
     for (publisher, *_), steps in jobs.items():
         publishers.setdefault(publisher, []).extend(
             abs(one - other) for (layout, one), (another, other) in itertools.combinations(steps, 2) if layout != another)
     pairs = [errors for errors in publishers.values() if errors]
-    error = numpy.median([numpy.quantile(errors, bands.INSIDE) for errors in pairs])
-    return float(numpy.expm1(error)), sum(map(len, pairs)), len(pairs)
+    error = np.median([np.quantile(errors, bands.INSIDE) for errors in pairs])
+    return float(np.expm1(error)), sum(map(len, pairs)), len(pairs)
 
 
-def as_good(layouts, by="plan_seconds"):
+def as_good(layouts: pd.DataFrame, by: str = "plan_seconds") -> pd.DataFrame:
     """The layouts whose step is within the error of a comparison of the shortest."""
     return layouts[layouts[by] <= layouts[by].min() * (1 + comparison_error()[0])]
 
 
-def recommended(layouts):
+def recommended(layouts: pd.DataFrame) -> dict[str, Any]:
     """The simplest layout within the error of the best, as a dict of its columns.
 
     Simplest has the fewest kinds of parallelism, then the lowest degrees of tensor, pipeline, context and expert parallel, then

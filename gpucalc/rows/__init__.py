@@ -1,1 +1,1 @@
-"""What reads data/: tables, the catalogue, price books, claims, Hugging Face configurations."""
+"""What reads data/: tables, the catalogue, price books, bands, case files, Hugging Face configurations."""

@@ -56,7 +56,7 @@ def prices(path: str | Path | None = None, only: bool = False, rates: dict[str, 
     path = Path(path) if path else newest()
     if not watched():
         return _prices(path, only, rates)
-    from .selections import watched_frame
+    from .book_frame import watched_frame
     files = [path, *price_books()[-1:]]
     try:
         with silence(*files):

@@ -3,11 +3,11 @@ import json
 import math
 from typing import Any, NamedTuple, TYPE_CHECKING
 
-from ..core.evaluate import Case, close, Row
-from ..core.law import LAWS
-from . import catalogue
-from .kept import kept
-from .tables import plain_row, rows, table, TABLES
+from gpucalc.core.evaluate import Case, close, Row
+from gpucalc.core.law import LAWS
+from gpucalc.rows import catalogue
+from gpucalc.rows.kept import kept
+from gpucalc.rows.tables import plain_row, rows, table, TABLES
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -164,7 +164,7 @@ def _offers(since="", **wanted):
 
     since: books before that date are left out, where their price is the very claim.
     """
-    from .price_book import price_books
+    from gpucalc.rows.price_book import price_books
     found = [(book.stem[:10], _offer(book, wanted)) for book in price_books() if book.stem[:10] >= since]
     found = [(date, row) for date, row in found if row is not None]
     if not found:
@@ -173,7 +173,7 @@ def _offers(since="", **wanted):
 
 
 def _offer(book, wanted):
-    from .price_book import MissingPrice, price, price_row, prices, select
+    from gpucalc.rows.price_book import MissingPrice, price, price_row, prices, select
     item = wanted.get("item", "rent")
     for choice in _choices({"item": item} | wanted):
         try:

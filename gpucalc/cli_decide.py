@@ -1,0 +1,220 @@
+"""The command `gpucalc decide`: a case in, and out what to take, how many, from whom, what binds, helps and would flip it."""
+import argparse
+import os
+import re
+import sys
+from pathlib import Path
+from textwrap import wrap
+
+from .core.figures import three_figures
+from .core.plugins import plugin
+from .decisions import answer_words, decide as deciding, owning_words
+from .decisions.owning_words import is_owning
+from .decisions.rent_or_buy import rent_or_buy
+from .rows import price_book
+from .rows.ages import today
+from .rows.files import shortened, write_whole
+from .rows.tables import OWN_GPUS
+
+WIDTH, NEXT = 100, 5
+USAGE = """\
+gpucalc decide CASE.yaml [--prices FILE] [--compare OTHER.yaml] [--rows N,M] [--report OUT.html]
+
+CASE.yaml         a case as those of data/cases: job, model, what it must do, and its limits; also --case FILE
+--prices FILE     prices of your own over the newest book; --only 1 takes them alone, --rate EUR=1.10 says what a euro is
+--gpus FILE       GPUs of your own
+--compare FILE    another case, side by side with this one
+--rows N,M        two choices of this case side by side, by their number in the list, the best being 1
+--report FILE     writes the answer as one HTML page
+"""
+
+
+def main(given: list[str]) -> int:
+    """Answer the case; returns the exit status: 0, or 2 with every fault of the files on stderr."""
+    options = _options(given)
+    if options is None:
+        print(USAGE.rstrip())
+        return 0
+    try:
+        print(_answered(options))
+    except (ValueError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+def _options(given):
+    parser = argparse.ArgumentParser("gpucalc decide", add_help=False, allow_abbrev=False)
+    parser.add_argument("file", nargs="?", default="")
+    for name in ("case", "prices", "only", "rate", "gpus", "compare", "rows", "report"):
+        parser.add_argument(f"--{name}", default="")
+    parser.add_argument("-h", "--help", action="store_true")
+    options = parser.parse_args(given)
+    options.case = options.case or options.file
+    return None if options.help else options
+
+
+def _answered(options):
+    """What the terminal shows; all faults of all files at once."""
+    if options.gpus:
+        os.environ[OWN_GPUS] = options.gpus
+    faults, held = [], {}
+    readers = {"case": lambda: deciding.read(options.case or _missing()), "book": lambda: _book(options)}
+    if options.report:
+        readers["report"] = lambda: _place(options)
+    if options.compare:
+        readers["other"] = lambda: deciding.read(options.compare)
+    for name, read in readers.items():
+        try:
+            held[name] = read()
+        except ValueError as error:
+            faults.append(str(error))
+    if faults:
+        raise ValueError("\n".join(faults))
+    return (_owning if is_owning(held["case"]) and not (options.compare or options.rows) else _shown)(options, held)
+
+
+def _owning(options, held):
+    """Rent or buy."""
+    case, book = held["case"], held["book"]
+    found = rent_or_buy(case, book)
+    told = owning_words.told(found, case, book)
+    return "\n".join(answer_lines(told, "own", book) + _written(options, held, lambda: _page("owning_report")(found, case, told)))
+
+
+def _missing():
+    raise ValueError("CASE: missing; allowed: a YAML file such as those in data/cases")
+
+
+def _book(options):
+    lonely = [word for word, given in (("only", options.only), ("rate", options.rate)) if given and not options.prices]
+    if lonely:
+        raise ValueError(f"{' and '.join(lonely)}: about a file of prices, and none is given; allowed: with --prices FILE")
+    rates = dict(price_book.rate(each) for each in options.rate.split())
+    book = price_book.prices(options.prices or None, options.only not in ("", "0"), rates)
+    book.attrs |= {"today": today().isoformat()}
+    return book
+
+
+def _shown(options, held):
+    book, found = held["book"], deciding.answered(held["case"], held["book"])
+    lines = answer_lines(answer_words.told(found, book, *deciding.more(found, book)), found.kind, book)
+    beside = []
+    if "other" in held:
+        beside.append((options.case, options.compare, deciding.beside(found, deciding.answered(held["other"], book), book)))
+    if options.rows:
+        first, second = _numbers(options.rows)
+        beside.append((f"choice {first}", f"choice {second}", deciding.offers(found, book, first, second)))
+    for each in beside:
+        lines += ["", *side_by_side(*each)]
+    tables = [each.rename(columns={"first": one, "second": other}) for one, other, each in beside]
+    return "\n".join(lines + _written(options, held, lambda: _page("report")(found, book, tables)))
+
+
+def _page(name):
+    """What makes the page; ValueError where no package that does is installed."""
+    made = plugin(name)
+    if made is None:
+        raise ValueError("--report: what makes the page is not installed; allowed: after pip install 'gpucalc[book]'")
+    return made
+
+
+def _place(options):
+    """Where the report goes: no file of another kind, and none that was given."""
+    _page("report")
+    path = Path(options.report)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"OUT={shortened(options.report)}: allowed: a name that ends in .html or .htm")
+    given = [name for name in ("case", "prices", "gpus", "compare") if (file := getattr(options, name)) and _same(path, file)]
+    if given:
+        raise ValueError(f"OUT={shortened(options.report)}: is the file of {given[0].upper()}; allowed: another name")
+    return path
+
+
+def _same(path, file):
+    return path.exists() and os.path.exists(file) and os.path.samefile(path, file)
+
+
+def _written(options, held, page):
+    """Writes the report that was asked for, once it is whole, and says where."""
+    if not options.report:
+        return []
+    write_whole(held["report"], page())
+    return ["", f"The report is {os.path.abspath(options.report)}"]
+
+
+def _numbers(text):
+    parts = text.replace(",", " ").split()
+    if len(parts) != 2 or not all(re.fullmatch("[0-9]{1,9}", part) for part in parts):
+        raise ValueError(f"ROWS={shortened(text, 60)}: allowed: two numbers of the list, such as 1,3")
+    return map(int, parts)
+
+
+# The answer as lines
+
+def answer_lines(told: answer_words.Told, kind: str, book) -> list[str]:
+    """The answer as lines of at most WIDTH characters."""
+    cards = [(card.title, list(filter(None, [card.big, card.small, card.note]))) for card in told.cards]
+    margin = max([len(title) for title, texts in (*cards, *told.lists) if texts], default=0) + 2
+    named = [[line for title, texts in group for line in _named(title, texts, margin)] for group in (cards, told.lists)]
+    blocks = [wrap(told.question, WIDTH), wrap(told.headline, WIDTH), *named, *map(_command, told.commands),
+              _next(told, kind, book), wrap(told.prices, WIDTH)]
+    return [line for block in blocks if block for line in (*block, "")][:-1]
+
+
+def _command(command):
+    """A command as it is pasted, whatever its width."""
+    return [command.title, *(f"  {line}" for line in command.text.splitlines()), *wrap(command.note, WIDTH)]
+
+
+def _named(title, texts, margin):
+    """Texts in a column behind their title."""
+    lines = [line for text in texts for line in wrap(text, WIDTH - margin, subsequent_indent="  ")]
+    return [f"{title if not place else '':<{margin}}{line}".rstrip() for place, line in enumerate(lines)]
+
+
+def nearest_rows(told: answer_words.Told, most: int = NEXT) -> list[tuple[int, dict]]:
+    """The next choices with their number in the list: the best of each other GPU, then GPUs that have none."""
+    seen = {told.rows[0]["gpu"]} if told.cards and told.rows else set()
+    found: list[tuple[int, dict]] = []
+    for number, row in enumerate(told.rows, 1):
+        if row["gpu"] not in seen and len(found) < most:
+            seen.add(row["gpu"])
+            found.append((number, row))
+    return found
+
+
+def _next(told, kind, book):
+    """The next choices as a table, with why each is not the first."""
+    unit = answer_words.fill("per", {"kind": kind}).strip()
+    table = [("", "GPU", "GPUs", "from", "rent", f"USD {unit}".strip(), "why not")]
+    for number, row in nearest_rows(told):
+        rent = f"{row['usd_per_hour']:.2f}" if "usd_per_hour" in row else ""
+        cost = three_figures(row["objective"]) if "objective" in row else ""
+        table.append((f"{number}", row["gpu"], f"{row['gpus']:,.0f}", _from(row, book), rent, cost, row["reason"]))
+    return ["The next choices", *columns(table)] if len(table) > 1 else []
+
+
+def _from(row, book):
+    own = {True: " (yours)", False: " (not yours)"}[bool(row["yours"])] if book.attrs["own"] else ""
+    return row["provider"] + own if "usd_per_hour" in row else ""
+
+
+def side_by_side(first: str, second: str, table) -> list[str]:
+    """Two cases or choices as lines."""
+    cells = [("", first, second, "better"), *table.itertuples(index=False, name=None)]
+    return columns([(what, one, other, won) for what, one, other, won in cells], shares=(0.2, 0.34, 0.34, 0.12))
+
+
+def columns(table: list[tuple], shares: tuple = ()) -> list[str]:
+    """Cells in columns of at most WIDTH characters together; the last column takes what is left, unless `shares` say else."""
+    widths = [int(WIDTH * share) - 2 for share in shares] or [max(map(len, column)) for column in zip(*table)]
+    if not shares:
+        widths[-1] = max(WIDTH - sum(width + 2 for width in widths[:-1]), 20)
+    lines = []
+    for row in table:
+        wrapped = [wrap(cell, width) or [""] for cell, width in zip(row, widths)]
+        for place in range(max(map(len, wrapped))):
+            parts = [cell[place] if place < len(cell) else "" for cell in wrapped]
+            lines.append("  ".join(f"{part:<{width}}" for part, width in zip(parts, widths)).rstrip())
+    return lines
