@@ -22,7 +22,7 @@ from playwright.sync_api import sync_playwright
 from book.build.inputs import ROOT
 from gpucalc import break_even, training_memory
 from gpucalc.core.evaluate import Case
-from gpucalc.decisions import answer, rent_or_buy as decide, decisions, rule
+from gpucalc.decisions import answer, rent_or_buy as decide, jobs, rule
 from gpucalc.decisions.layouts import CLOSE, FITS, size
 from gpucalc.decisions.layouts import all_layouts, best_layouts, usual_axes
 from gpucalc.decisions.market import market
@@ -146,9 +146,9 @@ def serving_figures(model, weight_format):
         started = time.process_time()
         tables = market(case, book, "serve")
         tables["cards"]["unrented"] = 0 * tables["cards"]["unrented"]
-        rule.solve(decisions.SERVE, case, tables, answer.judged(case))
+        rule.solve(jobs.SERVE, case, tables, answer.judged(case))
         took.append(time.process_time() - started)
-    axes = [len(tables["cards"]["gpu"]), *(len(tables[name]) for name in decisions.REPLICAS.axes.values())]
+    axes = [len(tables["cards"]["gpu"]), *(len(tables[name]) for name in jobs.REPLICAS.axes.values())]
     return math.prod(axes), statistics.median(took)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from book.build.inputs import alone, digest, files_in, ROOT
 from gpucalc.core.quantities import QUANTITIES
 from gpucalc.decisions import answer_words
-from gpucalc.decisions import answer as plan, decisions, rule
+from gpucalc.decisions import answer as plan, jobs, rule
 from gpucalc.decisions.market import market
 from gpucalc.decisions.sensitivity import turns
 from gpucalc.rows import case_file
@@ -96,7 +96,7 @@ def random_value(name, draw, rents):
 def solved(case, kind, book, judged):
     """The tables that the rule leaves of a case that is completed, by end; None where the book has no such offer."""
     try:
-        found = rule.solve(decisions.CHAINS[kind], case, market(case, book, kind), judged)
+        found = rule.solve(jobs.JOBS[kind].chain, case, market(case, book, kind), judged)
     except MissingPrice:
         return None
     return {end: [each.kept, *each.lost] for end, each in found.items()}

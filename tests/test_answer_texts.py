@@ -6,10 +6,9 @@ import pytest
 
 from gpucalc.core import figures
 from gpucalc.decisions import answer_words
-from gpucalc.decisions import decisions
 from gpucalc.decisions.answer_texts import BARS, CAUTIONS, NOUNS, PAGE, PARTS, TEXTS, TITLES, WHY, WORDS
 from gpucalc.decisions.answer_words import FORMS, fill
-from gpucalc.decisions.decisions import CARDS, CHAINS
+from gpucalc.decisions.jobs import JOBS
 from gpucalc.rows import texts
 
 ALL = TEXTS | PAGE
@@ -47,12 +46,12 @@ def test_every_choice_among_templates_says_something_in_any_case():
 
 
 def test_every_limit_and_every_card_has_its_words():
-    reasons = {limit.of for chain in CHAINS.values() for step in chain for limit in step.limits}
+    reasons = {limit.of for job in JOBS.values() for step in job.chain for limit in step.limits}
     assert {f"lost_{name}" for name in reasons} <= set(TEXTS)
     for name in ("limits", "allowed"):
         assert {condition.removeprefix("limit = ") for condition, _ in TEXTS[name]} == {
-            limit for limits in decisions.FREE.values() for limit in limits}
-    for kind in CARDS:
+            limit for limits in (job.free for job in JOBS.values()) for limit in limits}
+    for kind in JOBS:
         assert all(answer_words._of_kind(f"{part}_{card}", kind) in TEXTS for card in TITLES for part in ("big", "small", "note"))
         assert set(WHY[kind]) == set(TITLES)
 

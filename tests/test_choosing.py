@@ -11,7 +11,7 @@ from book.pages import training_cost as run_risks
 from gpucalc import Case
 from gpucalc.decisions import capacity, capacity as queue, rule
 from gpucalc.decisions.answer import completed
-from gpucalc.decisions.decisions import REPLICAS
+from gpucalc.decisions.jobs import REPLICAS
 from gpucalc.decisions.layouts import AXES, NEUTRAL, blocks
 from gpucalc.decisions.layouts import layout_case
 from gpucalc.decisions.market import cards, replica_degrees

@@ -88,7 +88,7 @@ def test_there_are_questions_of_every_kind_that_is_there():
 
 def test_topics_and_lessons_are_pages():
     used = {page for each in EVERY.values() for page in (each.topic, *each.lessons)}
-    assert used <= set(PAGES), f"book/components/titles.py lacks {sorted(used - set(PAGES))}"
+    assert used <= set(PAGES), f"book/_toc.yml lacks {sorted(used - set(PAGES))}"
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -13,7 +13,7 @@ from book.pages.training_cost import (assurance, BANDS, behind, by_deadline, by_
 from gpucalc import Case
 from gpucalc.decisions import rule
 from gpucalc.decisions.answer import answer, judged
-from gpucalc.decisions.decisions import RUN
+from gpucalc.decisions.jobs import RUN
 from gpucalc.laws.training_cost import planned_gpu_hours
 from gpucalc.rows import bands, catalogue, price_book
 from gpucalc.rows.rents import with_rent

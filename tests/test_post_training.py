@@ -8,7 +8,7 @@ import pytest
 from book.components.measured import compare
 from gpucalc import Case, LAWS, decide, post_training as pt, rollouts as ro
 from gpucalc.decisions import answer
-from gpucalc.decisions.decisions import CHAINS, trains
+from gpucalc.decisions.jobs import JOBS, trains
 from gpucalc.rows import bands, catalogue
 from gpucalc.rows.case_file import case_of
 
@@ -193,7 +193,7 @@ def test_bad_inputs_of_a_run_are_named():
 
 def test_every_step_of_the_chains_knows_its_laws():
     for kind in ("dpo", "grpo"):
-        for step in CHAINS[kind]:
+        for step in JOBS[kind].chain:
             assert {figure.law for figure in step.figures} <= set(LAWS)
             assert set(step.shown) | set(step.objective) <= set(LAWS)
     assert answer.kind_of(case_of(JOB)) == "grpo"

@@ -52,7 +52,7 @@ def test_a_date_counts_from_its_first_day():
 
 
 def test_what_is_left_out():
-    found = history.table("price_history")
+    found = history.rows_of_table("price_history")
     assert len(found) > 900 and found["gpu"].isin(catalogue.gpus().index).all()
     assert not found["provider"].str.contains("median|index").any()
     assert set(found.loc[found["term"] == "restated", "confidence"]) == {"secondary"}

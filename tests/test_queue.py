@@ -9,7 +9,7 @@ from book.pages import serving as page
 from book.pages.serving import fleet_table
 from gpucalc import Case, serving
 from gpucalc.decisions import capacity
-from gpucalc.decisions.decisions import PROMPTS
+from gpucalc.decisions.jobs import PROMPTS
 from gpucalc.laws.shares import product_peak
 from gpucalc.rows import bands, catalogue
 

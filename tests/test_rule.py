@@ -14,7 +14,7 @@ from book.pages.training_cost import SERVER
 from gpucalc import Case
 from gpucalc.core.law import LAWS
 from gpucalc.decisions import answer, capacity, columns, points, capacity as queue, rule, token_offers
-from gpucalc.decisions.decisions import CHAINS, OBJECTIVES
+from gpucalc.decisions import jobs
 from gpucalc.decisions.market import forbidden
 from gpucalc.decisions.market import NETWORKS, cards, market, replica_degrees
 from gpucalc.decisions.run_speeds import planned_mfu
@@ -40,14 +40,14 @@ def asked(**given):
     """The whole case, its kind, its market and its chain."""
     case = answer.completed(Case(**given))
     kind = answer.kind_of(case)
-    return case, kind, market(case, BOOK, kind), CHAINS[kind]
+    return case, kind, market(case, BOOK, kind), jobs.JOBS[kind].chain
 
 
 def kept_of(solved, kind, end="plan"):
     """Objective of each choice that keeps all limits, by what tells it apart."""
     table = solved[end].kept
     keys = ("gpus" if kind == "train" else "tensor_parallel", "offer")
-    return {tuple(map(int, key)): float(usd) for *key, usd in zip(*(table[name] for name in keys), table[OBJECTIVES[kind]])}
+    return {tuple(map(int, key)): float(usd) for *key, usd in zip(*(table[name] for name in keys), table[jobs.JOBS[kind].objective])}
 
 
 @pytest.mark.parametrize("load", [1e15, 1e17])
@@ -220,7 +220,7 @@ def test_fleets_are_those_of_plain_loops(name):
     table = answer.ranked(solved, kind)
     assert rule.count(table) == len(kept_of(solved, kind))
     if rule.count(table):
-        assert table[OBJECTIVES[kind]][0] == min(kept_of(solved, kind).values())
+        assert table[jobs.JOBS[kind].objective][0] == min(kept_of(solved, kind).values())
 
 
 def cluster(case, gpu, size, count):
@@ -351,7 +351,7 @@ def test_fleets_are_those_of_the_page(name):
     assert {"V100 SXM 16GB", "T4 16GB"} <= {*gpus} or "weight_format" in PAGES[name]
     plans = capacity.plans(points, given["requests_per_second"], **{key: given[key] for key in FREE})
     held = cards(case, {"gpu": np.array(gpus, object)})
-    solved = rule.solve(CHAINS["serve"][:1], case, {"cards": held, "assumed": {}} | replica_degrees(case, held))
+    solved = rule.solve(jobs.JOBS["serve"].chain[:1], case, {"cards": held, "assumed": {}} | replica_degrees(case, held))
     found = {end: {(gpu, degree): rest for gpu, degree, *rest in zip(*(table.kept[column] for column in (
         "gpu", "tensor_parallel", "planned_gpus", "batch", "planned_replicas")))} for end, table in solved.items()}
     for row in plans.itertuples():
@@ -543,11 +543,11 @@ def best(case, kind, tables, chain):
 
 def objective(case, kind, tables, chain):
     found = rule.solve(chain, case, tables, answer.judged(case), ("plan",))["plan"].kept
-    return found[OBJECTIVES[kind]].min() if rule.count(found) else math.inf
+    return found[jobs.JOBS[kind].objective].min() if rule.count(found) else math.inf
 
 
 def named(choice, kind):
-    return tuple(choice[name] for name in ("gpu", "gpus" if kind == "train" else "tensor_parallel", "provider", OBJECTIVES[kind]))
+    return tuple(choice[name] for name in ("gpu", "gpus" if kind == "train" else "tensor_parallel", "provider", jobs.JOBS[kind].objective))
 
 
 LIMITS = {"serve": dict(first_token_limit=(0.1, 2), token_limit=(0.01, 0.2), answer_limit=(3, 60), usd_per_month=(3e3, 1e5),
@@ -600,7 +600,7 @@ def test_a_better_and_cheaper_card_is_taken(job, data):
     assert best(case, kind, grown, chain)["gpu"] == f"better {first['gpu']}"
     solved = rule.solve(chain, case, grown, answer.judged(case))["plan"].kept
     keys = zip(solved["gpu"], solved["gpus" if kind == "train" else "tensor_parallel"], solved["offer"])
-    costs = dict(zip(keys, solved[OBJECTIVES[kind]]))
+    costs = dict(zip(keys, solved[jobs.JOBS[kind].objective]))
     for (gpu, degree, _), cost in costs.items():
         if gpu == first["gpu"]:
             rivals = [usd for (name, each, _), usd in costs.items() if name == f"better {gpu}" and each == degree]
@@ -623,7 +623,7 @@ def test_what_is_lost_changes_nothing(job):
     case, kind, tables, chain = situation(job)
     most = "usd_per_month" if kind == "serve" else "budget_usd"
     table = rule.solve(chain, case, tables, answer.judged(case))["plan"].kept
-    tight = case.but(**{most: np.sort(table.get(f"sure_{OBJECTIVES[kind]}", table[OBJECTIVES[kind]]))[3]})
+    tight = case.but(**{most: np.sort(table.get(f"sure_{jobs.JOBS[kind].objective}", table[jobs.JOBS[kind].objective]))[3]})
     solved = rule.solve(chain, tight, tables, answer.judged(tight))
     out = set(answer.nearest(solved["plan"], chain, tight))
     assert len(out) > 1 and len(kept_of(solved, kind)) >= 4
@@ -643,7 +643,7 @@ def test_the_best_offer_stays_so_for_less(job):
         rates = np.where(tables["offers"]["offer"] == first["offer"], share, 1) * tables["offers"]["usd_per_hour"]
         cheaper = best(case, kind, tables | {"offers": tables["offers"] | {"usd_per_hour": rates}}, chain)
         assert cheaper["offer"] == first["offer"]
-        assert cheaper[OBJECTIVES[kind]] == pytest.approx(first[OBJECTIVES[kind]] * share)
+        assert cheaper[jobs.JOBS[kind].objective] == pytest.approx(first[jobs.JOBS[kind].objective] * share)
 
 
 @every_job
@@ -654,7 +654,7 @@ def test_the_ends_lie_on_both_sides(job, sure):
     free = ("deadline_days",) if kind == "train" else ("first_token_limit", "token_limit") if kind == "serve" else ()
     held = case.but(sure=sure, **dict.fromkeys(free, math.inf))
     table = answer.ranked(rule.solve(chain, held, tables, answer.judged(held)), kind)
-    low, plan, high = (table[f"{end}{OBJECTIVES[kind]}"] for end in ("low_", "", "high_"))
+    low, plan, high = (table[f"{end}{jobs.JOBS[kind].objective}"] for end in ("low_", "", "high_"))
     assert len(plan) > 5 and (low <= plan * (1 + 1e-12)).all() and (plan <= high * (1 + 1e-12)).all()
 
 

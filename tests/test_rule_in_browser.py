@@ -12,7 +12,7 @@ from book.web import export
 from gpucalc import Case
 from gpucalc.core.evaluate import is_law
 from gpucalc.core.law import LAWS
-from gpucalc.decisions import answer, decisions, rule
+from gpucalc.decisions import answer, jobs, rule
 from gpucalc.decisions.market import market
 from gpucalc.rows import bands, case_file, project_books
 from tests.cases import solved
@@ -97,9 +97,9 @@ def test_the_browser_decides_as_python_does(page, cases):
                 seen[kind, end] += rule.count(other)
                 seen["lost" if place else "kept", end] += rule.count(other)
                 assert len(one.get("gpu", ())) == rule.count(other), said
-                step = decisions.CHAINS[kind][max(place - 1, 0)]
+                step = jobs.JOBS[kind].chain[max(place - 1, 0)]
                 assert not rule.count(other) or {"broken", "excess", *step.objective} <= {*one}
-    assert min(seen[each, end] for each in (*decisions.CHAINS, "kept", "lost") for end in rule.ENDS) > 50, seen
+    assert min(seen[each, end] for each in (*jobs.JOBS, "kept", "lost") for end in rule.ENDS) > 50, seen
 
 
 @pytest.mark.parametrize("load", [1e9, 1e17])

@@ -149,7 +149,7 @@ def solved(cards, model="DeepSeek-V3", weight_format="FP8", **more):
                  requests_per_second=1, first_token_limit=2, token_limit=0.1, spare_replicas=0) | more
     case = answer.completed(Case.of(asked))
     tables = market(case, price_book.prices(), "serve")
-    return rule.solve(answer.CHAINS["serve"][:1], case, tables, answer.judged(case), ("plan",))["plan"].kept
+    return rule.solve(answer.JOBS["serve"].chain[:1], case, tables, answer.judged(case), ("plan",))["plan"].kept
 
 
 @pytest.mark.parametrize(("gpu", "gpus"), [("H200 SXM 141GB", 8), ("H100 SXM 80GB", 16), ("MI300X 192GB", 8), ("B200 SXM 180GB", 8)])

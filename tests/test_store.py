@@ -121,7 +121,7 @@ def copied(tmp_path, monkeypatch):
     return tmp_path
 
 
-CHANGED = ["gpucalc/laws/kv_cache.py", "gpucalc/core/arithmetic.py", "gpucalc/decisions/decisions.py", "gpucalc/rows/bands.py",
+CHANGED = ["gpucalc/laws/kv_cache.py", "gpucalc/core/arithmetic.py", "gpucalc/decisions/jobs.py", "gpucalc/rows/bands.py",
            "data/gpus.csv", "data/models.csv", "data/defaults.csv", "data/measurements.csv", "data/architectures.json"]
 
 

@@ -12,7 +12,7 @@ from book.pages import which_gpu
 from book.pages.which_gpu import beside, Box, flowchart, jobs_picture
 from gpucalc import Case
 from gpucalc.core.quantities import DATA
-from gpucalc.decisions.decisions import CHAINS
+from gpucalc.decisions.jobs import JOBS
 from gpucalc.decisions.rule import Limit
 from gpucalc.laws.choosing import largest_params, largest_trained_params
 from gpucalc.rows import catalogue, price_book
@@ -191,7 +191,7 @@ def test_a_flowchart_has_a_box_for_each_question(key):
 
 def test_every_box_leads_to_a_page():
     pages = {path.stem for folder in ("notebooks", "book") for path in (ROOT / folder).glob("*.md")}
-    limits = {limit.of for steps in CHAINS.values() for step in steps for limit in step.limits}
+    limits = {limit.of for job in JOBS.values() for step in job.chain for limit in step.limits}
     assert {which_gpu.lesson(name) for name in limits} <= pages and {"serving_cost", "break_even"} <= pages
 
 

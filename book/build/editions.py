@@ -23,7 +23,7 @@ PICTURE = "image/svg+xml"
 CELL = re.compile(r"^```\{code-cell\}[^\n]*\n((?::[^\n]*\n)*)(.*?)^```", re.MULTILINE | re.DOTALL)
 TAGGED = re.compile(r"^:tags:.*\bparameters\b", re.MULTILINE)
 # What decides on every notebook's outputs besides its own text and the data that it reads.
-ALWAYS = ("gpucalc/", "data/texts/", "book/components/", "book/pages/", "book/web/", "requirements.txt",
+ALWAYS = ("gpucalc/", "data/texts/", "book/_toc.yml", "book/components/", "book/pages/", "book/web/", "requirements.txt",
           *(f"book/build/{name}.py" for name in ("runner", "cells", "lacking")))
 OPTIONAL = re.compile(r"page_case\(globals\(\), (?:optional=)?(\([^)]*\))")
 GPU_TABLE = "data/gpus.csv"

@@ -14,6 +14,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 
+from ..components.titles import PAGES
 from .finish import settings
 from .glossary import NO_LINK_IN, explain_terms
 
@@ -76,12 +77,12 @@ class LessonPage(SphinxTransform):
 
     def add_claims(self, page, name):
         """How many claims of others on the subject of a page are checked, with a link to these, before the page's foot."""
-        if "claims" not in self.env.found_docs or name not in titles():
+        if "claims" not in self.env.found_docs or name not in PAGES:
             return
         self.env.note_dependency(str(CLAIMS))
         if count := claims()[name]:
             last = next((each for each in page if "run-it-with-your-numbers" in each.get("ids", [])), in_depth(page))
-            page.insert(page.index(last) if last is not None else len(page), claims_line(count, titles()[name]))
+            page.insert(page.index(last) if last is not None else len(page), claims_line(count, PAGES[name]))
 
 
 @cache
@@ -171,13 +172,6 @@ def claims():
     """How many claims of others belong to each page."""
     with open(CLAIMS, encoding="utf-8", newline="") as file:
         return Counter(row["page"] for row in csv.DictReader(file))
-
-
-@cache
-def titles():
-    """The name of each page in the table of contents."""
-    parts = yaml.safe_load((HERE / "_toc.yml").read_text(encoding="utf-8")).get("parts", [])
-    return {chapter["file"]: chapter.get("title", "") for part in parts for chapter in part["chapters"]}
 
 
 def claims_line(count, title):

@@ -13,7 +13,7 @@ from gpucalc.core.quantities import QUANTITIES
 from gpucalc.decisions import answer_words as words, owning_words
 from gpucalc.decisions.answer import Answer, of_choice
 from gpucalc.decisions.decide import more
-from gpucalc.decisions.decisions import CARDS, CHAINS, trains
+from gpucalc.decisions.jobs import JOBS, trains
 from gpucalc.decisions.points import number_of
 from gpucalc.decisions.rent_or_buy import RentOrBuy
 from gpucalc.rows import catalogue
@@ -251,7 +251,7 @@ def _terms(answer):
     """Bytes by term on the fullest GPU of the best choice."""
     held = of_choice(answer.case, answer.best)
     if trains(answer.kind):
-        card = next(card for card in CARDS[answer.kind] if card.name == "fits")
+        card = next(card for card in JOBS[answer.kind].cards if card.name == "fits")
         return account.peak_terms(account.fullest(held.but(**card.given)))
     held = held.but(context="prompt" if answer.kind == "embed" else "final_context")
     weights, cache = held("gpu_weight_bytes"), held("gpu_kv_bytes")
@@ -313,8 +313,8 @@ def _inputs(answer, book):
 def _formulas(answer):
     """The formulas that the decision names, in words, and the page of each."""
     named = []
-    for step in CHAINS[answer.kind]:
+    for step in JOBS[answer.kind].chain:
         named += [figure.law for figure in step.figures] + [limit.of for limit in step.limits] + [*step.objective, *step.shown]
-    laws = [LAWS[name] for name in dict.fromkeys([*named, *(card.of for card in CARDS[answer.kind])]) if name in LAWS]
+    laws = [LAWS[name] for name in dict.fromkeys([*named, *(card.of for card in JOBS[answer.kind].cards)]) if name in LAWS]
     rows = [(in_words(law.__name__), equation(tree(law)), law.__module__.rpartition(".")[2].replace("_", " ")) for law in laws]
     return _section("The formulas", _table(["", "in words", "module"], rows))

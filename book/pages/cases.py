@@ -12,7 +12,7 @@ from gpucalc.core.arithmetic import HOURS_PER_DAY, HOURS_PER_MONTH, SECONDS_PER_
 from gpucalc.core.evaluate import Case
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import DATA, DEFAULTS, QUANTITIES
-from gpucalc.decisions import answer as plan, answer_words, decide as deciding, post_training
+from gpucalc.decisions import answer as plan, answer_words, decide as deciding, jobs
 from gpucalc.decisions.answer import Figure, of_choice
 from gpucalc.decisions.answer_texts import WORDS
 from gpucalc.decisions.columns import nine_digits
@@ -640,7 +640,7 @@ def rollouts(answer):
     """Passes of the engines are as many as the longest answer has tokens, or more in rounds; learning is 6 FLOP a parameter and
     token, and 2 for each score."""
     case, best = answer.case, answer.best
-    held = of_choice(case, best).but(**post_training.WRITING).terms("rollout_share")
+    held = of_choice(case, best).but(**jobs.WRITING).terms("rollout_share")
     output, count = value_of(case, "output"), value_of(case, "rollout_steps")
     scores = value_of(case, "references") + value_of(case, "old_scores")
     tokens = held["step_answers"] * (value_of(case, "prompt") + output)

@@ -57,7 +57,7 @@ def all_table(frame, caption):
     groups = {"Verdict": ["verdict", "claimed", "right", "off", "why"], "Where": ["verdict", "lesson", "document", "line"]}
     columns = ["claim", *dict.fromkeys(name for names in groups.values() for name in names)]
     return catalogue_table(shown[columns], caption, groups, filters=("verdict", "lesson", "document"), labels={"off": "off by"},
-                           links={"lesson": {title: f"{page}.html" for page, title in PAGES.items()}})
+                           links={"lesson": {PAGES[page]: f"{page}.html" for page in frame["page"].unique()}})
 
 
 def _files(frame):

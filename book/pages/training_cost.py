@@ -17,7 +17,7 @@ from gpucalc.core.quantities import QUANTITIES
 from gpucalc.decisions import rule
 from gpucalc.decisions.answer import completed, judged
 from gpucalc.decisions.columns import count, joined, known, nine_digits
-from gpucalc.decisions.decisions import DOUBTS, LAYOUT, RUN, USUAL_TERM
+from gpucalc.decisions.jobs import DOUBTS, LAYOUT, RUN, USUAL_TERM
 from gpucalc.decisions.layouts import layout_name, pareto_front
 from gpucalc.decisions.market import forbidden
 from gpucalc.decisions.market import market, SERVER, TERMS

@@ -15,7 +15,7 @@ from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import QUANTITIES
 from gpucalc.decisions import answer, rule
 from gpucalc.decisions.columns import row
-from gpucalc.decisions.decisions import CHAINS, FREE, OBJECTIVES, trains
+from gpucalc.decisions.jobs import JOBS, trains
 from gpucalc.decisions.market import market
 from gpucalc.decisions.rule import value_of
 from gpucalc.decisions.token_offers import priced_offers
@@ -51,7 +51,7 @@ class Need(NamedTuple):
     @property
     def objective(self) -> str:
         """What is to be least: the name of a quantity."""
-        return OBJECTIVES[self.kind]
+        return JOBS[self.kind].objective
 
     def solved(self, ends: tuple = ("plan",), **changed: Any) -> dict[str, rule.Solved]:
         """The chain at these ends, with other values of inputs."""
@@ -95,7 +95,7 @@ class Choice(NamedTuple):
 def need(case: Case, book: pd.DataFrame) -> Need:
     """The need of a case of a job by the prices of a book. Raises MissingPrice where the book has no offer that is wanted."""
     whole, kind = answer.completed(case), answer.kind_of(case)
-    return Need(whole, kind, CHAINS[kind], market(whole, book, kind))
+    return Need(whole, kind, JOBS[kind].chain, market(whole, book, kind))
 
 
 def best(wanted: Need) -> Choice:
@@ -123,7 +123,7 @@ def questions(wanted: Need) -> list[Question]:
         for at, limit in enumerate(step.limits):
             out = [gpu for gpu, lost in gone.items() if (lost.step, lost.limit) == (place, limit)]
             left -= len(out)
-            free = limit.most in FREE[wanted.kind]
+            free = limit.most in JOBS[wanted.kind].free
             asked, least, costless, after = _turns(wanted, plan.kept, place, at) if free else (None, math.nan, math.nan, None)
             found.append(Question(limit, asked, least, costless, after, out, left))
     return found

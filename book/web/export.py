@@ -5,7 +5,7 @@ from typing import Any, TYPE_CHECKING
 
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import QUANTITIES
-from gpucalc.decisions import (rent_or_buy as decide, decisions, rent_or_buy as draws, rent_or_buy as owning_choice,
+from gpucalc.decisions import (rent_or_buy as decide, jobs, rent_or_buy as draws, rent_or_buy as owning_choice,
                                capacity as queue, token_offers)
 from gpucalc.decisions.capacity import cache_formats, left_out, narrow_products, with_links
 from gpucalc.decisions.engine_flags import repository
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 #
 # `script` makes one classic script of it and of the laws; book/static/rule.js and market.js decide with it and say how.
 
-_DECLARED = ("CHAINS", "CARDS", "OBJECTIVES", "KEYS", "FREE", "USUAL", "CHANGES", "TURNS", "LIKE")
+# A table of the script: what it is called there, by what of a job it has.
+_DECLARED = {"chains": "chain", "cards": "cards", "objectives": "objective", "keys": "keys", "free": "free", "usual": "usual",
+             "changes": "changes", "turns": "turns"}
 # Texts of a row that a decision or its page reads beside the numbers.
 _WORDS = {"gpus": ("vendor", "kind", "peak_format"), "models": ("family", "repository", "native_format"),
           "recipes": ("title", "compute_format"), "formats": ("title",), "efficiencies": ("title",)}
@@ -66,7 +68,9 @@ def _wanted(more):
 
 def declared() -> dict[str, Any]:
     """The declarations of all decisions as plain data, by name."""
-    return {name.lower(): _plain(getattr(decisions, name)) for name in _DECLARED} | {"ends": ENDS, "rounds": ROUNDS}
+    held = {table: {kind: getattr(job, part) for kind, job in jobs.JOBS.items()} for table, part in _DECLARED.items()}
+    held["like"] = {kind: job.like for kind, job in jobs.JOBS.items() if job.like}
+    return {name: _plain(table) for name, table in held.items()} | {"ends": ENDS, "rounds": ROUNDS}
 
 
 def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
@@ -85,8 +89,8 @@ def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
         "lacking": {name: _lacking(name) for name in rows("formats")},
         "lacking_cache": {f"{width:g}": _lacking(None, width) for width in cache_formats()}, "narrow": _narrow(),
         "networks": [_network(NETWORKS[near]) for near in (False, True)], "server": SERVER, "terms": TERMS,
-        "usual_term": decisions.USUAL_TERM,
-        "replicas": {"tensor": TENSOR, "groups": GROUPS, "stages": STAGES, "batches": decisions.BATCHES,
+        "usual_term": jobs.USUAL_TERM,
+        "replicas": {"tensor": TENSOR, "groups": GROUPS, "stages": STAGES, "batches": jobs.BATCHES,
                      "more_batches": MORE_BATCHES},
         "engine": queue.ENGINE,
         "offers": _offers(book), "apis": _apis(book), "file": book.attrs["file"], "date": book.attrs["date"],

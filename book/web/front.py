@@ -16,7 +16,7 @@ from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import DATA, DEFAULTS, DOMAINS, QUANTITIES
 from gpucalc.decisions import answer_words as answer_facts, answer_texts, answer_words, engine_flags
 from gpucalc.decisions.answer import judged, released
-from gpucalc.decisions.decisions import USUAL_TERM
+from gpucalc.decisions.jobs import USUAL_TERM
 from gpucalc.laws.model_size import active_params
 from gpucalc.rows import bands, catalogue, choices, price_book
 from gpucalc.rows.ages import STALE_DAYS

@@ -12,7 +12,7 @@ from gpucalc.core.printer import javascript as in_javascript
 from gpucalc.core.quantities import DEFAULTS, QUANTITIES
 from gpucalc.decisions import token_offers
 from gpucalc.decisions.answer import Answer, of_choice
-from gpucalc.decisions.decisions import CARDS, LAYOUT, READING, REPLICAS, RUN, trains, WINDOW
+from gpucalc.decisions.jobs import JOBS, LAYOUT, READING, REPLICAS, RUN, trains, WINDOW
 from gpucalc.rows import bands
 from ..components.derivation import called
 from . import export, export as export_owning, javascript
@@ -287,7 +287,7 @@ class View(NamedTuple):
 
 
 # What holds for the figures of a choice, as its decision says.
-_WHOLE, _MEAN, _READ = CARDS["serve"][0].given, REPLICAS.given, READING.given
+_WHOLE, _MEAN, _READ = JOBS["serve"].cards[0].given, REPLICAS.given, READING.given
 _TIMES = ("replica_prefill_seconds", "replica_pass_seconds")
 _SHARES = ("fixed_share", "growing_share")
 _REQUEST = ("time_per_output_token", "request_seconds")

@@ -17,7 +17,7 @@ from ..rows.choices import CHOICES
 from ..rows.project_books import MissingPrice
 from . import capacity as queue, rule
 from .columns import row
-from .decisions import CARDS, CHAINS, CHANGES, FREE, KEYS, OBJECTIVES, USUAL, Change, trains
+from .jobs import Change, JOBS, trains
 from .market import market
 
 _FAR = NormalDist().inv_cdf((1 + bands.INSIDE) / 2)
@@ -74,7 +74,7 @@ class Answer(NamedTuple):
     @property
     def objective(self) -> str:
         """What is to be least: the name of a quantity."""
-        return OBJECTIVES[self.kind]
+        return JOBS[self.kind].objective
 
     @property
     def best(self) -> dict | None:
@@ -85,13 +85,13 @@ class Answer(NamedTuple):
 def kind_of(case: Case) -> str:
     """The chain that decides the case: that of its job, else of the kind of it."""
     job = case.rows["job"]
-    return job.name if job.name in CHAINS else job["kind"]
+    return job.name if job.name in JOBS else job["kind"]
 
 
 def completed(case: Case) -> Case:
     """The case with what its job and the decision take where it says nothing; a limit that is not given is none."""
     job, kind = case.rows["job"], kind_of(case)
-    usual = dict.fromkeys(FREE[kind], math.inf) | {name: job for name in job if name in QUANTITIES} | USUAL[kind]
+    usual = dict.fromkeys(JOBS[kind].free, math.inf) | {name: job for name in job if name in QUANTITIES} | JOBS[kind].usual
     if trains(kind):
         usual |= {name: catalogue.assumed(name) for name in ("checkpoint_seconds", "restart_seconds")} | {"recipe": job["recipe"]}
     else:
@@ -117,7 +117,7 @@ def judged(case: Case) -> float:
 def answer(case: Case, book: pd.DataFrame) -> Answer:
     """The answer to the case of a job by the prices of a book. Raises ValueError where the book has no offer that is wanted."""
     whole, kind = completed(case), kind_of(case)
-    tables, steps = market(whole, book, kind), CHAINS[kind]
+    tables, steps = market(whole, book, kind), JOBS[kind].chain
     solved = rule.solve(steps, whole, tables, judged(whole))
     kept = ranked(solved, kind)
     lost = nearest(solved["plan"], steps, whole)
@@ -129,7 +129,7 @@ def answer(case: Case, book: pd.DataFrame) -> Answer:
 def ranked(solved, kind):
     """The choices that keep all limits, the best first, each with the objective at the ends of its band: infinite where it does
     not keep them there."""
-    plan, objective = solved["plan"].kept, OBJECTIVES[kind]
+    plan, objective = solved["plan"].kept, JOBS[kind].objective
     keys = _keys(plan, kind)
     ends = {end: dict(zip(_keys(solved[end].kept, kind), solved[end].kept.get(objective, ()))) for end in ("low", "high")}
     table = plan | {f"{end}_{objective}": np.array([values.get(key, math.inf) for key in keys], float)
@@ -139,7 +139,7 @@ def ranked(solved, kind):
 
 
 def _keys(table, kind):
-    return list(zip(*(np.asarray(table[name]).tolist() for name in KEYS[kind]))) if rule.count(table) else []
+    return list(zip(*(np.asarray(table[name]).tolist() for name in JOBS[kind].keys))) if rule.count(table) else []
 
 
 def nearest(solved, steps, case):
@@ -165,7 +165,7 @@ def figures(case, kept, solved, kind):
     held = of_choice(case, best)
     same = {end: _row_of(solved[end].kept, kind, best) for end in ("low", "high")}
     found = {}
-    for card in CARDS[kind]:
+    for card in JOBS[kind].cards:
         if card.law:
             here = held.but(**card.given)
             ends = max((here.but(**{card.worst: last}) for last in (0, 1)), key=lambda one: one(card.of)) if card.worst else here
@@ -186,7 +186,7 @@ def of_choice(case: Case, choice: dict) -> Case:
 
 def _row_of(table, kind, best):
     keys = _keys(table, kind)
-    key = tuple(best[name] for name in KEYS[kind])
+    key = tuple(best[name] for name in JOBS[kind].keys)
     return row(table, keys.index(key)) if key in keys else None
 
 
@@ -197,24 +197,24 @@ def binding(case, tables, kind, kept):
     are left out."""
     if not rule.count(kept):
         return []
-    best, given = kept[OBJECTIVES[kind]][0], [name for name in FREE[kind] if rule.value_of(case, name) < math.inf]
+    best, given = kept[JOBS[kind].objective][0], [name for name in JOBS[kind].free if rule.value_of(case, name) < math.inf]
     costs = [(name, float(1 - _least(case.but(**{name: math.inf}), tables, kind) / best)) for name in given]
     return sorted([cost for cost in costs if cost[1] > 1e-9], key=lambda cost: -cost[1])
 
 
 def helping(given, case, book, tables, kept):
-    """The changes of `CHANGES` that lower the objective, as `Help`, the lowest first; all that work if none did."""
+    """The changes of the job that lower the objective, as `Help`, the lowest first; all that work if none did."""
     kind, found = kind_of(case), []
-    before = kept[OBJECTIVES[kind]][0] if rule.count(kept) else math.inf
-    for change in CHANGES[kind]:
+    before = kept[JOBS[kind].objective][0] if rule.count(kept) else math.inf
+    for change in JOBS[kind].changes:
         if change.name in case.rows and getattr(case.rows[change.name], "name", None) == change.value:
             continue
         value = change.value if change.value is not None else _scaled(case, change)
         if value is None:
             continue
         best = _best_of(completed(given.but(**{change.name: value})), book, kind, tables, change.name in CHOICES)
-        if best and best[OBJECTIVES[kind]] < before * (1 - 1e-9):
-            found.append(Help(change._replace(value=value), float(best[OBJECTIVES[kind]]), best))
+        if best and best[JOBS[kind].objective] < before * (1 - 1e-9):
+            found.append(Help(change._replace(value=value), float(best[JOBS[kind].objective]), best))
     return sorted(found, key=lambda each: each.after)
 
 
@@ -236,15 +236,15 @@ def _scaled(case, change):
 
 def kept_at_plan(case, tables, kind):
     """The choices that keep all limits at the plan alone, in the order of the market."""
-    return rule.solve(CHAINS[kind], case, tables, judged(case), ("plan",))["plan"].kept
+    return rule.solve(JOBS[kind].chain, case, tables, judged(case), ("plan",))["plan"].kept
 
 
 def first_of(kept, kind):
     """The choice at the plan with the least objective, the first offer of equals; None where there is none."""
-    return row(kept, np.lexsort((kept["offer"], kept[OBJECTIVES[kind]]))[0]) if rule.count(kept) else None
+    return row(kept, np.lexsort((kept["offer"], kept[JOBS[kind].objective]))[0]) if rule.count(kept) else None
 
 
 def _least(case, tables, kind):
     """The objective of the best choice; infinite where there is none."""
     kept = kept_at_plan(case, tables, kind)
-    return kept[OBJECTIVES[kind]].min() if rule.count(kept) else math.inf
+    return kept[JOBS[kind].objective].min() if rule.count(kept) else math.inf

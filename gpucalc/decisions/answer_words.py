@@ -14,7 +14,7 @@ from ..rows.price_report import notes
 from . import engine_flags
 from .answer import Answer
 from .answer_texts import BARS, CAUTIONS, NOUNS, PAGE, PARTS as _PARTS, TEXTS, TITLES, WHY, WORDS
-from .decisions import FREE, LIKE, trains
+from .jobs import JOBS, trains
 from .points import number_of, value_of
 from .rent_or_buy import Verdict
 from .rent_own_or_api import API, OWNED
@@ -169,7 +169,7 @@ FLIPS = 3
 _ALL = TEXTS | PAGE | engine_flags.TEXTS
 PARTS = _PARTS | engine_flags.PARTS
 _FIELD = re.compile(r"{([\w-]+)(?::([^}]+))?}")
-TABLES = LIKE
+TABLES = {kind: job.like for kind, job in JOBS.items() if job.like}
 
 
 class Card(NamedTuple):
@@ -382,7 +382,7 @@ def _loosen(answer, lost, known):
         return []
     found = {}
     for row in lost:
-        if row["limit"] in FREE[answer.kind] and "value" in row:
+        if row["limit"] in JOBS[answer.kind].free and "value" in row:
             held = found.setdefault(row["limit"], row)
             found[row["limit"]] = min(held, row, key=lambda each: each["value"])
     budget = {name: known[name] for name in ("budget_usd", "usd_per_month") if name in known}

@@ -11,7 +11,7 @@ from ..laws import queueing
 from ..laws.sharding import layout_rules
 from ..rows import catalogue, tables
 from .columns import of_frame, stacked, taken
-from .decisions import ALONE, BATCHES, FLEET, HELD, PROMPTS, REPLICAS
+from .jobs import ALONE, BATCHES, FLEET, HELD, PROMPTS, REPLICAS
 from .rule import chosen, Figure, Points, value_of
 
 

@@ -14,16 +14,12 @@ from ..core.quantities import QUANTITIES
 from ..rows import case_file, price_book
 from ..rows.selections import derivation, selection
 from . import answer as plan, answer_words as words, owning_words
-from .decisions import trains
+from .jobs import JOBS, trains
 from .points import number_of
 from .rent_or_buy import rent_or_buy
 from .rent_own_or_api import ways
 from .sensitivity import turns
 
-# The times of a choice, by kind.
-TIMES = {"serve": ["time_to_first_token", "late_token_seconds", "answer_seconds"], "offline": ["busy_hours"],
-         "embed": ["busy_hours"], "train": ["training_days", "step_seconds"], "dpo": ["training_days", "learning_seconds"],
-         "grpo": ["training_days", "grpo_step_seconds", "rollout_share"]}
 SIDES = ["what", "first", "second", "better"]
 NOTHING = "nothing keeps the limits"
 _PLAIN = ["gpu", "gpus", "layout", "provider", "region", "term", "usd_per_hour"]
@@ -93,7 +89,7 @@ def more(answer: plan.Answer, book: pd.DataFrame) -> tuple[list, Any]:
 def table(answer: plan.Answer, book: pd.DataFrame) -> pd.DataFrame:
     """The table of `decide` for an answer."""
     objective = answer.objective
-    named = {name: name for name in [*_PLAIN, *TIMES[answer.kind]]}
+    named = {name: name for name in [*_PLAIN, *JOBS[answer.kind].times]}
     named |= {objective: "objective", f"low_{objective}": "low_objective", f"high_{objective}": "high_objective"}
     rows = []
     for row in words.choices(answer, book):

@@ -14,7 +14,7 @@ from ..rows.rents import rents
 from ..rows.selections import selection
 from .capacity import left_out, narrow_products, with_links
 from .columns import count, taken
-from .decisions import BATCHES, trains, USUAL_TERM
+from .jobs import BATCHES, trains, USUAL_TERM
 from .rule import value_of
 from .run_speeds import planned_mfu
 

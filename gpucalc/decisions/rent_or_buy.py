@@ -20,7 +20,7 @@ from ..rows.price_book import cheapest_first, ITEMS, MissingPrice, price, price_
 from ..rows.rents import cheapest_rent, doubtful, rents
 from ..rows.selections import derivation
 from ..rows.tables import OF_PRICE, rows
-from .decisions import USUAL_TERM
+from .jobs import USUAL_TERM
 from .market import wanted
 from .points import value_of
 

@@ -3,17 +3,17 @@ import pandas as pd
 
 from ..core.quantities import QUANTITIES
 from .answer import Answer, first_of, kept_at_plan
-from .decisions import Change, TURNS
+from .jobs import Change, JOBS
 from .market import market
 
 
 def turns(answer: Answer, book: pd.DataFrame) -> list[tuple[Change, str]]:
-    """Of each load and length, in each direction, the first change in `TURNS` at which another GPU is the best, and that GPU."""
+    """Of each load and length, in each direction, the first of a job's `turns` at which another GPU is the best, and it."""
     if answer.best is None:
         return []
     case, kind = answer.case, answer.kind
     tables, found = market(case, book, kind), {}
-    for change in TURNS[kind]:
+    for change in JOBS[kind].turns:
         way = change.name, change.times > 1
         value = case.inputs.get(change.name)
         value = value[change.name] if isinstance(value, dict) else value

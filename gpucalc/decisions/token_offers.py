@@ -16,7 +16,7 @@ from ..rows.rents import cheapest_rent, rents
 from ..rows.selections import selection
 from . import capacity
 from .columns import nine_digits
-from .decisions import RENTED, TURN
+from .jobs import RENTED, TURN
 from .rule import chosen
 
 API_ITEMS = {"api-input": "api_input_usd_per_million", "api-cached-input": "api_cached_usd_per_million",

@@ -1,10 +1,11 @@
-"""The decisions as data: which choices there are, what limits them, what is to be least. `rule` evaluates them.
+"""The decisions as data, a record a job: which choices there are, what limits them, what is to be least. `rule` evaluates them.
 
-A load is served by replicas on servers that are rented; a job runs in a layout on machines that are rented.
+A load is served by replicas on servers that are rented; a job runs in a layout on machines that are rented. A new kind of job is
+a record in `JOBS`, its texts in data/texts/answers.yaml, and a row of data/jobs.csv that names it.
 """
 from typing import Any, NamedTuple
 
-from . import post_training
+from ..core.quantities import DEFAULTS
 from .rule import SURE, Figure, Least, Limit, Step
 
 # The term of a case that says none: other prices bind for years, or can be taken back.
@@ -197,16 +198,62 @@ READING = WINDOW._replace(
     limits=(_READ._replace(of="prompt"), *FITS),
     shown=("replica_gpus", "window_replicas", "busy_hours"),
 )
-# The chain of each kind of job, and of a job that has one of its own.
-CHAINS = {"serve": SERVE, "offline": (WINDOW, WINDOW_SERVERS), "embed": (READING, WINDOW_SERVERS), "train": TRAIN,
-          "dpo": post_training.preferences(*TRAIN), "grpo": post_training.rollouts(*TRAIN)}
-# Kinds that are told and answered like another one where they have nothing of their own.
-LIKE = {"embed": "offline", "dpo": "train", "grpo": "train"}
 
 
-def trains(kind: str) -> bool:
-    """Whether a job of the kind is a run on machines that are rented for it, rather than a load that is served."""
-    return LIKE.get(kind, kind) == "train"
+# Post-training is made of the steps of training. On pairs of answers a step takes longer by what a reference scores. A policy
+# that writes its answers shares the GPUs of a job with the engines that write them, in turn or split between both; of each split
+# the layout with the shortest step is kept, then the engine.
+
+# Shares of a job's GPUs that train; 1: all GPUs train and write in turn.
+SHARES = (1, 0.5, 0.25)
+ENGINES = (1, 2, 4, 8)
+WRITING = {"data_parallel": "trainer_data_parallel", "micro_batches": "packed_micro_batches",
+           "sequence_parallel": "usual_sequence_parallel"}
+# A micro-batch has to hold the longest sequence.
+LONGEST = {"sequence": "longest_sequence_trained"}
+
+
+def _changed(limits, **others):
+    """The limits with others in place of those of these laws."""
+    return tuple(others.get(limit.of, limit) for limit in limits)
+
+
+def preferences(layout: Any, run: Any) -> tuple:
+    """The steps that decide a run on pairs, from those of training."""
+    memory = Limit("policy_bytes", "memory_bytes", "memory", at="high", early=True)
+    split = layout._replace(
+        figures=(Figure("layout_misfits"), Figure("policy_bytes", worst="last_stage", band="training_bytes"),
+                 Figure("learning_seconds", worst="last_stage", band="step_seconds")),
+        limits=_changed(layout.limits, training_bytes=memory), objective=("learning_seconds", "policy_bytes"))
+    ends = tuple(f"{end}_learning_seconds" for end in ("low", "plan", "high"))
+    return split, run._replace(given=run.given | {"training_flops": "preference_flops"},
+                               spread=run.spread | {"step_seconds": ends})
+
+
+def rollouts(layout: Any, run: Any) -> tuple:
+    """The steps that decide a run of GRPO, from those of training."""
+    memory = Limit("policy_bytes", "memory_bytes", "memory", at="high", early=True)
+    split = layout._replace(
+        axes=layout.axes | {"trainer_share": SHARES}, per=("trainer_share",), given=WRITING,
+        figures=(Figure("trainer_misfits"), Figure("policy_bytes", WRITING | LONGEST, "training_bytes", "last_stage"),
+                 Figure("held_state_bytes", worst="last_stage"), Figure("reference_bytes", worst="last_stage"),
+                 Figure("learning_seconds", worst="last_stage")),
+        limits=_changed(layout.limits, training_bytes=memory,
+                        layout_misfits=Limit("trainer_misfits", 0, "no layout splits the job that way", early=True)),
+        objective=("learning_seconds", "policy_bytes"))
+    engine = split._replace(
+        name="engine", joined=(), axes={"rollout_parallel": ENGINES}, per=(), sparing=(),
+        figures=(Figure("rollout_misfits"), Figure("missing_places"), Figure("rollout_share"),
+                 Figure("grpo_step_seconds", band="grpo_step_seconds")),
+        limits=(Limit("rollout_misfits", 0, "the model does not split that way", early=True),
+                Limit("missing_places", 0, "memory for an answer", early=True)),
+        objective=("grpo_step_seconds",),
+        shown=("rollout_seconds", "rollout_gpus", "rollout_places", "rollout_bytes"))
+    ends = tuple(f"{end}_grpo_step_seconds" for end in ("low", "plan", "high"))
+    spread = {name: each for name, each in run.spread.items() if name not in ("step_seconds", "mfu")}
+    return split, engine, run._replace(
+        given=run.given | WRITING | {"run_gpu_hours": "grpo_gpu_hours"}, spread=spread | {"grpo_step_seconds": ends},
+        likely=run.likely | {"likely_gpu_hours": "grpo_gpu_hours"}, shown=("grpo_gpu_hours", "interruption_slowdown"))
 
 
 class Card(NamedTuple):
@@ -233,58 +280,95 @@ class Change(NamedTuple):
     times: float = 1
 
 
-# Cards of the answer, by kind.
-_SERVED = Card("fits", "held_serving_bytes", True, _WHOLE)
-CARDS = {
-    "serve": (_SERVED, Card("first", "first_token_alone", True, _MEAN), Card("token", "time_per_output_token", True, _MEAN),
-              Card("many", "rented_gpus"), Card("long", "request_seconds", True, _MEAN), Card("cost", "serving_usd_per_month")),
-    "offline": (_SERVED, Card("fast", "output_tokens_per_second", True, _MEAN), Card("many", "rented_gpus"),
-                Card("long", "busy_hours", banded=False), Card("cost", "window_usd")),
-    "embed": (_SERVED._replace(given={"context": "prompt", **_SPLIT}),
-              Card("fast", "replica_prefill_seconds", True, {"context": "prompt", **_SPLIT}), Card("many", "rented_gpus"),
-              Card("long", "busy_hours", banded=False), Card("cost", "window_usd")),
-    "train": (Card("fits", "training_bytes", True, LAYOUT.given, "last_stage"),
-              Card("fast", "step_seconds", True, LAYOUT.given, "last_stage"), Card("many", "gpus"),
-              Card("long", "training_days"), Card("cost", "compute_usd")),
-}
-CARDS |= {"dpo": (Card("fits", "policy_bytes", True, LAYOUT.given, "last_stage"),
-                  Card("fast", "learning_seconds", True, LAYOUT.given, "last_stage"), *CARDS["train"][2:]),
-          "grpo": (Card("fits", "policy_bytes", True, post_training.WRITING | post_training.LONGEST, "last_stage"),
-                   Card("fast", "grpo_step_seconds", True, post_training.WRITING, "last_stage"), *CARDS["train"][2:])}
-OBJECTIVES = {"serve": "serving_usd_per_month", "offline": "window_usd", "embed": "window_usd", "train": "compute_usd",
-              "dpo": "compute_usd", "grpo": "compute_usd"}
-# What tells two choices apart.
+class Job(NamedTuple):
+    """A kind of job: the `chain` of steps that decides it, its `objective`, and what tells two choices apart (`keys`).
+
+    `cards` are the figures of its answer, `times` the columns of times in the table of choices. `free` are limits that are none
+    where the case says nothing, `usual` what else a case takes. `changes` may help; `turns` are loads and lengths at which the
+    choice may be another, the nearest first: of a direction the first that turns it is told. A kind is told and answered `like`
+    another one where it has nothing of its own.
+    """
+
+    chain: tuple[Step, ...]
+    objective: str
+    keys: tuple[str, ...]
+    cards: tuple[Card, ...]
+    times: tuple[str, ...]
+    free: tuple[str, ...]
+    usual: dict[str, Any]
+    changes: tuple[Change, ...]
+    turns: tuple[Change, ...] = ()
+    like: str = ""
+
+
+def _times(name, *others):
+    """Changes of an input to so many times its own, each with its words."""
+    return tuple(Change(name, words, times=times) for words, times in others)
+
+
+_PROMPTS = _times("prompt", ("prompts half as long", 0.5), ("prompts twice as long", 2), ("prompts four times as long", 4))
+_LOADS = ("half the load", 0.5), ("a tenth of the load", 0.1), ("twice the load", 2), ("ten times the load", 10)
+_WORK = _times("window_requests", ("half the work", 0.5), ("a tenth of the work", 0.1), ("twice the work", 2),
+               ("ten times the work", 10))
 _REPLICA = ("gpu", "tensor_parallel", "attention_parallel", "offer")
-KEYS = {"serve": _REPLICA, "offline": _REPLICA, "embed": _REPLICA, "train": ("kind", "gpus", "offer")} | post_training.KEYS
-# Limits that are none where the case says nothing, and what else a case takes.
-FREE = {"serve": ("first_token_limit", "token_limit", "answer_limit", "usd_per_month"),
-        "offline": ("budget_usd", "usd_per_month"), "embed": ("budget_usd", "usd_per_month"),
-        **dict.fromkeys(("train", "dpo", "grpo"), ("deadline_days", "budget_usd"))}
-USUAL = {"serve": {}, "offline": {}, "embed": {}, "train": {"flash_attention": 1, "other_work": 0}}
-USUAL |= {kind: USUAL["train"] | more for kind, more in post_training.USUAL.items()}
-CHANGES = {
-    "serve": (Change("weight_format", "weights in 8 bits", "FP8"), Change("weight_format", "weights in 4 bits", "INT4-g128"),
-              Change("cache_element_bytes", "a cache in 8 bits", 1),
-              Change("first_token_limit", "twice the time to the first token", times=2),
-              Change("token_limit", "twice the time per token", times=2), Change("output", "answers half as long", times=0.5),
-              Change("spare_replicas", "no replica to spare", 0)),
-    "offline": (Change("weight_format", "weights in 8 bits", "FP8"), Change("weight_format", "weights in 4 bits", "INT4-g128"),
-                Change("cache_element_bytes", "a cache in 8 bits", 1), Change("window_hours", "twice the hours", times=2),
-                Change("output", "answers half as long", times=0.5)),
-    "train": (Change("deadline_days", "twice the days", times=2), Change("training_tokens", "half the tokens", times=0.5),
-              Change("recipe", "a smaller optimizer state", "adamw-8bit"), Change("term", "spot machines", "spot")),
-}
-CHANGES |= {"dpo": (Change("preference_pairs", "half the pairs", times=0.5), *CHANGES["train"][2:]),
-            "grpo": (Change("group_size", "half as many answers", times=0.5), Change("references", "no reference", 0),
-                     *CHANGES["train"][2:])}
-CHANGES["embed"] = CHANGES["offline"][:1] + CHANGES["offline"][3:4]
-# Loads and lengths at which the choice may be another, the nearest first; of a direction the first that turns it is told.
-_PROMPTS = (Change("prompt", "prompts half as long", times=0.5), Change("prompt", "prompts twice as long", times=2),
-            Change("prompt", "prompts four times as long", times=4))
-_WORK = tuple(Change("window_requests", words, times=times) for words, times in (
-    ("half the work", 0.5), ("a tenth of the work", 0.1), ("twice the work", 2), ("ten times the work", 10)))
-TURNS = {
-    "serve": (*(Change(name, words, times=times) for name in ("requests_per_second", "daily_users") for words, times in (
-        ("half the load", 0.5), ("a tenth of the load", 0.1), ("twice the load", 2), ("ten times the load", 10))), *_PROMPTS),
-    "offline": (*_WORK, *_PROMPTS), "embed": (*_WORK, *_PROMPTS), "train": (), "dpo": (), "grpo": (),
-}
+_NARROW = (Change("weight_format", "weights in 8 bits", "FP8"), Change("weight_format", "weights in 4 bits", "INT4-g128"),
+           Change("cache_element_bytes", "a cache in 8 bits", 1))
+_HOLDS = Card("fits", "held_serving_bytes", True, _WHOLE)
+_BILL = (Card("many", "rented_gpus"), Card("long", "busy_hours", banded=False), Card("cost", "window_usd"))
+_SPENT = (Card("many", "gpus"), Card("long", "training_days"), Card("cost", "compute_usd"))
+_READS = {"context": "prompt", **_SPLIT}
+
+SERVING = Job(
+    chain=SERVE, objective="serving_usd_per_month", keys=_REPLICA,
+    cards=(_HOLDS, Card("first", "first_token_alone", True, _MEAN), Card("token", "time_per_output_token", True, _MEAN),
+           Card("many", "rented_gpus"), Card("long", "request_seconds", True, _MEAN), Card("cost", "serving_usd_per_month")),
+    times=("time_to_first_token", "late_token_seconds", "answer_seconds"),
+    free=("first_token_limit", "token_limit", "answer_limit", "usd_per_month"), usual={},
+    changes=(*_NARROW, *_times("first_token_limit", ("twice the time to the first token", 2)),
+             *_times("token_limit", ("twice the time per token", 2)), *_times("output", ("answers half as long", 0.5)),
+             Change("spare_replicas", "no replica to spare", 0)),
+    turns=(*_times("requests_per_second", *_LOADS), *_times("daily_users", *_LOADS), *_PROMPTS))
+OFFLINE = Job(
+    chain=(WINDOW, WINDOW_SERVERS), objective="window_usd", keys=_REPLICA,
+    cards=(_HOLDS, Card("fast", "output_tokens_per_second", True, _MEAN), *_BILL),
+    times=("busy_hours",), free=("budget_usd", "usd_per_month"), usual={},
+    changes=(*_NARROW, *_times("window_hours", ("twice the hours", 2)), *_times("output", ("answers half as long", 0.5))),
+    turns=(*_WORK, *_PROMPTS))
+EMBEDDING = OFFLINE._replace(
+    chain=(READING, WINDOW_SERVERS), like="offline",
+    cards=(_HOLDS._replace(given=_READS), Card("fast", "replica_prefill_seconds", True, _READS), *_BILL),
+    changes=(_NARROW[0], *_times("window_hours", ("twice the hours", 2))))
+TRAINING = Job(
+    chain=TRAIN, objective="compute_usd", keys=("kind", "gpus", "offer"),
+    cards=(Card("fits", "training_bytes", True, LAYOUT.given, "last_stage"),
+           Card("fast", "step_seconds", True, LAYOUT.given, "last_stage"), *_SPENT),
+    times=("training_days", "step_seconds"), free=("deadline_days", "budget_usd"),
+    usual={"flash_attention": 1, "other_work": 0},
+    changes=(*_times("deadline_days", ("twice the days", 2)), *_times("training_tokens", ("half the tokens", 0.5)),
+             Change("recipe", "a smaller optimizer state", "adamw-8bit"), Change("term", "spot machines", "spot")))
+PREFERENCES = TRAINING._replace(
+    chain=preferences(*TRAIN), like="train",
+    cards=(Card("fits", "policy_bytes", True, LAYOUT.given, "last_stage"),
+           Card("fast", "learning_seconds", True, LAYOUT.given, "last_stage"), *_SPENT),
+    times=("training_days", "learning_seconds"),
+    usual=TRAINING.usual | {"training_tokens": "preference_tokens", "references": 1},
+    changes=(*_times("preference_pairs", ("half the pairs", 0.5)), *TRAINING.changes[2:]))
+# The policy scores its answers again, as engines give other probabilities.
+ROLLOUTS = TRAINING._replace(
+    chain=rollouts(*TRAIN), like="train", keys=("kind", "gpus", "trainer_share", "offer"),
+    cards=(Card("fits", "policy_bytes", True, WRITING | LONGEST, "last_stage"),
+           Card("fast", "grpo_step_seconds", True, WRITING, "last_stage"), *_SPENT),
+    times=("training_days", "grpo_step_seconds", "rollout_share"),
+    usual=TRAINING.usual | {
+        "sequence": "trained_sequence", "global_batch": "step_answers", "batch": "rollout_batch", "context": "rollout_context",
+        "references": 1, "old_scores": 1, "offloaded_states": 1, "staleness": 1,
+        **{name: DEFAULTS[name].value for name in ("prompts_per_step", "group_size")}},
+    changes=(*_times("group_size", ("half as many answers", 0.5)), Change("references", "no reference", 0),
+             *TRAINING.changes[2:]))
+# By kind of job, as data/jobs.csv names it; a job that has a record of its own is of that.
+JOBS = {"serve": SERVING, "offline": OFFLINE, "embed": EMBEDDING, "train": TRAINING, "dpo": PREFERENCES, "grpo": ROLLOUTS}
+
+
+def trains(kind: str) -> bool:
+    """Whether a job of the kind is a run on machines that are rented for it, rather than a load that is served."""
+    return (JOBS[kind].like or kind) == "train"
