@@ -1,4 +1,4 @@
-"""Charts and tables of a decision as a band: how the draws spread, what moves the result, where owning is the better bet."""
+"""Rent or buy: how the draws spread and what decides, and reservations, spot and managed rents beside owning."""
 import collections
 from typing import NamedTuple
 
@@ -187,8 +187,6 @@ def map_chart(cells, alt, title=""):
         tooltip=[altair.Tooltip("utilization:Q", format=".0%"), "years:Q", altair.Tooltip("wins:Q", format=".0%")])
     return finish(altair.layer(chart), alt, title=title).properties(height=230)
 
-
-# Rent or buy: reservations, spot and managed rents beside owning, and charts of what decides.
 
 # Ways to rent: what a reservation, an interrupted machine and each way to do a piece of work cost.
 

@@ -1,4 +1,4 @@
-"""What a fault costs a fleet: its GPUs are paid at full price and work at a share of their speed."""
+"""Hardware facts: what each is worth in time or money for a load, and how harm is counted."""
 import pandas as pd
 
 from gpucalc.core.evaluate import Case

@@ -1,4 +1,4 @@
-"""Parallel layouts: those that were published beside the best found, and pictures of how a model is split."""
+"""Parallel layouts: those published beside the best found, charts of a search, and pictures of how a model is split."""
 import json
 import math
 from typing import Any
@@ -20,8 +20,6 @@ from ..components.picture import Sheet
 from ..components.sentences import Yours
 from ..components.show import table
 
-
-# Parallel layouts: those that were published beside the best found, and pictures of how a model is split.
 
 # Layouts that were published, each beside what the search finds for its job.
 

@@ -42,8 +42,6 @@ from ..components.picture import Sheet, WIDE
 from ..components.show import table
 
 
-# What a run costs: every offer with its layout, how likely it is in time, failures, spares and electricity.
-
 # The runs of a training job on every offer of a price book, as a table: the choices of the decision on training runs.
 #
 # The layouts of each number of machines are searched once; prices join them. Days and USD are what to plan for: half of such

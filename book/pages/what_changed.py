@@ -1,4 +1,4 @@
-"""How rents changed: what a GPU-hour cost over the years, each provider held against itself alone."""
+"""What changed between price books: rents over the years, how far they moved, and what that flips."""
 import math
 from typing import TYPE_CHECKING
 
@@ -107,8 +107,6 @@ def against_turn(gpu: str) -> "DataFrame":
         lines.append(series.assign(level=series["usd_per_hour"] / row.before)[["provider", "date", "level"]])
     return pandas.concat(lines, ignore_index=True)
 
-
-# What changed between price books: how far rents moved, and what that flips.
 
 # What a reader is shown of two price books: prices that moved, what rests on older rows, decisions over use.
 
