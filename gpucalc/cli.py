@@ -145,7 +145,7 @@ def first_line(law: Law) -> str:
     return (inspect.getdoc(law) or "").partition("\n")[0]
 
 
-# The command `gpucalc`: the value of a formula with its steps and sources. `command_lists` and `decide_command` do the rest.
+# The command: words of the command line, and the value of a formula with its steps and sources.
 
 USAGE = f"""\
 gpucalc FORMULA [--NAME VALUE ...]   the formula's value, every step of it, and the source of every input

@@ -289,7 +289,7 @@ def api_cell(row):
 
 
 def served_table(served, user_requests_per_month, caption):
-    """What `plan.budget.served` found: each model on rented GPUs and through an API, what binds, what double the money gives."""
+    """What `served` found: each model on rented GPUs and through an API, what binds, what double the money gives."""
     users = served[["plan", "api_requests"]].max(axis=1) / user_requests_per_month
     rows = [dict(model=row.model, servers=_amount(row), on=f"{row.gpus} × {row.gpu}, {row.provider}" if row.plan else "–",
                  binds=row.binds, api=api_cell(row), users=volume(users[row.Index]),

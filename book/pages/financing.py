@@ -81,7 +81,7 @@ _LEFT, _RIGHT, _ROW, _TALLEST, _BAR = 8, 384, 86, 36, 12
 
 
 def payments_picture(ways, months, depreciation_rate):
-    """Each way of `plan.financing.ways_to_pay` as a line of years: bars up for what is paid, down for what a sale brings.
+    """Each way of `ways_to_pay` as a line of years: bars up for what is paid, down for what a sale brings.
 
     months: payments of a loan or lease; those of a year stand in its middle as one bar.
     """
@@ -126,7 +126,7 @@ def _bars(sheet, way, base, year, price, months, depreciation_rate):
 
 
 def ways_table(ways, caption):
-    """The ways of `plan.financing.ways_to_pay`."""
+    """The ways of `ways_to_pay`."""
     return table(ways, caption,
                  labels={"today": "paid today, USD", "monthly": "USD a month", "years": "used for", "hour": "USD per hour used"},
                  formats={"today": "{:,.0f}".format, "monthly": "{:,.0f}".format, "years": lambda value: quantity("years", value),
@@ -134,7 +134,7 @@ def ways_table(ways, caption):
 
 
 def keeping_table(years, caption):
-    """One more year with a server by its age, of `plan.financing.keeping`."""
+    """One more year with a server by its age, of `keeping`."""
     return table(years, caption, labels={
         "kept_years": "age", "market_usd": "sells for", "hold_usd_per_year": "costs to hold", "saved_usd_per_year": "saves",
         "running_on_usd_per_year": "gain of keeping it"},

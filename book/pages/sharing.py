@@ -163,7 +163,7 @@ def _alone(book, gpus, term):
 
 
 def ways_table(found, caption):
-    """What `plan.sharing.ways` found: each card and slice, how many a load takes, and a month of them with its band."""
+    """What `ways` found: each card and slice, how many a load takes, and a month of them with its band."""
     rows = [dict(on=row.gpu, provider=row.provider, parts=number(row.gpus), rate=dollars(row.usd_per_hour / row.instances),
                  shared=_banded(row, "shared_usd") if row.instances > 1 else "–", alone=_banded(row, "alone_usd"))
             for row in found.itertuples()]

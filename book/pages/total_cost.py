@@ -582,7 +582,7 @@ def out_words(reasons):
 
 
 def parts_bars(found, alt, most=10):
-    """What the first ways of `plan.bills.ways` spend it on, a bar each."""
+    """What the first ways of `ways` spend it on, a bar each."""
     parts = DataFrame([dict(way=row["way"], part=TITLES[part], total_usd=row[part])
                        for row in found.head(most).to_dict("records") for part in PARTS if row[part]])
     return bars(parts, "total_usd", "way", "part", alt, "USD", list(TITLES.values()), room=230).properties(height=300)
@@ -677,7 +677,7 @@ def idle_table(replica, api_usd, caption):
 
 
 def dollar_table(rank, caption):
-    """What a dollar buys on each GPU of `plan.token_costs.tokens_per_dollar`."""
+    """What a dollar buys on each GPU of `serving_cost.tokens_per_dollar`."""
     columns = {"alone": "tokens/s, one user", "per_card": "that over 1,000 USD of card", "batch": "batch that fits",
                "full": "tokens/s, full", "per_owned": "tokens per USD, owned server", "per_rented": "tokens per USD, rented"}
     shown = rank.assign(per_card=1000 * rank["per_card"])[list(columns)].reset_index()
@@ -770,7 +770,7 @@ def _short(name, most):
 def bills_picture(bills, spread):
     """Each way to do the work as a bar of what its money is spent on, and a line across eight in ten cases.
 
-    bills: name -> a row with `plan.bills.PARTS`; spread: name -> the band of its total.
+    bills: name -> a row with `PARTS`; spread: name -> the band of its total.
     """
     most = max(max(row.total_usd, spread[name].high) for name, row in bills.items())
     first, used = next(iter(bills.values())), [part for part in PARTS if any(row[part] for row in bills.values())]

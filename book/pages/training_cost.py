@@ -407,7 +407,7 @@ POINT = ["gpu", "provider", "term", "gpus", "training_days", "compute_usd"]
 
 
 def runs_table(frame, columns, caption, labels=None):
-    """Runs of `plan.offers` with the columns to show; in words: `taken`, the GPUs with a mark on consumer
+    """Runs of a `Search` with the columns to show; in words: `taken`, the GPUs with a mark on consumer
     cards, `seller`, who rents them out, and the bands `days_between` and `usd_between`.
 
     A run that is not possible has no days and no cost.
@@ -560,7 +560,7 @@ def chain_picture(run, name):
 def run_table(run, servers, gpu, caption, mfu=None):
     """A run on the cheapest server of eight of each familiar card: its planned MFU, GPU-hours, days and cost with its ends.
 
-    run: a case with a model, tokens and a number of GPUs; servers: `plan.offers.cheapest_flops`; mfu: the share that is given.
+    run: a case with a model, tokens and a number of GPUs; servers: `cheapest_flops`; mfu: the share that is given.
     """
     cards = familiar(servers.assign(row=servers.index).set_index("gpu"), "gpu", gpu)
     rows = [_run(run, name, rent.usd_per_hour, mfu_ends(name, mfu)) for name, rent in cards.iterrows()]
@@ -579,7 +579,7 @@ def _run(run, gpu, rate, shares):
 
 
 def tokens_table(plans, gpu, caption):
-    """The cheapest plan on each familiar card, of `plan.token_offers.month_plans`: what its tokens and its month cost."""
+    """The cheapest plan on each familiar card, of `token_offers.month_plans`: what its tokens and its month cost."""
     shown = familiar(plans.assign(row=plans["row"]).drop_duplicates("gpu").set_index("gpu", drop=False), "gpu", gpu)
     rows = [dict(gpu=f"{number(row.rented_gpus)} × {row.gpu}", input=row.input_usd_per_million,
                  output=row.output_usd_per_million,

@@ -492,7 +492,7 @@ def behind(found, book):
 
 @selection
 def first_server(book):
-    """The cheapest server of data-center GPUs that is still sold, a row of `plan.buying.offers`; None without one."""
+    """The cheapest server of data-center GPUs that is still sold, a row of `offers`; None without one."""
     found = offers(book)
     kept = found[(found["item"] == "server") & (found["unsold"] + found["forbidden"] + found["recalled"] == 0)]
     return None if kept.empty else kept.sort_values("price", kind="stable").iloc[0]

@@ -464,7 +464,7 @@ def answer_box(choice: Choice) -> Box:
 
 
 def api_box(found: DataFrame) -> Box:
-    """The question whether an API is cheaper, from `needs.loads`."""
+    """The question whether an API is cheaper, from `loads`."""
     turn, last = api_turn(found), found.iloc[-1]
     if last["api"] == math.inf:
         says = "No API of the price book sells this model."
@@ -564,7 +564,7 @@ def _told(choice, book):
 
 
 def turns_table(found: DataFrame, caption: str) -> Html:
-    """Where another GPU becomes the cheapest as the load grows: `needs.steps`."""
+    """Where another GPU becomes the cheapest as the load grows: `steps`."""
     rows = [dict(load=row.load, gpus=f"{row.gpus:.0f} × {row.gpu}" if row.gpu else "none", usd=row.usd if row.gpu else None)
             for row in found.itertuples()]
     return table(DataFrame(rows), caption, {"load": "from so many requests a second", "gpus": "take", "usd": "USD a month"},

@@ -1,4 +1,4 @@
-// Rent or buy, and the ways to serve a load: what gpucalc/decisions/rent_or_buy.py and ways.py answer, from the same draws.
+// Rent or buy, and the ways to serve a load: what rent_or_buy.py and rent_own_or_api.py of gpucalc/decisions answer, from the same draws.
 //
 //   gpucalc.rentOrBuy({ gpu: "H100 SXM 80GB", utilization: 0.7, years: 4 }, data)   // names and numbers of a case
 //   gpucalc.waysToServe(job, plan, data)      // job: a gpucalc.Case with a row model; plan: the columns of the choice

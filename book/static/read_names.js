@@ -1,4 +1,4 @@
-// What people write for columns, GPUs, terms and numbers, as gpucalc/rows/intake.py and intake_numbers.py take it. Words
+// What people write for columns, GPUs, terms and numbers, as gpucalc/rows/intake.py takes it. Words
 // and patterns are theirs: `names`, written by book/web/reading.py. What can't be read is a Fault that says what is allowed.
 "use strict";
 window.gpucalc = window.gpucalc || {};

@@ -174,7 +174,7 @@ TABLES = {kind: job.like for kind, job in JOBS.items() if job.like}
 
 class Card(NamedTuple):
     """A card of the answer: `big`, `small` (band and bound) and `note` in words, the `page` that explains it and the words of the
-    link, and the figure for its bar (`plan.answer.Figure`), None where it has none."""
+    link, and the figure for its bar (`answer.Figure`), None where it has none."""
 
     name: str
     title: str
@@ -272,7 +272,7 @@ def _of_kind(name, kind):
 # The answer
 
 def told(answer: Answer, book: Any, turns: list | None = None, ways: Ways | None = None) -> Told:
-    """The answer in words; `turns` are what `plan.turns.turns` found, `ways` what `plan.ways.ways` did."""
+    """The answer in words; `turns` are what `sensitivity.turns` found, `ways` what `rent_own_or_api.ways` did."""
     known, kind = facts(answer, book, ways), answer.kind
     rows = choices(answer, book)
     out = [row for row in rows if row["reason"] and not row["holds"]]
