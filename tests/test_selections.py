@@ -9,6 +9,7 @@ import numpy
 import pandas
 import pytest
 
+from book.build import found_again
 from book.build.editions import Editions, made_of
 from book.build.inputs import Frozen, ROOT
 from gpucalc import Case
@@ -167,12 +168,6 @@ def found(book, most=100.0):
     return None if most < 0 else Found(book[book["price"] <= most], book["price"].min(), (1, [most]))
 
 
-@pytest.fixture
-def here(monkeypatch):
-    """Calls of this module's functions find them."""
-    monkeypatch.setitem(sys.modules, f"gpucalc.{__name__}", sys.modules[__name__])
-
-
 @pytest.mark.parametrize("read, tells", [
     (lambda made: made.least, {"unread": True, "undecided": False, "cheaper": False}),
     (lambda made: made.gpus, {"unread": False, "undecided": False, "gone unread": True}),
@@ -180,7 +175,7 @@ def here(monkeypatch):
     (lambda made: made.pair, {"unread": False, "added": False}), (lambda made: made is None, {"unread": False}),
     (lambda made: [*made], {"undecided": True}), (lambda made: made == made, {"undecided": True}),
     (lambda made: ask_cheapest(made.book), {"undecided": False, "cheaper": True})])
-def test_of_a_named_tuple_the_parts_count_that_are_read(mine, watched, here, tmp_path, read, tells):
+def test_of_a_named_tuple_the_parts_count_that_are_read(mine, watched, tmp_path, read, tells):
     made = found(mine)
     assert isinstance(made, Found)
     read(made)
@@ -189,12 +184,12 @@ def test_of_a_named_tuple_the_parts_count_that_are_read(mine, watched, here, tmp
         assert not watched[1] and bool(changes(watched[0])) == changed, name
 
 
-def test_what_is_not_there_is_said(mine, watched, here, tmp_path):
+def test_what_is_not_there_is_said(mine, watched, tmp_path):
     assert found(mine, -1.0) is None
     assert not changes(watched[0]) and len(calls(watched)) == 1
 
 
-def test_what_is_kept_says_its_answers_wherever_it_was_made(mine, watched, here):
+def test_what_is_kept_says_its_answers_wherever_it_was_made(mine, watched):
     kept_least = kept.kept(lambda: mine["price"].min())
     selections.selection(lambda book: kept_least())(mine)
     kept.forget_told()
@@ -287,3 +282,11 @@ def test_a_build_runs_what_finds_something_else_in_a_book(project, capsys):
     price = next(cell for cell in line.split(",") if cell.replace(".", "").isdigit() and "." in cell)
     assert ran(held.replace(line, line.replace(price, "900.0"))) == {"whole"}
     assert ran(held.replace(line, line.replace(price, "900.5"))) == {"whole"}
+
+
+@pytest.mark.parametrize("topic", [name if name in ("break_even", "instances", "case_four_cards") else pytest.param(name, marks=pytest.mark.long)
+                                   for name in sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb")
+                                                      if "answers" in json.loads(path.read_text(encoding="utf-8"))["metadata"]["made_from"])])
+def test_what_a_page_asked_of_a_book_is_found_again(topic):
+    """Each function by its name, wherever it stands, or a price that decides nothing would run the page."""
+    assert found_again.stands(ROOT / f"notebooks/{topic}.ipynb")

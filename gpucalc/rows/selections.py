@@ -46,7 +46,7 @@ def written(value: Any, books: list) -> Any:
         return {"tuple": [written(each, books) for each in value]}
     if is_law(value):
         return {"law": value.__name__}
-    if hasattr(value, "_fields") and type(value).__module__.startswith("gpucalc."):
+    if hasattr(value, "_fields") and type(value).__module__.startswith(("gpucalc.", "book.")):
         return {"named": [f"{type(value).__module__}.{type(value).__qualname__}", [written(each, books) for each in value]]}
     if isinstance(value, Path) and value.is_relative_to(DATA):
         return {"path": value.relative_to(DATA).as_posix()}
@@ -285,12 +285,12 @@ def _call(function, arguments, named):
         held = [written(each, books) for each in arguments], {key: written(each, books) for key, each in named.items()}
     except CannotWrite:
         return None
-    call = [f"{function.__module__}.{function.__qualname__}".removeprefix("gpucalc."), *held]
+    call = [f"{function.__module__}.{function.__qualname__}", *held]
     return call if books and len(json.dumps(call)) <= _LONGEST else None
 
 
 def _called(name, arguments, named):
-    return function_named(f"gpucalc.{name}")(*map(read, arguments), **{key: read(each) for key, each in named.items()})
+    return function_named(name)(*map(read, arguments), **{key: read(each) for key, each in named.items()})
 
 
 def _result(function, arguments, named, call, of=seen):
