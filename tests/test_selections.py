@@ -148,7 +148,7 @@ def with_what_cannot_be_written(book, key):
 
 def test_a_call_that_cannot_be_written_is_any_function(mine, watched):
     with_what_cannot_be_written(mine, lambda book: book["price"].min())
-    assert [json.loads(call)[0] for call in calls(watched)] == ["rows.book_frame.column"]
+    assert [json.loads(call)[0] for call in calls(watched)] == ["gpucalc.rows.book_frame.column"]
     with_what_cannot_be_written(mine, lambda book: book.sort_values("price"))
     assert watched[1] == ["mine.csv"]
 
@@ -194,13 +194,13 @@ def test_what_is_kept_says_its_answers_wherever_it_was_made(mine, watched):
     selections.selection(lambda book: kept_least())(mine)
     kept.forget_told()
     watched[0].clear()
-    assert kept_least() == 12 and [json.loads(call)[0] for call in calls(watched)] == ["rows.book_frame.column"]
+    assert kept_least() == 12 and [json.loads(call)[0] for call in calls(watched)] == ["gpucalc.rows.book_frame.column"]
 
 
 def test_a_book_that_is_kept_by_another_function_is_not_read_whole(watched, tmp_path):
     write(tmp_path / "mine.csv")
     least = kept.kept(lambda: price_book.prices(tmp_path / "mine.csv", only=True)["price"].min())
-    assert least() == 12 and [json.loads(call)[0] for call in calls(watched)] == ["rows.book_frame.column"] and not watched[1]
+    assert least() == 12 and [json.loads(call)[0] for call in calls(watched)] == ["gpucalc.rows.book_frame.column"] and not watched[1]
 
 
 def test_nobody_watches_a_book_of_a_reader_in_a_program(tmp_path):
