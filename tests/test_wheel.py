@@ -1,5 +1,6 @@
 """The wheel holds all that `gpucalc` needs and nothing else, and says what it needs beside itself."""
 import ast
+import json
 import os
 import shutil
 import subprocess
@@ -129,3 +130,16 @@ def test_what_it_imports_is_declared(folder):
     found = {INSTALLED_AS.get(name, name).lower() for name in imported(folder)} - {"gpucalc", *map(str.lower, sys.stdlib_module_names)}
     allowed = declared() | (declared("pages") if folder.startswith("book") or folder == "gpucalc/core" else set())
     assert found - allowed - {name for name, extra in OPTIONAL.items() if name in declared(extra)} == set()
+
+
+@pytest.mark.long
+def test_a_downloaded_page_runs_with_the_wheel(wheel, tmp_path):
+    """With what the extra `pages` installs, and nothing of a checkout: the page's own modules are in the wheel."""
+    shutil.copy(ROOT / "notebooks/kv_cache.ipynb", tmp_path)
+    asked = [sys.executable, "-m", "papermill", "kv_cache.ipynb", "out.ipynb", "-p", "context", "4096"]
+    done = subprocess.run(asked, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(wheel)}, text=True, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    made = json.loads((tmp_path / "out.ipynb").read_text(encoding="utf-8"))
+    where = "import book, gpucalc; print(book.__file__, gpucalc.__file__)"
+    assert run(wheel, tmp_path, "-c", where) == [f"{wheel / 'book/__init__.py'} {wheel / 'gpucalc/__init__.py'}"]
+    assert "4,096" in json.dumps(made["cells"])
