@@ -105,6 +105,7 @@ FORKED = """
 import os, sys
 from pathlib import Path
 from book.build import runner
+from gpucalc.decisions import answer_words  # which reads its texts as it loads
 root = Path(sys.argv[1])
 jobs = [{"parameters": {}}] * (3 if sys.argv[2] == "warm" else 1)
 runner.warm_up(root, jobs)

@@ -36,6 +36,7 @@ def test_the_site_is_the_same_without(project, capsys):  # noqa: F811
     built(project, capsys)
     made = contents(project / "_build/html")
     plain = "without_kernels = lean = keep_templates = lambda *_: None\n"
+    (project / "book/build").mkdir()
     (project / "book/build/lean.py").write_text(plain)
     assert built(project, capsys)[0] == []
     whole = contents(project / "_build/html")
