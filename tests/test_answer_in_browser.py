@@ -280,7 +280,8 @@ def test_every_fault_of_a_case_is_found_at_once(page, held):
     assert lines == texts
 
 
-@pytest.mark.parametrize("one_in", [4, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("one_in", [4, 1])
 def test_the_ends_of_what_may_be_given_are_the_same(page, book, one_in):
     """Every quantity at its least and its most, just outside and far from any number: a fault by name, or an answer as in Python, of one
     in so many."""

@@ -167,6 +167,7 @@ def test_whatever_is_given_decides_on_what_a_site_is_made_from(project):
 
 # A page that lacks a price
 
+@pytest.mark.long
 def test_a_build_says_which_headlines_changed_and_a_page_what_it_lacks(project, capsys):
     poor, rich = written(project / "poor.csv", "nothing"), written(project / "rich.csv", "ten dollars")
     (project / "gpucalc/rows/price_book.py").write_text("print('all read'); print('check: one price is odd')")
@@ -210,6 +211,7 @@ def test_a_price_that_the_projects_own_book_lacks_is_an_error(project, capsys):
         executed(project, capsys)
 
 
+@pytest.mark.long
 def test_gpus_reach_the_notebooks_that_read_gpus(project, capsys):
     mine = written(project / "mine.csv", "a new one")
     (project / "notebooks/size.md").write_text((project / "notebooks/size.md").read_text().replace(

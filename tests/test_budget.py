@@ -88,6 +88,7 @@ def test_servers_to_own():
 
 # Serving: the answer goes back through the plan
 
+@pytest.mark.long
 @pytest.mark.parametrize("usd, model", [(500, "Llama-3-8B"), (500, "Llama-3-70B"), (5000, "Llama-3-8B"), (5000, "Mixtral-8x7B"),
                                         (22_000, "Llama-3-70B"), (500_000, "Mixtral-8x7B")])
 def test_the_load_found_costs_at_most_the_budget_and_the_next_costs_more(model, usd):
@@ -104,6 +105,7 @@ def test_the_load_found_costs_at_most_the_budget_and_the_next_costs_more(model, 
     assert found.offer["serving_usd_per_month"] <= usd
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=4)
 @given(st.floats(500, 500_000), st.floats(1, 20))
 @example(8924, 1.03125)
@@ -112,6 +114,7 @@ def test_a_larger_budget_never_gives_less(usd, more):
     assert small is None or all(large[side] >= small[side] for side in range(3))
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=2)
 @given(st.floats(1000, 100_000), st.floats(0.3, 1), st.sampled_from(["Lambda", "RunPod", "Hyperstack", "TensorDock"]))
 def test_a_cheaper_price_never_gives_less(usd, factor, seller):
@@ -124,6 +127,7 @@ def test_a_cheaper_price_never_gives_less(usd, factor, seller):
     assert found[0] is None or found[1].plan >= found[0].plan
 
 
+@pytest.mark.long
 def test_the_table_says_what_binds():
     rows = budget.served(CASE, BOOK, "on-demand", 500, MODELS[::2]).set_index("model")
     assert rows.at["Llama-3-70B", "plan"] == 0 and rows.at["Llama-3-70B", "binds"].startswith("the first server: ")
@@ -134,6 +138,7 @@ def test_the_table_says_what_binds():
 
 # Prices
 
+@pytest.mark.long
 def test_only_firm_prices_count():
     assert set(BOOK["confidence"]) == {"seen"} and len(BOOK) < len(ALL)
     doubtful = ALL.copy()

@@ -135,6 +135,7 @@ def test_only_what_changed_is_made_again(project, capsys, tmp_path):
     assert {path: path.read_bytes() for path in kept} == kept, "made from nothing, the site is the same"
 
 
+@pytest.mark.long
 def test_a_change_that_shows_nowhere_makes_no_page(project, capsys):
     (project / "data/gpus.csv").write_text("a fast one")
     write_notebook(project, "size", "layers = 2", "print(len(open('../data/gpus.csv').read()))")
@@ -159,6 +160,7 @@ def test_a_notebook_runs_again_for_what_it_read_only(project, capsys):
     assert executed(project, capsys)[0] == ["cost", "size"]
 
 
+@pytest.mark.long
 def test_a_run_says_what_still_runs_and_which_page_took_longest(project, capsys):
     waits = "import os, time\nwhile not os.path.exists({0!r}):\n    time.sleep(0.05)\ntime.sleep(2)"
     write_notebook(project, "size", "layers = 2", waits.format(str(project / "_build/executed/cost.part")))
@@ -168,6 +170,7 @@ def test_a_run_says_what_still_runs_and_which_page_took_longest(project, capsys)
     assert said == ["  cost done, 1 left, T; running: size", "  size done, 0 left, T", "  size took longest: T"]
 
 
+@pytest.mark.long
 def test_an_edition_that_is_not_whole_is_made_again(project, capsys):
     whole = executed(project, capsys)[1]["size"]
     stored, = (project / "_build/executed").glob("size-*")
@@ -180,6 +183,7 @@ def test_an_edition_that_is_not_whole_is_made_again(project, capsys):
     assert ran_again == ["size"] and shown["size"] == whole
 
 
+@pytest.mark.long
 def test_no_clock_matters(project, capsys, monkeypatch):
     """Editions from the future, as after a clock was put back, neither stay for ever nor push out the one just made."""
     monkeypatch.setattr(editions, "KEPT", 2)
@@ -205,6 +209,7 @@ def test_recordings_stand_for_runs(project, capsys):
     assert "43" not in recording.read_text()
 
 
+@pytest.mark.long
 def test_a_recording_of_another_processor_is_left_as_it_is_but_for_its_hash(project, capsys):
     write_notebook(project, "size", "layers = 2", "print(1 / 3)")
     build.accept(project)
@@ -224,6 +229,7 @@ def test_a_recording_of_another_processor_is_left_as_it_is_but_for_its_hash(proj
     assert "0.3333333333333333" in recording.read_text()
 
 
+@pytest.mark.long
 def test_data_edited_during_a_run_and_put_back(project, capsys):
     """The build is made from the data as it was at the start, whole; the edit is for the next one."""
     waits = "import time\nfrom pathlib import Path\nPath('{0}/begun').write_text('')\nwhile not Path('{0}/edited').exists():\n"
@@ -291,6 +297,7 @@ def test_the_line_of_a_cell_that_failed_is_shown(project, code, line):
     assert line in str(caught.value)
 
 
+@pytest.mark.long
 def test_a_notebook_that_warns_and_one_whose_process_dies_twice_are_named(project, capsys):
     write_notebook(project, "cost", "layers = 2", "import warnings\nwarnings.warn('an old name')")
     write_notebook(project, "size", "layers = 2", "import os\nos._exit(3)")
@@ -301,6 +308,7 @@ def test_a_notebook_that_warns_and_one_whose_process_dies_twice_are_named(projec
     assert "notebooks/size.md: its process ended twice without a word (exit code 3)" in message
 
 
+@pytest.mark.long
 def test_a_process_that_the_machine_ends_once_is_forgiven(project, capsys):
     once = "import os, signal\nfrom pathlib import Path\nif not Path('{0}').exists():\n    Path('{0}').write_text('')\n"
     once += "    os.kill(os.getpid(), signal.SIGKILL)\nprint('done at last')"
@@ -308,6 +316,7 @@ def test_a_process_that_the_machine_ends_once_is_forgiven(project, capsys):
     assert "done at last" in executed(project, capsys)[1]["size"]
 
 
+@pytest.mark.long
 def test_processes_have_the_libraries_and_share_nothing(project, capsys):
     for topic in ("size", "cost", "third"):
         code = "import sys\nprint('libraries', 'pandas' in sys.modules, 'shared', hasattr(sys, 'mark'))\nsys.mark = 1"
@@ -353,6 +362,7 @@ def start_build(project, first="", **options):
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_outlives_a_build_that_is_stopped(site, number):
     code = "import os, time\nfrom pathlib import Path\nPath('running').write_text(str(os.getpid()))\ntime.sleep(60)"
@@ -367,7 +377,8 @@ def test_nothing_outlives_a_build_that_is_stopped(site, number):
     assert page(site, "index") == "the last good site"
 
 
-@pytest.mark.parametrize("renames", [1, pytest.param(2, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("renames", [1, 2])
 def test_a_build_killed_while_it_swaps_leaves_a_site(site, capsys, renames):
     """Where folders can't be exchanged in one step: before the new site has its name, and before the old one is gone."""
     killer = "from book.build import pages; pages.exchange = lambda *_: False; import os, itertools, pathlib; count = itertools.count(); "
@@ -465,6 +476,7 @@ def test_a_folder_that_is_a_file_is_one_message(project):
     assert "_build: File exists" in said and "Traceback" not in said
 
 
+@pytest.mark.long
 def test_a_site_that_is_not_as_it_was_made_is_made_again(project, capsys):
     built(project, capsys)
     html = project / "_build/html"
@@ -480,6 +492,7 @@ def test_a_warning_of_sphinx_stops_the_build_and_all_are_named(site):
     assert all(named in said for named in ("book/index.md:3", "absent", "nosuchcommand"))
 
 
+@pytest.mark.long
 def test_a_chart_that_cannot_be_drawn_stops_the_build_without_a_traceback(site):
     spec = {"data": {"values": []}, "mark": "nonsense", "usermeta": {"alt": "None moved."}}
     write_notebook(site, "size", "layers = 2", f"display({{{MIME!r}: {spec}}}, raw=True)")
@@ -545,6 +558,7 @@ def test_a_file_among_the_parameters_is_meant_from_their_folder(tmp_path):
                                                     "mfu": None, "tokens": 1e12}
 
 
+@pytest.mark.long
 def test_recorded_outputs_are_the_same_each_time(project):
     build.accept(project)
     first = (project / "notebooks/size.ipynb").read_bytes()
@@ -613,6 +627,7 @@ sys.exit(said.startswith("bad") and said)
 """
 
 
+@pytest.mark.long
 def test_sphinx_starts_before_the_scripts_are_made(project, capsys, monkeypatch):
     """They wait here for a page that Sphinx writes. Where only they change, or nothing that shows, no more is made than that."""
     made = project / "_build/html/_static/engine.js"

@@ -107,6 +107,7 @@ def test_the_limit_that_binds_is_the_one_that_costs_most():
     assert binds(slow, token_limit=0.009) == ["the time per token"] and binds(small, answer_limit=7) == [""]
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(st.floats(0.1, 50), st.floats(1.1, 10), st.sampled_from(["answer_limit", "first_token_limit", "token_limit", "most_load",
                                                                "late_share", "spare_replicas"]))

@@ -194,6 +194,7 @@ def test_what_lies_outside_is_refused_by_name():
             assert max(map(len, str(refused.value).split("\n"))) < 200, name
 
 
+@pytest.mark.long
 def test_no_load_is_so_large_or_small_that_its_answer_is_not_found(monkeypatch):
     """An answer or a reason at both ends of every quantity, and no number of replicas takes more than 64 rounds."""
     monkeypatch.setenv("GPUCALC_STORE", "")

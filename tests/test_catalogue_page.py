@@ -165,6 +165,7 @@ def test_the_keyboard_alone_finds_and_compares(page):
     assert "thermal design power" in heads(page)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_it_is_accessible_and_as_wide_as_the_page(browser, file, theme, width):
@@ -186,6 +187,7 @@ def test_the_name_and_the_heads_stay_on_a_phone(browser, file):
     page.context.close()
 
 
+@pytest.mark.long
 def test_paper_has_the_table_and_no_buttons(page):
     page.emulate_media(media="print")
     assert page.locator(".data tbody tr").last.is_visible() and not page.locator(".catalogue-find").is_visible()

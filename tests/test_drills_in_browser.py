@@ -248,6 +248,7 @@ def test_progress_is_kept_saved_and_cleared(opened):
     assert page.evaluate("gpucalc.drills.progress.of('kv-token')") is None
 
 
+@pytest.mark.long
 def test_blocked_storage_and_what_is_no_progress_are_borne(opened):
     page = opened(TOKEN, BLOCKED)
     type_in(page, page.evaluate("gpucalc.drills.draw('kv-token', 7).answer"))
@@ -268,6 +269,7 @@ def test_an_address_that_says_nothing_is_borne(opened, address):
         assert "There is no drill of the name in the address" in page.inner_text("#drill-app")
 
 
+@pytest.mark.long
 def test_a_sheet_is_printed_with_its_key(opened):
     page = opened("topic=kv_cache", "window.print = () => { window.printed = true; };")
     static = page.locator("#drill-sheet li").count()
@@ -290,6 +292,7 @@ def test_without_a_script_the_sheet_stands(browser, folder):
     page.context.close()
 
 
+@pytest.mark.long
 def test_topics_are_folded_on_a_phone_and_named(opened):
     page = opened("topic=kv_cache,serving")
     assert page.inner_text("#drill-app summary >> nth=0").startswith("Topics: The KV cache, How fast a server answers")

@@ -143,6 +143,7 @@ def test_the_copied_cell_is_python_with_the_same_case(opened):
     assert eval(cell.partition("\n\n")[2], {"Case": lambda **names: names, "decide": lambda case: case}) == state
 
 
+@pytest.mark.long
 def test_a_copy_is_confirmed(opened):
     page = opened(permissions=["clipboard-read", "clipboard-write"])
     copies = {"YAML": "job: serve\n", "a notebook cell": "from gpucalc", "a command": "cat > mine.yaml <<'END'\njob"}
@@ -224,6 +225,7 @@ ASKED = """window.there = []; window.gpucalc = { set answer(real) { this.real = 
   return (state) => { window.there.push(document.querySelectorAll(".case-sentence").length); return this.real(state); }; } };"""
 
 
+@pytest.mark.long
 def test_the_form_is_there_before_the_first_answer(browser, front):
     page = browser.new_context().new_page()
     page.add_init_script(ASKED)
@@ -277,6 +279,7 @@ UNNAMED = """() => [...document.querySelectorAll("#case :is(input, select, butto
   .map((each) => each.outerHTML)"""
 
 
+@pytest.mark.long
 def test_an_address_names_what_it_leaves_out(opened):
     page = opened("job=serve&model=No-Such&prompt=many&prompt=5&recipe=qlora&output=300&nothing&term=spot&term=on-demand")
     assert case_of(page) == {"job": "serve", "output": 300, "term": "spot", "prompt": 5}
@@ -286,6 +289,7 @@ def test_an_address_names_what_it_leaves_out(opened):
     assert "bake" in "\n".join(notes(opened("job=bake")))
 
 
+@pytest.mark.long
 def test_of_many_faults_ten_are_named_and_the_rest_counted(opened):
     page, many = opened("job=serve&" + "&".join(f"name{number}=1" for number in range(10_000))), range(10_000)
     left = notes(page)
@@ -305,6 +309,7 @@ def test_a_hostile_address_is_shown_and_never_run(opened):
             assert page.locator("#case :is(script, img, iframe, object), #case svg[onload]").count() == 0
 
 
+@pytest.mark.long
 def test_hostile_texts_in_every_input(opened):
     page = opened()
     for job in ("serve", "pretrain", "images", "rent_or_buy"):
@@ -372,6 +377,7 @@ def test_a_pasted_model_and_rents_stay_in_the_address(opened):
     assert "model_row" not in case_of(again)
 
 
+@pytest.mark.long
 def test_several_gpus_are_chosen_by_box(opened):
     page = opened()
     page.locator("#case-cards").select_option("several")
@@ -414,6 +420,7 @@ def test_two_cases_stand_side_by_side(opened):
     assert "vs=" not in again.evaluate("location.hash") and table.count() == 0
 
 
+@pytest.mark.long
 def test_two_cases_of_different_kinds_are_not_compared(opened):
     page = opened("job=pretrain&model=Llama-3-8B&training_tokens=1e9&vs=job%3Dserve%26requests_per_second%3D1")
     told = page.locator("section", has=page.get_by_role("heading", name="A and this case side by side"))
@@ -470,6 +477,7 @@ def test_a_copied_case_is_read_back_as_it_was(opened, tmp_path):
         assert (case.rows["model"].name, case.rows["provider"].name) == (state["model"], state["provider"])
 
 
+@pytest.mark.long
 def test_a_copied_cell_is_two_calls_of_plain_values(opened):
     states = [state_of(text) for text in [*hostile.TEXTS, *hostile.HIDDEN]]
     for state, cell in zip(states, opened().evaluate("(states) => states.map(gpucalc.cases.cell)", states)):
@@ -484,6 +492,7 @@ def test_a_copied_cell_is_two_calls_of_plain_values(opened):
         assert values == {"job": "serve", "model": {"family": "dense", "layers": 4}, "requests_per_second": 1, "provider": state["provider"]}
 
 
+@pytest.mark.long
 def test_nothing_is_copied_while_the_page_names_a_fault(opened):
     page = opened("job=serve&model=Llama-3-8B&requests_per_second=1&prompt=many", permissions=["clipboard-read", "clipboard-write"])
     page.evaluate("navigator.clipboard.writeText('before')")
@@ -504,6 +513,7 @@ def test_a_why_opens_the_lesson_with_the_case(opened):
     assert re.fullmatch(r"kv_cache\.html#job=serve&model=.*prompt=2000.*", link.get_attribute("href"))
 
 
+@pytest.mark.long
 def test_a_link_to_a_heading_is_no_case(opened):
     page = opened()
     give(page, "prompt", "2,000")
@@ -555,6 +565,7 @@ def test_without_scripts_the_page_says_so(browser, front):
     page.context.close()
 
 
+@pytest.mark.long
 def test_paper_has_the_case_and_the_answers_but_no_buttons(opened):
     page = opened()
     page.emulate_media(media="print")

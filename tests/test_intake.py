@@ -338,6 +338,7 @@ def test_a_book_of_the_project_is_read_as_it_stands(tmp_path):
 LINES = ["H100,2.95,8,A,on demand", "H100,1.9,8,A,spot", "H200,3.6,,B,", "L40S,0.9,4,,reserved 1y", "4090,0.4,1,C,marketplace", "MI300X,2.1,8,B,"]
 
 
+@pytest.mark.long
 @settings(max_examples=8, deadline=None)
 @given(order=st.permutations(LINES))
 def test_the_order_of_rows_changes_nothing(tmp_path_factory, order):

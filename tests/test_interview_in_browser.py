@@ -97,6 +97,7 @@ def test_ticks_stay_in_the_browser_and_can_be_forgotten(page):
 BLOCKED = "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('blocked', 'SecurityError'); } })"
 
 
+@pytest.mark.long
 def test_it_works_where_storage_is_blocked(browser, files):
     page = visit(browser, "about:blank", drawn=False)
     page.add_init_script(BLOCKED)
@@ -158,6 +159,7 @@ def test_two_people_with_one_address_get_the_same_set(browser, page):
     other.context.close()
 
 
+@pytest.mark.long
 def test_clocks_run_stand_and_speak_politely(browser, files):
     page = visit(browser, "about:blank", drawn=False)
     page.clock.install()
@@ -244,6 +246,7 @@ def test_odd_things_in_the_storage_do_no_harm(page, saved):
     assert page.locator("#q-kv_cache_128k .said").inner_text() == ""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_it_is_accessible_and_as_wide_as_the_page(browser, files, theme, width):
@@ -265,6 +268,7 @@ def check(page, width):
     assert found.violations_count == 0, found.generate_report()
 
 
+@pytest.mark.long
 def test_paper_after_a_mock_has_its_result_and_no_lists(page):
     start(page, 15)
     page.get_by_role("button", name="Finish now").or_(page.get_by_role("button", name="Finish", exact=True)).first.click()

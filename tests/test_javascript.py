@@ -109,6 +109,7 @@ def test_arguments_and_defaults_are_those_of_the_laws(page):
         name: (law.arguments, law.defaults) for name, law in LAWS.items()}
 
 
+@pytest.mark.long
 def test_a_script_holds_what_its_laws_reach_and_stays_small():
     names = reached(TARGETS)
     assert all(argument in names for name in names for argument in LAWS[name].arguments if argument in LAWS)

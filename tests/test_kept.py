@@ -130,6 +130,7 @@ os.wait()
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is worked out beforehand where processes do not fork")
 def test_a_notebook_is_said_to_read_what_was_worked_out_before_it():
     """In a process that has it from the one it was forked from, a figure rests on the files that it is read from elsewhere."""

@@ -237,6 +237,7 @@ def fastest(gpus=64, **changed):
     return best_layouts(**QWEN | changed, gpus=gpus, count=1)["step_seconds"][0]
 
 
+@pytest.mark.long
 def test_more_gpus_never_slow_the_best_where_the_old_layouts_stay():
     counts = [8, 12, 16, 32, 64]
     times = [fastest(counts[:number]) for number in range(1, len(counts) + 1)]
@@ -443,6 +444,7 @@ def test_a_model_may_be_a_row():
     assert best_layouts(**QWEN | dict(model=row), gpus=8).equals(best_layouts(**QWEN, gpus=8))
 
 
+@pytest.mark.long
 def test_blocks_of_any_size_give_the_same_rows_ties_included(monkeypatch):
     # A loss in 8 chunks takes no less memory where another moment is the largest, and the same time.
     axes = dict(pipeline_parallel=[1], virtual_stages=[1], zero_stage=[0, 3], micro_batch=[1, 2], loss_chunks=[8, 16])
@@ -489,6 +491,7 @@ def test_a_search_that_is_too_large_is_refused_before_it_starts():
         best_layouts(**QWEN, gpus=range(1, 200_000))
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_search():
     job = QWEN | dict(axes=dict(expert_parallel=[1], micro_batch=[1], recompute=[0]), count=3)
     peaks = []

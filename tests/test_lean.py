@@ -1,5 +1,6 @@
 """Jupyter Book with less work makes the pages that it makes with all of it."""
 
+import pytest
 from docutils import nodes
 from docutils.utils import new_document
 from sphinx.util.nodes import NodeMatcher
@@ -29,6 +30,7 @@ def contents(site):
     return {path.relative_to(site): path.read_bytes() for path in site.rglob("*") if path.is_file() and path.name[0] != "."}
 
 
+@pytest.mark.long
 def test_the_site_is_the_same_without(project, capsys):  # noqa: F811
     (project / "book/_toc.yml").write_text(PARTS)
     (project / "book/other.md").write_text(TYPED)

@@ -187,6 +187,7 @@ def test_the_steps_of_random_cases_are_python_s(opened, answers, book, name, cou
     assert shown
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("held", OWN)
 def test_rent_or_buy_has_its_lesson(opened, book, held):
     page = opened("break_even", address(held))
@@ -231,6 +232,7 @@ SLIDERS = """() => Object.fromEntries([...document.querySelectorAll("input[type=
   .map((each) => [each.name, each.valueAsNumber]))"""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("drawn", [False, True])
 def test_sliders_stand_at_the_case_as_far_as_they_reach(opened, charted, answers, drawn):
     page = opened(charted, "" if drawn else CHAT)
@@ -257,6 +259,7 @@ def test_rents_of_ones_own_price_the_owned_hour(opened):
     assert "= 1.25 USD/h ×" in text, text
 
 
+@pytest.mark.long
 def test_a_lesson_without_formulas_says_so(opened):
     assert "nothing on your case" in opened("financing", CHAT).locator(".lesson-case").inner_text()
 
@@ -266,6 +269,7 @@ def test_a_case_that_nothing_serves_has_no_numbers(opened):
     assert "Nothing on offer" in text and "Back to your case" in text
 
 
+@pytest.mark.long
 def test_hostile_addresses_are_text(opened):
     page = opened("kv_cache", CHAT)
     for text in map(quote, hostile.IN_FIELDS):
@@ -276,6 +280,7 @@ def test_hostile_addresses_are_text(opened):
             assert page.locator(".lesson-case h2").inner_text() == "With your numbers"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_panel_fits_a_phone(opened, theme):
     case = CHAT.replace("cards=any", "cards=" + quote("H100 SXM 80GB"))

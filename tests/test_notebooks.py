@@ -169,6 +169,7 @@ def held(folder):
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("newer", [".md", ".ipynb"])
 def test_a_sync_of_a_clean_checkout_changes_nothing(copied, newer):
     before = held(copied)
@@ -176,6 +177,7 @@ def test_a_sync_of_a_clean_checkout_changes_nothing(copied, newer):
     assert [name for name in after if after[name] != before.get(name)] == []
 
 
+@pytest.mark.long
 def test_a_sync_takes_over_what_was_edited_and_nothing_else(copied):
     page, before = copied / "kv_cache.md", held(copied)
     page.write_text(page.read_text(encoding="utf-8").replace("You need", "You will need", 1), encoding="utf-8")

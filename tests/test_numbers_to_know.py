@@ -105,6 +105,7 @@ def test_the_keyboard_covers_the_figures_and_shows_one_after_the_other(page, sec
     assert figures(page) == before and page.locator(".know-show").count() == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_it_is_accessible_and_as_wide_as_the_page(browser, file, theme, width):

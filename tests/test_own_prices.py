@@ -82,6 +82,7 @@ def add_offer(book, path, provider):
         writer.writerows([*rows, {**offer, "provider": provider, "price": "999"}])
 
 
+@pytest.mark.long
 def test_a_price_file_of_the_readers_own_is_named_and_its_markup_is_text(edition, ran):
     """On the pages that are made, and in what their notebooks show, from which pages are made."""
     assert all("own prices.csv" in edition[name] for name in ("index", *COMPARED))
@@ -108,6 +109,7 @@ def texts(path):
             yield from (spec.get("usermeta", {}).get("caption", "") for spec in data.values() if isinstance(spec, dict))
 
 
+@pytest.mark.long
 def test_the_front_page_answers_at_the_readers_prices(edition):
     assert all(text in edition["case"] for text in ("your price", "own prices.csv", HOSTILE))
 
@@ -131,6 +133,7 @@ def figures(book):
             "training_cost": [f"{rate:.2f} USD/h"]}
 
 
+@pytest.mark.long
 def test_pages_follow_the_prices(edition, on_disk, own):
     """Of either price book, each figure stands on its page, and those that its prices move not on the page of the other."""
     older, newer = (figures(prices(book)) for book in (own, price_books()[-1]))

@@ -76,6 +76,7 @@ def without_features():
     return {"NPY_DISABLE_CPU_FEATURES": off} | (older if platform.machine() in ("x86_64", "AMD64") else {})
 
 
+@pytest.mark.long
 def test_an_older_processor_gives_what_is_recorded(tmp_path, monkeypatch):
     """Where this processor has no more than the oldest, the notebooks run as they are."""
     for variable, value in without_features().items():

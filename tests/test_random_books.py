@@ -204,6 +204,7 @@ def worth(law, book):
         return None
 
 
+@pytest.mark.long
 @few(max_examples=8)
 @given(some_rents, st.data())
 def test_a_lower_price_of_one_offer_never_costs_more(rents, data):
@@ -225,6 +226,7 @@ def test_no_page_falls_over_a_book_or_the_order_of_its_rows(page, rents, items, 
     check(page, rents, items, chance)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", [run, bill, moved])
 @few(max_examples=6)
 @given(some_rents, some_items, orders)
@@ -233,6 +235,7 @@ def test_nor_do_those_that_take_longer(page, rents, items, chance):
     check(page, rents, items, chance)
 
 
+@pytest.mark.long
 @few(max_examples=2)
 @given(some_rents, some_items, orders)
 def test_nor_does_a_budget(rents, items, chance):
@@ -307,6 +310,7 @@ def breaks(folder, name, alone):
     return wrong
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SAMPLE)
 def test_a_book_of_few_prices_breaks_no_page(tmp_path, name):
     assert breaks(tmp_path, name, alone=True) == []

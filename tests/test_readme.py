@@ -179,6 +179,7 @@ def test_a_command_does_what_it_says(checkout, command):
         assert all(map(compile_chart, specs_in(made))) and "No provider's cheapest GPU-hour moved" in made.read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", matching([TESTS]))
 def test_the_tests_of_a_recipe_are_there(command):
     files, _, words = re.fullmatch(TESTS, command)[1].partition(" -k ")

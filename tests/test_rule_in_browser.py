@@ -137,6 +137,7 @@ def test_the_bands_are_the_same(page):
             assert ends == pytest.approx([float(end) for end in bands.factors(Case(**each), LAWS[law])], rel=1e-12), law
 
 
+@pytest.mark.long
 def test_the_script_stays_small(book):
     script = export.script(book)
     assert len(script.encode()) < BUDGET

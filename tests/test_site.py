@@ -93,6 +93,7 @@ COUNT_WHAT_IS_PRINTED = """() => addEventListener("beforeprint", () => {
 })"""
 
 
+@pytest.mark.long
 def test_paper_shows_all_charts_and_folds(browser, site):
     page = visit(browser, f"{site.as_uri()}/break_even.html", drawn=False)
     folded = page.locator("article details:not([open])").count()

@@ -15,6 +15,7 @@ from book.build.inputs import ROOT
 THREE = "import pytest\n@pytest.mark.long\ndef test_a(): pass\n@pytest.mark.long\ndef test_b(): pass\ndef test_c(): pass\n"
 
 
+@pytest.mark.long
 def test_long_tests_that_are_left_out_are_counted_by_workers_too(tmp_path):
     (tmp_path / "test_three.py").write_text(THREE)
 
@@ -29,6 +30,7 @@ def test_long_tests_that_are_left_out_are_counted_by_workers_too(tmp_path):
     assert "left out" not in before and counted.startswith("3 passed"), error
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed, said", [
     ("7", r"random cases: seed 7$.*The random cases were of seed 7: `make test-all SEED=7` draws them again\."),
     ("new", r"random cases: seed (\d+)$.*The random cases were of seed \1: "), ("x", r"--seed=x: allowed: a whole number, or new")])

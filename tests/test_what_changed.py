@@ -263,6 +263,7 @@ def test_own_servers_against_an_api(books, book):
     assert next(each for each in wc.conclusions(dear, situation) if each.topic == "serving").answer == "API"
 
 
+@pytest.mark.long
 @settings(max_examples=25)
 @given(before=st.floats(5, 200), factor=st.floats(0.2, 5))
 def test_break_even_falls_as_rents_rise(tmp_path_factory, before, factor):

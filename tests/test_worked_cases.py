@@ -190,6 +190,7 @@ def test_a_mixture_in_house_by_hand(found):
     assert api == pytest.approx(2e6 * 365 / 12 * (1000 * 0.05 + 300 * 0.2) / 1e6)
 
 
+@pytest.mark.long
 def test_more_people_turn_an_api_into_servers():
     shown = by_hand.loads_table("gpt_oss_api", BOOK, [20_000, 2_000_000]).source
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", shown.partition("<tbody>")[2])]
