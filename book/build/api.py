@@ -7,16 +7,15 @@ import importlib
 import inspect
 import re
 from functools import cache
-from pathlib import Path
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-import gpucalc
 from gpucalc import LAWS, QUANTITIES
 from gpucalc.core.expression import tree
 from gpucalc.core.figures import quantity
 from gpucalc.core.printer import in_words, words
+from .inputs import ROOT
 
 
 class Formulas(SphinxDirective):
@@ -38,7 +37,7 @@ class Functions(SphinxDirective):
 
     def run(self):
         name, *wanted = self.arguments
-        path = Path(gpucalc.__file__).parents[1] / f"{name.replace('.', '/')}.py"
+        path = ROOT / f"{name.replace('.', '/')}.py"
         module = ast.parse(path.read_text(encoding="utf-8"))
         found = {node.name: node for node in module.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
         shown = [found[each] for each in wanted or found if not each.startswith("_")]

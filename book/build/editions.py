@@ -22,9 +22,9 @@ WORKERS = max(2, min(os.cpu_count() or 2, 8))
 PICTURE = "image/svg+xml"
 CELL = re.compile(r"^```\{code-cell\}[^\n]*\n((?::[^\n]*\n)*)(.*?)^```", re.MULTILINE | re.DOTALL)
 TAGGED = re.compile(r"^:tags:.*\bparameters\b", re.MULTILINE)
-# What decides on every notebook's outputs besides its own text and the data that it reads; these data are read as modules load.
-ALWAYS = ("gpucalc/", "data/texts/", "data/engine_flags.csv", "book/_toc.yml", "book/components/", "book/pages/", "book/web/",
-          "requirements.txt", *(f"book/build/{name}.py" for name in ("runner", "cells", "lacking")))
+# What decides on every notebook's outputs besides its own text and the data that it reads.
+ALWAYS = ("gpucalc/", "book/_toc.yml", "book/components/", "book/pages/", "book/web/", "requirements.txt",
+          *(f"book/build/{name}.py" for name in ("runner", "cells", "lacking")))
 OPTIONAL = re.compile(r"page_case\(globals\(\), (?:optional=)?(\([^)]*\))")
 GPU_TABLE = "data/gpus.csv"
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]\d+)?")

@@ -239,9 +239,7 @@ def managed_rents(book, gpu):
 
 def slowdowns(case, lasting, counts):
     """Time taken over time of the work: a row for each mean time of one machine (name -> s), a column for each count."""
-    import numpy
-    import pandas
-    frame = pandas.DataFrame(lasting.items(), columns=["whose", "lasts"]).sort_values("lasts", kind="stable")
+    frame = DataFrame(lasting.items(), columns=["whose", "lasts"]).sort_values("lasts", kind="stable")
     with numpy.errstate(over="ignore"):
         columns = {f"on_{count}": case.but(machine_interruption_seconds=frame["lasts"], machines=count)(interruption_slowdown)
                    for count in counts}
@@ -309,7 +307,6 @@ def average_rent(case, usd_per_hour, once=False):
 def compared(book, deal, case, works, usual=None):
     """A row for each work: its GPU-hours a year, what an hour costs each way, the `answer` and its `best` rate, the `second`
     best (the best itself if there is no other), and the `total` a year (USD)."""
-    import pandas
     rows = []
     for work in works:
         costs = ways(book, deal, case, work, usual)
@@ -317,7 +314,7 @@ def compared(book, deal, case, works, usual=None):
         hours = work.servers * deal.fixed["gpus_per_server"] * HOURS_PER_YEAR * work.busy
         rows.append({"work": work.name, "hours": hours, **costs, "answer": WAYS[order[0][1]].replace("_", " "),
                      "best": order[0][0], "second": order[min(1, len(order) - 1)][0], "total": hours * order[0][0]})
-    return pandas.DataFrame(rows)
+    return DataFrame(rows)
 
 
 def lasting_to_win(book, deal, case, work, rival):
@@ -325,7 +322,6 @@ def lasting_to_win(book, deal, case, work, rival):
 
     It is searched from an hour to ten thousand; infinite if the book has no spot price of the GPU.
     """
-    import numpy
     rate = _rate(book, deal, case, "spot")
     if rate is None:
         return float("inf")

@@ -1,9 +1,9 @@
 """What changed between price books: rents over the years, how far they moved, and what that flips."""
 import math
-from typing import TYPE_CHECKING
 
 import altair
 import pandas as pd
+from pandas import DataFrame, Series
 
 from gpucalc.core.figures import hourly, percent, signed, times
 from gpucalc.laws.break_even import break_even_rent, break_even_utilization
@@ -17,9 +17,6 @@ from gpucalc.rows.tables import table as rows_of_table
 from ..components.charts import finish, slider_chart
 from ..components.picture import Sheet, WIDE
 from ..components.show import reach, table
-
-if TYPE_CHECKING:
-    from pandas import DataFrame, Series
 
 
 # How rents changed: what a GPU-hour cost over the years, each provider held against itself alone.
@@ -59,7 +56,6 @@ def changes(first: str, last: str) -> "DataFrame":
     A pair is of one series (one repository and term), because levels of two sources differ, and spans `SPAN` of the window.
     Of several series of a provider the one that spans most counts.
     """
-    import pandas
     found = rents_at_will()
     found = found[found["at"].between(years(first), years(last))]
     ends = {"before": ("usd_per_hour", "first"), "after": ("usd_per_hour", "last"), "from_date": ("date", "first"),
@@ -69,7 +65,7 @@ def changes(first: str, last: str) -> "DataFrame":
     pairs = pairs[pairs["years"] >= SPAN * (years(last) - years(first))]
     pairs = pairs.sort_values("years", ascending=False, kind="stable").drop_duplicates(["gpu", "provider"])
     change = [math.exp(math.log(row.after / row.before) / row.years) - 1 for row in pairs.itertuples()]
-    pairs["change"] = pandas.Series(change, pairs.index, dtype=float)
+    pairs["change"] = pd.Series(change, pairs.index, dtype=float)
     return pairs.sort_values(["gpu", "change"], kind="stable")[
         ["gpu", "provider", "before", "after", "from_date", "to_date", "years", "change"]]
 
@@ -82,8 +78,7 @@ def spread(found: "Series") -> dict[str, float]:
 
 def by_gpu(first: str, last: str) -> "DataFrame":
     """The spread of `changes` of each GPU over its providers."""
-    import pandas
-    return pandas.DataFrame([{"gpu": gpu} | spread(each["change"]) for gpu, each in changes(first, last).groupby("gpu")])
+    return pd.DataFrame([{"gpu": gpu} | spread(each["change"]) for gpu, each in changes(first, last).groupby("gpu")])
 
 
 def decline() -> dict[str, float]:
@@ -97,7 +92,6 @@ def against_turn(gpu: str) -> "DataFrame":
 
     Providers whose series spans the time since then.
     """
-    import pandas
     found = rents_at_will()
     found = found[(found["gpu"] == gpu) & (found["term"] == "restated")]
     since = changes(TURN, found["date"].max()).query("gpu == @gpu")
@@ -105,7 +99,7 @@ def against_turn(gpu: str) -> "DataFrame":
     for row in since.itertuples():
         series = found[found["provider"] == row.provider]
         lines.append(series.assign(level=series["usd_per_hour"] / row.before)[["provider", "date", "level"]])
-    return pandas.concat(lines, ignore_index=True)
+    return pd.concat(lines, ignore_index=True)
 
 
 # What a reader is shown of two price books: prices that moved, what rests on older rows, decisions over use.

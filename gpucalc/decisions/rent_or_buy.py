@@ -4,6 +4,7 @@ import math
 import zlib
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from ..core.arithmetic import MONTHS_PER_YEAR
@@ -43,7 +44,6 @@ def ranges(assumptions, **likely):
     value in `likely` replaces the likely one, and widens the range if it lies outside. Raises ValueError for a value whose
     name has no row, or a range that is out of order.
     """
-    import pandas
     unknown = [name for name in likely if name not in assumptions.index]
     if unknown:
         raise ValueError(f"no range for {unknown[0]}{close(unknown[0], assumptions.index)}; "
@@ -58,7 +58,7 @@ def ranges(assumptions, **likely):
             held[name] = [min(ends[0], middle), middle, max(ends[2], middle)]
         elif given is not None:
             held[name] = [given * factor for factor in ends]
-    return pandas.DataFrame.from_dict(held, orient="index", columns=ENDS, dtype=float)
+    return pd.DataFrame.from_dict(held, orient="index", columns=ENDS, dtype=float)
 
 
 def draws(ranges, count, seed=0, tied=None):
@@ -69,8 +69,7 @@ def draws(ranges, count, seed=0, tied=None):
     holds for a quantity the `other` that it follows and the `correlation` of the two normal variables behind them (default:
     data/correlations.csv). An input's own chance depends on its name and the seed alone, not on what else is drawn.
     """
-    import numpy
-    drawn, spans = {name: numpy.empty(count) for name in ranges.index}, _spans(ranges)
+    drawn, spans = {name: np.empty(count) for name in ranges.index}, _spans(ranges)
     for name, start, share in _shares(list(ranges.index), count, seed, tied):
         drawn[name][start:start + len(share)] = _triangle(share, *spans[name])
     return drawn
@@ -81,8 +80,7 @@ def even_shares(names, count, seed=0, tied=None):
 
     What moves together still does, and means settle with far fewer values. McKay et al. 1979 (doi 10.2307/1268522).
     """
-    import numpy
-    found = {name: numpy.empty(count) for name in names}
+    found = {name: np.empty(count) for name in names}
     for name, start, share in _shares(list(names), count, seed, tied):
         found[name][start:start + len(share)] = share
     return {name: (share.argsort(kind="stable").argsort(kind="stable") + 0.5) / count for name, share in found.items()}
@@ -95,11 +93,10 @@ def at_shares(ranges, shares):
 
 def _shares(names, count, seed, tied):
     """Random shares of every input as name, place and values, some at a time; `tied` and `seed` as in `draws`."""
-    import numpy
     tied = rows("correlations") if tied is None else tied
     followed = {name: tied[name] for name in names if name in tied and tied[name]["other"] in names}
     linked = {*followed, *(row["other"] for row in followed.values())}
-    chance = {name: numpy.random.default_rng([seed, zlib.crc32(name.encode())]) for name in names}
+    chance = {name: np.random.default_rng([seed, zlib.crc32(name.encode())]) for name in names}
     for start in range(0, count, _BLOCK):
         size, normal = min(_BLOCK, count - start), {}
         for name, generator in chance.items():
@@ -119,17 +116,15 @@ def _moved(name, normal, followed):
 
 def _below(normal):
     """Share of a normal distribution below each value."""
-    import numpy
     table = _normal_table()
-    place = (numpy.clip(normal, -_FAR, _FAR) + _FAR) * _STEPS
-    cell = numpy.minimum(place.astype(numpy.int32), len(table) - 2)
+    place = (np.clip(normal, -_FAR, _FAR) + _FAR) * _STEPS
+    cell = np.minimum(place.astype(np.int32), len(table) - 2)
     return table[cell] + (place - cell) * (table[cell + 1] - table[cell])
 
 
 @functools.cache
 def _normal_table():
-    import numpy
-    return numpy.array([0.5 + math.erf((step / _STEPS - _FAR) / math.sqrt(2)) / 2 for step in range(2 * _FAR * _STEPS + 1)])
+    return np.array([0.5 + math.erf((step / _STEPS - _FAR) / math.sqrt(2)) / 2 for step in range(2 * _FAR * _STEPS + 1)])
 
 
 def _spans(ranges):
@@ -140,21 +135,19 @@ def _spans(ranges):
 
 def _triangle(share, low, likely, high, logarithms):
     """The values of a triangle below which such shares of it lie."""
-    import numpy
     wide = high - low
     below = share * wide < likely - low
-    root = numpy.sqrt(numpy.where(below, share * (wide * (likely - low)), (1 - share) * (wide * (high - likely))))
-    values = numpy.where(below, low + root, high - root)
-    return numpy.exp(values) if logarithms else values
+    root = np.sqrt(np.where(below, share * (wide * (likely - low)), (1 - share) * (wide * (high - likely))))
+    values = np.where(below, low + root, high - root)
+    return np.exp(values) if logarithms else values
 
 
 def outcomes(law, case, drawn):
     """The law's value for the case at every draw, as a column."""
-    import numpy
     count = min(map(len, drawn.values()))
     made = [case.but(**{name: column[start:start + _BLOCK] for name, column in drawn.items()})(law)
             for start in range(0, count, _BLOCK)]
-    return numpy.concatenate([numpy.broadcast_to(values, min(_BLOCK, count - place * _BLOCK))
+    return np.concatenate([np.broadcast_to(values, min(_BLOCK, count - place * _BLOCK))
                               for place, values in enumerate(made)])
 
 
@@ -163,8 +156,7 @@ def band(values, inside=INSIDE):
 
     Each is one of the values, which may be infinite.
     """
-    import numpy
-    return numpy.quantile(values, [(1 - inside) / 2, 0.5, (1 + inside) / 2], method="inverted_cdf").tolist()
+    return np.quantile(values, [(1 - inside) / 2, 0.5, (1 + inside) / 2], method="inverted_cdf").tolist()
 
 
 def drawn_band(law, case, drawn):
@@ -415,13 +407,12 @@ def turning_points(ranges, *rows, **fixed):
 
     All others are likely. NaN where no value within the range does; found to a four-hundredth of the range.
     """
-    import numpy
     likely, points = ranges["likely"].to_dict(), {}
     owning = owned(owning_npv, *rows, **likely, **fixed) > 0
     for name, low, middle, high in ranges.itertuples(name=None):
-        grid = numpy.linspace(low, high, 401)
+        grid = np.linspace(low, high, 401)
         other = grid[(owned(owning_npv, *rows, **likely | {name: grid}, **fixed) > 0) != owning]
-        points[name] = min(other, key=lambda value: abs(value - middle), default=numpy.nan)
+        points[name] = min(other, key=lambda value: abs(value - middle), default=np.nan)
     return points
 
 
@@ -430,12 +421,10 @@ def rent_or_buy_map(drawn, utilizations, years, *rows, **fixed):
 
     `drawn` are values of all other inputs, as `draws` gives them: every cell is judged by the same ones.
     """
-    import numpy
-    import pandas
-    spans = {"utilization": numpy.asarray(utilizations)[:, None, None], "years": numpy.asarray(years)[None, :, None]}
+    spans = {"utilization": np.asarray(utilizations)[:, None, None], "years": np.asarray(years)[None, :, None]}
     wins = (owned(owning_npv, *rows, **drawn | spans, **fixed) > 0).mean(axis=-1)
-    cells = pandas.MultiIndex.from_product([utilizations, years], names=list(spans))
-    return pandas.Series(wins.ravel(), cells, name="wins").reset_index()
+    cells = pd.MultiIndex.from_product([utilizations, years], names=list(spans))
+    return pd.Series(wins.ravel(), cells, name="wins").reset_index()
 
 
 def decision_map(deal, drawn, *rows, rent=None):
@@ -484,14 +473,13 @@ def ladder(case, cards=None, network=True):
 
     cards: price of a server's cards (USD); None starts from the whole server. network: it is bought on top of the server.
     """
-    import pandas
     left = NOTHING if cards is None else NOTHING | {"server_usd": cards}
     stairs = [] if cards is None else [("the cards alone", left)]
     for name, added in STEPS.items():
         if network or name != "network":
             left = {each: value for each, value in left.items() if each not in added}
             stairs.append((name, left))
-    return pandas.DataFrame([{"counted": name, "owned": case.but(**left)(owned_usd_per_hour),
+    return pd.DataFrame([{"counted": name, "owned": case.but(**left)(owned_usd_per_hour),
                               "needed": case.but(**left)(break_even_utilization)} for name, left in stairs])
 
 
@@ -505,8 +493,7 @@ def cards_usd(book, gpu, count):
 
 def to_the_cent(amounts):
     """The amounts (USD) in whole cents such that they add up to their rounded sum."""
-    import numpy
-    return numpy.diff(numpy.round(numpy.cumsum([0, *amounts]), 2)).round(2).tolist()
+    return np.diff(np.round(np.cumsum([0, *amounts]), 2)).round(2).tolist()
 
 
 # Rent or buy, as a decision: the case of a GPU in, and out what costs less, how sure that is and what would turn it.
