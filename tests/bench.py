@@ -22,7 +22,7 @@ from playwright.sync_api import sync_playwright
 from book.build.inputs import ROOT
 from gpucalc import break_even, training_memory
 from gpucalc.core.evaluate import Case
-from gpucalc.decisions import answer, rent_or_buy as decide, jobs, rule
+from gpucalc.decisions import answer, jobs, rent_or_buy, rule
 from gpucalc.decisions.layouts import CLOSE, FITS, size
 from gpucalc.decisions.layouts import all_layouts, best_layouts, usual_axes
 from gpucalc.decisions.market import market
@@ -128,11 +128,11 @@ def report_search():
 def decision_seconds(count):
     """Processor seconds of a band: so many draws of the owned-cost model's inputs, and what owning is worth at each."""
     card, took = catalogue.gpu("H100 SXM 80GB"), []
-    deal = decide.deal(price_book.prices(), card.name, catalogue.assumptions(), {})
+    deal = rent_or_buy.deal(price_book.prices(), card.name, catalogue.assumptions(), {})
     case = deal.case(card)
     for _ in range(5):
         started = time.process_time()
-        npv = decide.outcomes(break_even.owning_npv, case, decide.draws(deal.ranges, count))
+        npv = rent_or_buy.outcomes(break_even.owning_npv, case, rent_or_buy.draws(deal.ranges, count))
         took.append(time.process_time() - started)
         assert len(npv) == count
     return statistics.median(took)

@@ -9,7 +9,7 @@ import pytest
 from book.build.extension import ENGINE, FRONT
 from book.build.finish import secured
 from gpucalc.decisions import answer_words, decide as deciding, owning_words
-from gpucalc.decisions import answer as plan, rent_or_buy as owning_choice, rule
+from gpucalc.decisions import answer as plan, rent_or_buy, rule
 from gpucalc.rows import case_file, price_book
 from tests import edges
 from tests.browser import FORM, lay_out, visit
@@ -199,7 +199,7 @@ OWNED = [
 @pytest.mark.parametrize("held", OWNED)
 def test_rent_or_buy_is_said_as_in_python(page, book, held):
     case = case_file.case_of(held)
-    told = owning_words.told(owning_choice.rent_or_buy(case, book), case, book)
+    told = owning_words.told(rent_or_buy.rent_or_buy(case, book), case, book)
     found = page.evaluate("(state) => gpucalc.answer(state)", held)
     cards = [[card.title, card.big, card.small, card.note] for card in told.cards]
     assert cards == [[card[part] for part in ("title", "big", "small", "note")] for card in found["cards"] if card["id"] != "sure"]

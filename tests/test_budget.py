@@ -9,14 +9,14 @@ from hypothesis import example, given, settings, strategies as st
 from book.pages import budget
 from book.pages.budget import rules_picture
 from gpucalc import Case, budget as bg, training_time as tt
-from gpucalc.decisions import market, capacity as queue, token_offers
+from gpucalc.decisions import capacity, market, token_offers
 from gpucalc.rows import bands, catalogue, price_book
 
 ALL = price_book.prices()
 BOOK = budget.sure(ALL)
 MODELS = ["Llama-3-8B", "Mixtral-8x7B", "Llama-3-70B"]
 CASE = Case(weight_format="FP8", cache_element_bytes=1, prompt=1000, output=300, cached_share=0, peak_factor=2, answer_limit=20,
-            late_share=0.05, efficiency="achieved", **queue.ENGINE)
+            late_share=0.05, efficiency="achieved", **capacity.ENGINE)
 
 
 def close(value):

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from book.pages import training_cost as run_risks
 from gpucalc import Case
-from gpucalc.decisions import capacity, capacity as queue, rule
+from gpucalc.decisions import capacity, rule
 from gpucalc.decisions.answer import completed
 from gpucalc.decisions.jobs import REPLICAS
 from gpucalc.decisions.layouts import AXES, NEUTRAL, blocks
@@ -79,7 +79,7 @@ CARDS = ["H100 SXM 80GB", "H200 SXM 141GB", "MI300X 192GB", "L40S 48GB", "A100 P
 @functools.cache
 def searched():
     """Every card, degree and batch as the pages search them, at the times to plan for."""
-    case = Case(efficiency="achieved", context=serving.mean_context, **SERVED, **queue.ENGINE)
+    case = Case(efficiency="achieved", context=serving.mean_context, **SERVED, **capacity.ENGINE)
     points = capacity.paced(capacity.search(case, capacity.linked_gpus(CARDS[0], "FP8").loc[CARDS], (1, 2, 4, 8)))
     return points[points["batch"] <= points["places"]].reset_index(drop=True)
 

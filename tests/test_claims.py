@@ -8,7 +8,6 @@ import statistics
 import pytest
 
 from book.components import claims as held
-from book.components import claims as claim_cases
 from book.components.claims import DATED
 from book.components.claims import claim, claims, dearest
 from book.components.claims import ASSUMING, BOUNDS, CONTRADICTED, CORRECT, OPEN, OUTDATED, WRONG, agrees, factor, judged
@@ -148,11 +147,11 @@ def test_verdicts_of_made_up_claims():
 def test_a_ratio_is_of_two_cases_at_the_same_dates():
     p5, lambdas = ({"offer": {"provider": provider, "sku": sku, "term": "on-demand", **place}} for provider, sku, place in (
         ("AWS", "p5.48xlarge", {"region": ["us-east-1", "not stated"]}), ("Lambda", ["gpu_8x_h100_sxm_80gb", "8x H100 SXM5"], {})))
-    each, other = dict(claim_cases.figures("price", lambdas)), dict(claim_cases.figures("price", p5))
-    found = claim_cases.figures("price", lambdas, p5)
+    each, other = dict(held.figures("price", lambdas)), dict(held.figures("price", p5))
+    found = held.figures("price", lambdas, p5)
     assert found[0] == ("2026-01-12", each["2026-01-12"] / other["2026-01-12"]) and found[-1][1] == pytest.approx(31.92 / 55.04)
-    assert claim_cases.figures("peak_flops", {"gpu": "H100 SXM 80GB"}, {"times": 2}) == [("", 1978e12)]
-    assert claim_cases.figures("fp8_flops", {"gpu": "H100 SXM 80GB"}, {"gpu": "H100 SXM 80GB", "law": "peak_flops"})[0][1] == pytest.approx(2, rel=2e-3)
+    assert held.figures("peak_flops", {"gpu": "H100 SXM 80GB"}, {"times": 2}) == [("", 1978e12)]
+    assert held.figures("fp8_flops", {"gpu": "H100 SXM 80GB"}, {"gpu": "H100 SXM 80GB", "law": "peak_flops"})[0][1] == pytest.approx(2, rel=2e-3)
 
 
 @pytest.mark.parametrize("inputs, text", [
@@ -162,7 +161,7 @@ def test_a_ratio_is_of_two_cases_at_the_same_dates():
     ({"rents": {}, "offer": {}}, "offer and rents: allowed: one of them")])
 def test_inputs_that_name_no_row_are_refused(inputs, text):
     with pytest.raises(ValueError) as error:
-        claim_cases.figures("power_watts", inputs)
+        held.figures("power_watts", inputs)
     assert text in str(error.value)
 
 
@@ -185,7 +184,7 @@ def test_inputs_are_needed_by_the_law_or_name_a_row():
     for row in CLAIMS.itertuples():
         inputs = json.loads(row.inputs)
         if row.law in LAWS and not set(DATED) & set(inputs):
-            explanation = claim_cases._case(inputs).explain(LAWS[row.law])
+            explanation = held._case(inputs).explain(LAWS[row.law])
             used = {used.name for used in explanation.inputs} | {name for step in explanation.steps for name in step.arguments}
             idle = {name for name in inputs if name in QUANTITIES} - used
             assert not idle, (row.Index, idle)

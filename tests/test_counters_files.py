@@ -165,13 +165,13 @@ def test_a_broken_file_is_refused_with_its_place(tmp_path, fault):
 
 def test_a_gpu_named_by_markup_is_text(tmp_path):
     from book.pages.own_counters import shares_table, verdicts
-    from book.pages import own_counters as plan
+    from book.pages import own_counters
     text = "timestamp, index, name, utilization.gpu [%]\n" + "".join(
         f"{1795420800 + step}, <img src=x onerror=alert(1)>, <script>alert(1)</script>, 3 %\n" for step in range(40))
     found = read(tmp_path, text)
     with pytest.raises(ValueError, match="the file calls it '<script>"):
-        plan.cards_of(found, None)
-    report = plan.report(found, plan.cards_of(found, "L4 24GB"), {"L4 24GB": 1.0}, 0.01)
+        own_counters.cards_of(found, None)
+    report = own_counters.report(found, own_counters.cards_of(found, "L4 24GB"), {"L4 24GB": 1.0}, 0.01)
     assert "<img" not in shares_table(report, "x")._repr_html_() and "&lt;img" in shares_table(report, "x")._repr_html_()
     assert "<img" not in verdicts(report)._repr_markdown_().replace("\\<img", "")
 

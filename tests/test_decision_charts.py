@@ -11,12 +11,12 @@ from book.pages.break_even import (bands_table, duration_text, input_text, map_c
                                    prices_table, ranges_table, RENTING, short_name, slowdown_text, spread_chart, threshold_text,
                                    tornado_chart, turning_table)
 from gpucalc import break_even as be
-from gpucalc.decisions import rent_or_buy as decide
+from gpucalc.decisions import rent_or_buy
 from gpucalc.rows import catalogue, price_book
 
 FIXED = dict(gpus_per_server=8, network_usd=0)
-SPANS = decide.ranges(catalogue.assumptions(), server_usd=320_000, usd_per_hour=5.5, usd_per_kwh=0.12,
-                      hosting_usd_per_month=750)
+SPANS = rent_or_buy.ranges(catalogue.assumptions(), server_usd=320_000, usd_per_hour=5.5, usd_per_kwh=0.12,
+                           hosting_usd_per_month=750)
 CARD = catalogue.gpu("H100 SXM 80GB")
 
 
@@ -52,8 +52,8 @@ def test_colours_of_the_spread():
 
 
 def test_bars_of_the_tornado_run_from_the_likely_value_to_each_end():
-    swings = decide.tornado(be.owning_npv, SPANS, CARD, **FIXED)
-    npv = float(decide.owned(be.owning_npv, CARD, **SPANS["likely"], **FIXED))
+    swings = rent_or_buy.tornado(be.owning_npv, SPANS, CARD, **FIXED)
+    npv = float(rent_or_buy.owned(be.owning_npv, CARD, **SPANS["likely"], **FIXED))
     tables, spec = drawn(tornado_chart(swings, npv, "a chart", str.upper))
     bars, zero = sorted(tables, key=len, reverse=True)
     assert zero == [{"at": 0}] and len(bars) == 2 * len(swings)
@@ -92,7 +92,7 @@ def test_bars_of_the_spread_are_two_of_a_power_of_ten_wide(half, width):
 
 
 def test_axes_of_the_tornado():
-    swings = decide.tornado(be.owning_npv, SPANS, CARD, **FIXED)
+    swings = rent_or_buy.tornado(be.owning_npv, SPANS, CARD, **FIXED)
     _, spec = drawn(tornado_chart(swings, 0, "a chart"))
     bars, zero = encodings(spec)
     assert {name: each["field"] for name, each in bars.items() if name != "tooltip"} == {
@@ -164,15 +164,15 @@ def test_bands_are_texts_of_the_draws():
 
 def test_turns_prices_and_ranges_of_a_deal():
     assumed = catalogue.assumptions()
-    deal = decide.deal(price_book.prices(), CARD.name, assumed, {"usd_per_hour": 2.5})
-    swings = decide.tornado(be.owning_npv, deal.ranges, CARD, **deal.fixed)
-    turns = decide.turning_points(deal.ranges, CARD, **deal.fixed)
+    deal = rent_or_buy.deal(price_book.prices(), CARD.name, assumed, {"usd_per_hour": 2.5})
+    swings = rent_or_buy.tornado(be.owning_npv, deal.ranges, CARD, **deal.fixed)
+    turns = rent_or_buy.turning_points(deal.ranges, CARD, **deal.fixed)
     head, *rows = cells_of(turning_table(swings, turns, "owning", "Turns", named=str, basis=assumed))
     assert head == ["input", "low", "likely", "high", "owning is cheaper from", "range is"]
     assert [row[0] for row in rows] == list(swings.index)
     for name, low, likely, high, turn, basis in rows:
         assert (turn == "–") == np.isnan(turns[name]) and basis == assumed.loc[name, "confidence"]
-        assert [low, likely, high] == [input_text(name, swings.loc[name, end]) for end in decide.ENDS]
+        assert [low, likely, high] == [input_text(name, swings.loc[name, end]) for end in rent_or_buy.ENDS]
     assert cells_of(turning_table(swings, turns, "owning", "Turns"))[0][-1] == "owning is cheaper from"
     _, *priced = cells_of(prices_table(deal, CARD, "Prices"))
     assert [row[0] for row in priced] == [name for name, row in deal.rows.items() if row is not None] + ["GPU"]
@@ -183,13 +183,13 @@ def test_turns_prices_and_ranges_of_a_deal():
 
 
 @pytest.mark.parametrize("verdict, text", [
-    (decide.Verdict("renting", True, 0.03, -321e3, -495e3, -127e3),
+    (rent_or_buy.Verdict("renting", True, 0.03, -321e3, -495e3, -127e3),
      "renting is cheaper on average, by 321,000 USD a server (8 draws in 10 say 127,000 to 495,000 USD). "
      "Owning wins in 3 % of the draws"),
-    (decide.Verdict("owning", True, 0.85, 60e3, -20e3, 150e3),
+    (rent_or_buy.Verdict("owning", True, 0.85, 60e3, -20e3, 150e3),
      "owning is cheaper on average, by 60,000 USD a server (8 draws in 10 say from 20,000 USD more to 150,000 USD less). "
      "Owning wins in 85 % of the draws"),
-    (decide.Verdict("renting", False, 0.3, -163e3, -373e3, 78.4e3),
+    (rent_or_buy.Verdict("renting", False, 0.3, -163e3, -373e3, 78.4e3),
      "renting is cheaper on average, by 163,000 USD a server (8 draws in 10 say from 78,400 USD more to 373,000 USD less), "
      "but it is too close to call. Owning wins in 30 % of the draws")])
 def test_a_verdict_says_what_is_cheaper_how_sure_and_by_how_much(verdict, text):

@@ -9,7 +9,7 @@ import pytest
 
 from book.build.extension import DRILLS
 from book.build.finish import secured
-from book.components import derivation as spoken
+from book.components import derivation
 from book.components.formula import holding, is_share
 from book.pages import drills as drill_page
 from book.web import drills
@@ -85,8 +85,8 @@ def in_python(law, case):
     def printed(name, value):
         return figures.percent(value) if is_share(name) else figures.quantity(name, value)
     step = case.explain(law).steps[-1]
-    said, values = spoken.said(holding(LAWS[law], step)), spoken.said(holding(LAWS[law], step), lambda name: printed(name, inner(name, step)))
-    return dict(law=law, called=spoken.called(law), said=said, numbers=values, result=printed(law, step.value))
+    said, values = derivation.said(holding(LAWS[law], step)), derivation.said(holding(LAWS[law], step), lambda name: printed(name, inner(name, step)))
+    return dict(law=law, called=derivation.called(law), said=said, numbers=values, result=printed(law, step.value))
 
 
 def inner(name, step):

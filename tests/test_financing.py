@@ -12,7 +12,7 @@ from gpucalc import financing as fin
 from gpucalc import owning
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import hourly
-from gpucalc.decisions import rent_or_buy as decide
+from gpucalc.decisions import rent_or_buy
 from gpucalc.rows import catalogue, price_book
 
 share, months = st.floats(0, 0.5), st.integers(1, 120)
@@ -106,7 +106,7 @@ def test_impossible_input_is_refused_by_name(law, arguments, argument):
 
 
 CARD = catalogue.gpu("H100 SXM 80GB")
-DEAL = decide.deal(price_book.prices(), CARD.name, catalogue.assumptions(), {"usd_per_hour": 9.0, "rent_decline": 0.2})
+DEAL = rent_or_buy.deal(price_book.prices(), CARD.name, catalogue.assumptions(), {"usd_per_hour": 9.0, "rent_decline": 0.2})
 CASE = DEAL.case(CARD)
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from book.build.inputs import ROOT
-from book.pages import find_cause, hardware_facts as harm
+from book.pages import find_cause, hardware_facts
 from book.pages.find_cause import ADVICE, causes_table, RIGHT_LOG, WRONG_LOG
 from gpucalc import waiting as wt
 from gpucalc.core.evaluate import Row
@@ -88,7 +88,7 @@ def test_each_cause_keeps_a_share_and_costs_the_rest():
 
 
 def test_every_cause_has_its_advice():
-    rent = harm.fleet(price_book.prices())
+    rent = hardware_facts.fleet(price_book.prices())
     causes = [find_cause.slow_one(1.5), find_cause.memory(10, 5), find_cause.small_batch(H100, 128), find_cause.wide(H100, 0.8),
               find_cause.launches(H100, "Llama-3.2-1B", 1000, 8e-6), find_cause.network(H100, "Llama-3-8B", 16, 16384, 0.4, "Ethernet 10G")]
     assert {each.name for each in causes} | {"data loading"} == set(ADVICE)
@@ -102,23 +102,23 @@ def test_a_card_without_tf32_is_refused():
 
 def test_a_fleet_that_the_book_does_not_price():
     book = price_book.prices()
-    assert harm.fleet_if_priced(book, H100).gpu == H100 and harm.fleet_if_priced(book[book["item"] != "rent"], H100) is None
+    assert hardware_facts.fleet_if_priced(book, H100).gpu == H100 and hardware_facts.fleet_if_priced(book[book["item"] != "rent"], H100) is None
 
 
 def test_what_a_share_of_the_speed_costs_a_fleet():
     """Half the speed of 8 GPUs at 3 USD for 730 hours wastes half of 17,520 USD; more than all of it wastes nothing."""
     rent = Row({"usd_per_hour": 3.0}, "rent", "price")
-    assert harm.wasted(0.5, rent) == close(8760) and harm.wasted(0.5, rent, 16) == close(17520) and harm.wasted(0, rent) == close(17520)
-    assert harm.wasted(1, rent) == harm.wasted(1.01, rent) == 0
+    assert hardware_facts.wasted(0.5, rent) == close(8760) and hardware_facts.wasted(0.5, rent, 16) == close(17520) and hardware_facts.wasted(0, rent) == close(17520)
+    assert hardware_facts.wasted(1, rent) == hardware_facts.wasted(1.01, rent) == 0
 
 
 def test_the_fleet_is_of_whole_servers_of_eight(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("gpu,gpus,usd_per_hour,provider,term\nH100,1,2,A,on demand\nH100,4,2.2,B,on demand\nH100,8,2.5,C,on demand\nH100,8,1,D,spot\nL4,1,0.5,E,on demand\n")
     book = price_book.prices(path, True)
-    assert harm.fleet(book).provider == harm.fleet_if_priced(book, H100).provider == "C" and harm.fleet(book, gpus=4).provider == "B"
-    assert harm.fleet(book, term="spot").provider == harm.fleet_if_priced(book, H100, term="spot").provider == "D"
-    assert harm.fleet_if_priced(book, "L4 24GB").provider == "E" and harm.fleet_if_priced(book, "L4 24GB", term="spot") is None
+    assert hardware_facts.fleet(book).provider == hardware_facts.fleet_if_priced(book, H100).provider == "C" and hardware_facts.fleet(book, gpus=4).provider == "B"
+    assert hardware_facts.fleet(book, term="spot").provider == hardware_facts.fleet_if_priced(book, H100, term="spot").provider == "D"
+    assert hardware_facts.fleet_if_priced(book, "L4 24GB").provider == "E" and hardware_facts.fleet_if_priced(book, "L4 24GB", term="spot") is None
 
 
 # Logs of NCCL

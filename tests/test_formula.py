@@ -8,9 +8,9 @@ import re
 
 import pytest
 
-from book.components import derivation as spoken
+from book.components import derivation
 from book.components.formula import formula
-from book.web import lessons as lesson_links
+from book.web import lessons
 from gpucalc import LAWS, QUANTITIES, Case, kv_cache
 from gpucalc.core import arithmetic
 from gpucalc.core import expression
@@ -26,7 +26,7 @@ RELATIONS = {" ≥ ": operator.ge, " ≤ ": operator.le, " > ": operator.gt, " <
 
 def heard(text, numbers):
     """The value of what is said, by the words alone: innermost parentheses first."""
-    said, text = {spoken.called(name): value for name, value in numbers.items()}, text.replace("²", " ^ 2")
+    said, text = {derivation.called(name): value for name, value in numbers.items()}, text.replace("²", " ^ 2")
     if said:
         pattern = "|".join(re.escape(words) for words in sorted(said, key=len, reverse=True))
         text = re.sub(rf"(?<![\w-])({pattern})(?![\w-])", lambda found: repr(float(said[found[0]])), text)
@@ -73,10 +73,10 @@ def test_the_words_equal_the_law(law):
         expected = pytest.approx(float(law(**arguments)), rel=1e-9)
         for tree in trees(law, arguments):
             numbers = values(tree, arguments)
-            assert heard(spoken.said(expression.case(tree, numbers)), numbers) == expected
+            assert heard(derivation.said(expression.case(tree, numbers)), numbers) == expected
             if says_all(tree, numbers):
                 compared += 1
-                assert heard(spoken.said(tree), numbers) == expected, spoken.said(tree)
+                assert heard(derivation.said(tree), numbers) == expected, derivation.said(tree)
     assert compared
 
 
@@ -92,7 +92,7 @@ def test_the_words_equal_the_law(law):
 ])
 def test_forms(code, words):
     tree = expression.rebuilt(read(code), lambda part: expression.rebuilt(part, lambda inner: inner))
-    assert spoken.said(tree, name=str) == words
+    assert derivation.said(tree, name=str) == words
 
 
 def test_a_slip_would_show():
@@ -102,7 +102,7 @@ def test_a_slip_would_show():
 
 
 def test_each_quantity_has_words_of_its_own_that_a_sentence_can_hold():
-    said = {name: spoken.called(name) for name in QUANTITIES}
+    said = {name: derivation.called(name) for name in QUANTITIES}
     assert len(set(said.values())) == len(said)
     for words in said.values():
         assert len(words) <= 42 and not re.search(r"[,;()/×<>]| (?:and|or) ", words.replace("FLOP/s", "")), words
@@ -110,7 +110,7 @@ def test_each_quantity_has_words_of_its_own_that_a_sentence_can_hold():
 
 
 def test_words_are_given_only_where_the_name_is_not_enough():
-    needless = [row["quantity"] for row in read_rows("quantities.csv") if row["words"] and row["words"] == spoken.in_words(row["quantity"])]
+    needless = [row["quantity"] for row in read_rows("quantities.csv") if row["words"] and row["words"] == derivation.in_words(row["quantity"])]
     assert needless == []
 
 
@@ -119,14 +119,14 @@ def bare(source):
     return html.unescape(re.sub(r"<[^>]+>", "", re.sub(r" <small>.*?</small>", "", source)))
 
 
-@pytest.mark.parametrize("name", lesson_links.laws())
+@pytest.mark.parametrize("name", lessons.laws())
 def test_the_html_says_the_plain_text(name):
     law = LAWS[name]
     for arguments in list(cases(law))[:2]:
         shown = formula(law, Case(**arguments))
         assert bare(shown.source) == repr(shown)
         ast_numbers = functools.partial(re.sub, r"[\s\u00a0]+", " ")
-        assert ast_numbers(repr(shown)).startswith(f"{spoken.called(name)} = ")
+        assert ast_numbers(repr(shown)).startswith(f"{derivation.called(name)} = ")
 
 
 def test_numbers_stand_under_the_terms_and_follow_the_reader():
@@ -158,5 +158,5 @@ def test_text_is_escaped():
 def test_an_expression_is_not_changed():
     tree = read("a / b * c")
     before = ast.dump(tree)
-    spoken.said(tree, name=str)
+    derivation.said(tree, name=str)
     assert ast.dump(tree) == before

@@ -167,7 +167,7 @@ def test_each_book_is_worked_out_once_beforehand_and_said_again(monkeypatch, sai
             raise ValueError("wrong.csv, row 2")
         return price_book.project_book(price_book.price_books()[-1])
     monkeypatch.setattr(beforehand.price_book, "prices", prices)
-    for module, name in ((beforehand.published, "published"), (beforehand.published, "families"), (beforehand.layout_choice, "comparison_error"),
+    for module, name in ((beforehand.published, "published"), (beforehand.published, "families"), (beforehand.layouts, "comparison_error"),
                          (beforehand.run_speeds, "planned_mfu")):
         monkeypatch.setattr(module, name, lambda name=name: calls.append(name))
     tables.rows("gpus")

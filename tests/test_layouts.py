@@ -10,7 +10,7 @@ import pytest
 from book.components.memory import fullest
 from book.pages.layouts import OF_2021, PUBLISHED, published_layout, published_layouts
 from gpucalc.core.evaluate import Case
-from gpucalc.decisions import layouts as layout_grid
+from gpucalc.decisions import layouts
 from gpucalc.decisions.layouts import as_good, comparison_error, ends, recommended
 from gpucalc.decisions.layouts import CLOSE, FITS, NEUTRAL
 from gpucalc.decisions.layouts import (AXES, LAYOUT, all_layouts, best_layouts, best_of, fastest_by_gpus, fine_axes, in_layout,
@@ -451,9 +451,9 @@ def test_blocks_of_any_size_give_the_same_rows_ties_included(monkeypatch):
     job = QWEN | dict(gpus=[8, 16], usd_per_hour=2, axes=axes)
     whole = all_layouts(**job)
     ordered = {by: best_of(whole, by) for by in ("plan_seconds", "gpus")}
-    assert ordered["gpus"].duplicated(layout_grid.order("gpus")).sum() > 3
+    assert ordered["gpus"].duplicated(layouts.order("gpus")).sum() > 3
     for block in (100, 999, 10**9):
-        monkeypatch.setattr(layout_grid, "BLOCK", block)
+        monkeypatch.setattr(layouts, "BLOCK", block)
         assert all_layouts(**job).equals(whole)
         for by, best in ordered.items():
             assert best_layouts(**job, by=by, count=None).equals(best)
@@ -462,21 +462,21 @@ def test_blocks_of_any_size_give_the_same_rows_ties_included(monkeypatch):
 
 def test_a_block_has_at_most_so_many_layouts_and_all_together_are_every_one(monkeypatch):
     # 2 x 3 x 4 layouts in blocks of at most 5: 2 counts x 3 degrees x parts of the 4 stages, whose rows keep their order.
-    monkeypatch.setattr(layout_grid, "BLOCK", 5)
+    monkeypatch.setattr(layouts, "BLOCK", 5)
     values = {"gpus": [1, 2], "tensor_parallel": [1, 2, 4], "zero_stage": [0, 1, 2, 3]}
-    parts = list(layout_grid._parts(values))
-    assert [layout_grid.size(part) for part in parts] == [4] * 6
+    parts = list(layouts._parts(values))
+    assert [layouts.size(part) for part in parts] == [4] * 6
     rows = [row for part in parts for row in itertools.product(*part.values())]
     assert rows == list(itertools.product(*values.values()))
-    monkeypatch.setattr(layout_grid, "BLOCK", 8)
-    assert [layout_grid.size(part) for part in layout_grid._parts(values)] == [8, 4, 8, 4]
+    monkeypatch.setattr(layouts, "BLOCK", 8)
+    assert [layouts.size(part) for part in layouts._parts(values)] == [8, 4, 8, 4]
 
 
 def test_every_block_counts_in_what_nothing_keeps(monkeypatch):
     job = QWEN | dict(model="Llama-3.1-405B", gpus=[1, 2])
     with pytest.raises(ValueError) as whole:
         best_of(all_layouts(**job))
-    monkeypatch.setattr(layout_grid, "BLOCK", 999)
+    monkeypatch.setattr(layouts, "BLOCK", 999)
     with pytest.raises(ValueError) as parts:
         best_layouts(**job)
     assert str(parts.value) == str(whole.value)

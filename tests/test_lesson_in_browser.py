@@ -11,7 +11,7 @@ from book.build import charts
 from book.build.extension import LESSON, lesson_scripts, STATIC
 from book.build.finish import secured, versioned
 from book.components.charts import slider_chart
-from book.web import lessons as lesson_links
+from book.web import lessons
 from gpucalc.core.evaluate import Case
 from gpucalc.core.law import LAWS
 from gpucalc.decisions.rent_or_buy import rent_or_buy
@@ -44,7 +44,7 @@ def folder(tmp_path_factory, scripts):
     """All lessons as short pages with the strict policy that every page has."""
     folder = tmp_path_factory.mktemp("lesson")
     lay_out(folder, [*LESSON, "lesson.js", "lesson.css"], scripts)
-    for name in [*lesson_links.VIEWS, "financing"]:
+    for name in [*lessons.VIEWS, "financing"]:
         (folder / f"{name}.html").write_text(secured(PAGE.format(template=lesson_scripts(""))), encoding="utf-8")
     return folder
 
@@ -111,18 +111,18 @@ def answers(cases):
 
 
 def of_python(name, answer, book):
-    view = lesson_links.VIEWS[name].get(answer.kind)
+    view = lessons.VIEWS[name].get(answer.kind)
     if not view:
         return []
     best = answer.best
     if name == "break_even":
         return bought(view, Case(gpu=best["gpu"], usd_per_hour=float(best["usd_per_hour"]), term=best["term"]), book)
-    return lesson_links.worked(view, lesson_links.chosen(answer, book), best)
+    return lessons.worked(view, lessons.chosen(answer, book), best)
 
 
 def bought(view, case, book):
     found = rent_or_buy(case, book)
-    return [] if found.lacks else lesson_links.worked(view, found.deal.case(case.rows["gpu"]), {})
+    return [] if found.lacks else lessons.worked(view, found.deal.case(case.rows["gpu"]), {})
 
 
 # What a lesson works out anew is what the answer has, but with prompts in chunks of one's own and with attention that is split.
@@ -153,9 +153,9 @@ FULL = "Object.fromEntries(Object.entries(values).map(([name, value]) => [name, 
 def test_the_words_say_what_the_law_computes(opened, answers, book):
     """Each formula in words, with its numbers put in, gives the value."""
     page = opened("kv_cache", CHAT)
-    steps = [step for _, answer in answers for name in lesson_links.VIEWS for step in of_python(name, answer, book)]
+    steps = [step for _, answer in answers for name in lessons.VIEWS for step in of_python(name, answer, book)]
     for law, _, values in steps:
-        for name in lesson_links.needed(LAWS[law]):
+        for name in lessons.needed(LAWS[law]):
             if name not in values:
                 values[name] = float(LAWS[name].formula(**{each: values[each] for each in LAWS[name].arguments}))
     finite = [(law, value, values) for law, value, values in steps if all(map(math.isfinite, values.values()))]
@@ -173,7 +173,7 @@ def same(wanted, found):
 
 
 @pytest.mark.parametrize("count", [5, pytest.param(CASES, marks=pytest.mark.long)])
-@pytest.mark.parametrize("name", lesson_links.VIEWS)
+@pytest.mark.parametrize("name", lessons.VIEWS)
 def test_the_steps_of_random_cases_are_python_s(opened, answers, book, name, count):
     page, shown = opened(name), 0
     for held, answer in sorted(answers, key=lambda each: not of_python(name, each[1], book))[:count]:
@@ -191,7 +191,7 @@ def test_the_steps_of_random_cases_are_python_s(opened, answers, book, name, cou
 @pytest.mark.parametrize("held", OWN)
 def test_rent_or_buy_has_its_lesson(opened, book, held):
     page = opened("break_even", address(held))
-    same(bought(lesson_links.VIEWS["break_even"]["own"], case_file.case_of(held), book), page.evaluate(STEPS))
+    same(bought(lessons.VIEWS["break_even"]["own"], case_file.case_of(held), book), page.evaluate(STEPS))
     page = opened("kv_cache", address(held))
     assert page.evaluate(STEPS) == [] and "nothing on your case" in page.locator(".lesson-case").inner_text()
 
@@ -290,9 +290,9 @@ def test_the_panel_fits_a_phone(opened, theme):
 
 
 def test_the_views_name_what_there_is():
-    for views in lesson_links.VIEWS.values():
+    for views in lessons.VIEWS.values():
         for view in views.values():
-            case_file_names = {name for _, changes in lesson_links.shown(view) for name in changes}
+            case_file_names = {name for _, changes in lessons.shown(view) for name in changes}
             assert case_file_names <= set(catalogue.FINDERS)
-    assert all(set(lesson_links.TEXTS[page]) == set(views) for page, views in lesson_links.VIEWS.items())
-    assert list(lesson_links.TITLES) == list(lesson_links.VIEWS) and set(lesson_links.TITLES) == set(lesson_links.TEXTS)
+    assert all(set(lessons.TEXTS[page]) == set(views) for page, views in lessons.VIEWS.items())
+    assert list(lessons.TITLES) == list(lessons.VIEWS) and set(lessons.TITLES) == set(lessons.TEXTS)

@@ -11,7 +11,7 @@ from book.pages import cards, new_card
 from book.pages.new_card import as_read, MORE, NEEDED, row_of
 from book.pages.training_cost import carbon_of, carbon_table
 from book.pages.what_to_buy import power_usd
-from gpucalc.decisions import capacity, capacity as queue
+from gpucalc.decisions import capacity
 from gpucalc.rows import catalogue, price_book, tables
 from gpucalc.rows.own_gpus import ASKED
 
@@ -118,7 +118,7 @@ def test_a_parameter_of_a_notebook_may_name_a_card_of_the_file(tmp_path, monkeyp
 
 def test_every_card_that_may_serve_has_times():
     able = capacity.linked_gpus(LIKE)
-    case = cards.load("Llama-3-8B", "BF16", 8, 2048).but(batch=None, context=None, prompt=1000, output=200, **queue.ENGINE)
+    case = cards.load("Llama-3-8B", "BF16", 8, 2048).but(batch=None, context=None, prompt=1000, output=200, **capacity.ENGINE)
     found = capacity.search(case, able, [1])
     assert set(found["gpu"]) == set(able.index) >= {*ANNOUNCED, "DGX Spark 128GB", "M3 Ultra 512GB", "Arc Pro B60 24GB"}
     assert (found["time_per_output_token"] > 0).all() and found["output_tokens_per_second"].notna().all()

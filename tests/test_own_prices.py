@@ -15,7 +15,7 @@ from book.components.sentences import markdown
 from book.pages import total_cost as stores
 from gpucalc import Case, break_even, owning, renting, serving, serving_cost, total_cost
 from gpucalc.core.figures import percent, quantity, three_figures
-from gpucalc.decisions import rent_or_buy as decide
+from gpucalc.decisions import rent_or_buy
 from gpucalc.rows import catalogue
 from gpucalc.rows.price_book import price_books, prices
 from gpucalc.rows.rents import cheapest_rent
@@ -117,7 +117,7 @@ def test_the_front_page_answers_at_the_readers_prices(edition):
 def figures(book):
     """Ten figures of four pages that follow from the prices of a book, by the laws, as text."""
     gpu, achieved = catalogue.gpu("H100 SXM 80GB"), catalogue.efficiency("achieved")
-    owned = decide.deal(book, gpu.name, catalogue.assumptions(), {}).case(gpu)
+    owned = rent_or_buy.deal(book, gpu.name, catalogue.assumptions(), {}).case(gpu)
     rate = cheapest_rent(book, gpu=gpu.name, term="on-demand", at_least=4).usd_per_hour
     served = Case(catalogue.model("Llama-3-70B"), catalogue.link(gpu.link), gpu, achieved, catalogue.weight_format("FP8"), batch=64,
                   tensor_parallel=4, prompt=2000, output=300, context=serving.mean_context, replica_utilization=0.5,

@@ -7,7 +7,7 @@ import pytest
 
 from gpucalc import Case, break_even, demand, owning
 from gpucalc.core.arithmetic import HOURS_PER_MONTH, HOURS_PER_YEAR
-from gpucalc.decisions import answer_words as answer_facts, answer_words, owning_words
+from gpucalc.decisions import answer_words, owning_words
 from gpucalc.decisions import rent_or_buy as deals
 from gpucalc.decisions.rent_or_buy import DRAWS, rent_or_buy, shares
 from gpucalc.decisions.rent_own_or_api import API, BATCH, OWNED, RENTED
@@ -194,7 +194,7 @@ def test_the_way_that_is_told_is_the_verdict_of_rent_or_buy_on_any_book(book):
             case = Case(gpu=H100, job="rent_or_buy", usd_per_hour=rate, utilization=rented / 16)
             page = rent_or_buy(case, prices)
             verdict = owning_words.facts(page, case, prices)["verdict"]
-            known = answer_facts._of_ways(found, usd) | {"cost_low": usd / 2, "cost_plan": usd}
+            known = answer_words._of_ways(found, usd) | {"cost_low": usd / 2, "cost_plan": usd}
             assert answer_words.fill("big_ways", known) == VERBS[verdict]
             assert known["rent_level"] == found.level == pytest.approx(usd * page.rented.plan / rate)
             seen.add(verdict)
@@ -206,7 +206,7 @@ def test_rent_beside_own_is_that_of_years_in_which_rents_fall(book):
     usd = 24 * 3.14 * HOURS_PER_MONTH
     plan = plan_of(usd_per_hour=3.14, planned_replicas=12) | {"serving_usd_per_month": usd}
     found = ways(served(model="Llama-2-70B", requests_per_second=40), book, plan)
-    known = answer_facts._of_ways(found, usd) | {"cost_plan": usd, "cost_low": usd}
+    known = answer_words._of_ways(found, usd) | {"cost_plan": usd, "cost_low": usd}
     assert found.level < known["own_usd"] < usd and known["way"] == known["verdict"] == "rent"
     said = answer_words.fill("small_ways", known)
     assert said.startswith("rent 55,000 USD today and 43,200 USD on average over about 5 years, as rents fall by about 10 % a year, own ")

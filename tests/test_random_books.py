@@ -16,7 +16,7 @@ from book.build.inputs import ROOT, surroundings
 from book.pages import (break_even as renting_options, budget, commitments, sharing, total_cost as bill_choice,
                         training_cost as offers)
 from gpucalc import Case
-from gpucalc.decisions import capacity, rent_or_buy as decide, market as fine_print, capacity as queue, token_offers, what_changed
+from gpucalc.decisions import capacity, market, rent_or_buy, token_offers, what_changed
 from gpucalc.rows import catalogue, price_book, project_books
 from tests.contents import PRICED
 from tests.test_own_prices import HOSTILE, texts
@@ -71,7 +71,7 @@ def shuffled(book, chance):
 # What each page asks of a book
 
 TOKENS = Case(model="Llama-3-8B", efficiency="achieved", weight_element_bytes=2, cache_element_bytes=2, prompt=1000, output=200,
-              cached_share=0, requests_per_month=5e6, peak_factor=2, answer_limit=20, late_share=0.05, **queue.ENGINE)
+              cached_share=0, requests_per_month=5e6, peak_factor=2, answer_limit=20, late_share=0.05, **capacity.ENGINE)
 RUN = Case(model="Llama-3-8B", recipe="mixed-adamw-fp32-grads", efficiency="achieved", training_tokens=1e9, global_batch=64,
            sequence=8192, gpus=16, deadline_days=28, restart_seconds=600, checkpoint_seconds=60)
 LOAD = dict(gpu_hours=100, runs=20, corpus_bytes=500e9, stored_bytes=1.2e12, months=1)
@@ -85,10 +85,10 @@ def points():
 
 
 def rent_or_own(book, term="on-demand"):
-    found = decide.deal(book, H100, catalogue.assumptions(), {}, term)
-    case, some = found.case(catalogue.gpu(H100)), decide.draws(found.ranges, 300)
-    gains = decide.outcomes(decide.owning_npv, case, some)
-    verdict = decide.verdict(gains)
+    found = rent_or_buy.deal(book, H100, catalogue.assumptions(), {}, term)
+    case, some = found.case(catalogue.gpu(H100)), rent_or_buy.draws(found.ranges, 300)
+    gains = rent_or_buy.outcomes(rent_or_buy.owning_npv, case, some)
+    verdict = rent_or_buy.verdict(gains)
     assert verdict.cheaper == ("owning" if gains.mean() > 0 else "renting") and verdict.low <= verdict.high
     return verdict, [row and row.name for row in found.rows.values()], [row.name for row in found.doubt]
 
@@ -156,7 +156,7 @@ def moved(book):
 
 
 def terms(book):
-    return fine_print.substitutes(book, "on-demand").to_dict("list"), fine_print.card_terms(book).to_dict("list")
+    return market.substitutes(book, "on-demand").to_dict("list"), market.card_terms(book).to_dict("list")
 
 
 def rent_or_own_on_spot(book):

@@ -9,7 +9,7 @@ from book.pages.break_even import Work
 from gpucalc import owning, renting
 from gpucalc.core.arithmetic import HOURS_PER_YEAR
 from gpucalc.core.evaluate import Case
-from gpucalc.decisions import rent_or_buy as decide
+from gpucalc.decisions import rent_or_buy
 from gpucalc.rows import catalogue, price_book
 from gpucalc.rows.rents import with_rent
 
@@ -22,7 +22,7 @@ ONCE, OFTEN, STEADY = Work("once", 1, 0.05, once=True), Work("often", 128, 0.2),
 
 @pytest.fixture(scope="module")
 def deal():
-    return decide.deal(BOOK, GPU, catalogue.assumptions(), {})
+    return rent_or_buy.deal(BOOK, GPU, catalogue.assumptions(), {})
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from book.pages import total_cost, training_cost as offers
 from gpucalc import renting
 from gpucalc.core.evaluate import Case, Row
-from gpucalc.decisions import rent_or_buy as decide, market, token_offers, what_changed
+from gpucalc.decisions import market, rent_or_buy, token_offers, what_changed
 from gpucalc.rows import ages, catalogue, price_book
 from gpucalc.rows.book_diff import matched
 from gpucalc.rows.rents import PER, cheapest_rent, doubtful, rents, with_rent
@@ -165,7 +165,7 @@ def test_an_offer_is_cited_by_its_key(twice):
 
 
 def deals(book):
-    found = decide.deal(book, H100, catalogue.assumptions(), {})
+    found = rent_or_buy.deal(book, H100, catalogue.assumptions(), {})
     return {item: (row.name, dict(row)) for item, row in found.rows.items()}, found.ranges.to_dict(), found.fixed
 
 

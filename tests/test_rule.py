@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 from book.pages.training_cost import SERVER
 from gpucalc import Case
 from gpucalc.core.law import LAWS
-from gpucalc.decisions import answer, capacity, columns, points, capacity as queue, rule, token_offers
+from gpucalc.decisions import answer, capacity, columns, points, rule, token_offers
 from gpucalc.decisions import jobs
 from gpucalc.decisions.market import forbidden
 from gpucalc.decisions.market import NETWORKS, cards, market, replica_degrees
@@ -344,7 +344,7 @@ def test_fleets_are_those_of_the_page(name):
     case = answer.completed(Case(job="serve", sure=0.5, **given))
     own = {key: value for key, value in given.items() if key not in FREE}
     points = capacity.search(
-        Case(efficiency="achieved", context=LAWS["mean_context"], **own, **queue.ENGINE),
+        Case(efficiency="achieved", context=LAWS["mean_context"], **own, **capacity.ENGINE),
         capacity.linked_gpus("H100 SXM 80GB", given.get("weight_format"), given.get("cache_element_bytes")),
         capacity.allowed_degrees(case.rows["model"]))
     gpus = points["gpu"].unique()
@@ -364,7 +364,7 @@ def test_fleets_are_those_of_the_page(name):
 def test_bills_are_those_of_the_page():
     """The cheapest firm servers of each card and degree, up to the page's most servers, and the bill at both ends."""
     given = PAGES["a chat"]
-    month = Case(efficiency="achieved", context=LAWS["mean_context"], requests_per_month=10**7, peak_factor=2.5, **queue.ENGINE,
+    month = Case(efficiency="achieved", context=LAWS["mean_context"], requests_per_month=10**7, peak_factor=2.5, **capacity.ENGINE,
                  **{key: value for key, value in given.items() if key != "requests_per_second"})
     points = capacity.search(month, capacity.linked_gpus("H100 SXM 80GB", "FP8", 1), (1, 2, 4, 8))
     plans = token_offers.month_plans(points, BOOK, "on-demand", month)

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings, strategies as st
 from book.components.measured import compare
 from gpucalc import queueing as qu, serving as sv, serving_cost as sc
 from gpucalc.core.evaluate import Case
-from gpucalc.decisions import capacity, capacity as queue, token_offers
+from gpucalc.decisions import capacity, token_offers
 from gpucalc.rows import ages, catalogue, price_book
 
 MODEL, GPU = catalogue.model("Llama-3-70B"), catalogue.gpu("H100 SXM 80GB")
@@ -175,7 +175,7 @@ REQUESTS, PROMPT, OUTPUT, LIMIT = 20e6, 2000, 300, 20
 @cache
 def points(cached=0.0):
     cards = capacity.linked_gpus("H100 SXM 80GB")
-    case = Case(MODEL, ACHIEVED, prompt=PROMPT, output=OUTPUT, cached_share=cached, **queue.ENGINE, **FP8)
+    case = Case(MODEL, ACHIEVED, prompt=PROMPT, output=OUTPUT, cached_share=cached, **capacity.ENGINE, **FP8)
     return capacity.search(case, cards, [1, 2, 4, 8])
 
 

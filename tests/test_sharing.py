@@ -9,13 +9,13 @@ from book.pages import sharing
 from book.pages.budget import sure
 from book.pages.sharing import slices_picture
 from gpucalc import Case, serving as sv, sharing as sh
-from gpucalc.decisions import capacity as queue
+from gpucalc.decisions import capacity
 from gpucalc.rows import catalogue, price_book
 
 BOOK = sure(price_book.prices())
 H100, SMALL = "H100 SXM 80GB", ["L4 24GB", "A10 24GB", "L40S 48GB"]
 CASE = Case(model="Llama-3-8B", weight_format="INT4-g128", cache_element_bytes=2, prompt=1000, output=200, cached_share=0,
-            peak_factor=2, answer_limit=20, late_share=0.05, requests_per_month=5e6, efficiency="achieved", **queue.ENGINE)
+            peak_factor=2, answer_limit=20, late_share=0.05, requests_per_month=5e6, efficiency="achieved", **capacity.ENGINE)
 FOUND = sharing.choice(CASE, BOOK, H100, SMALL, "on-demand")
 
 

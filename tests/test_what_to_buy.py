@@ -4,7 +4,7 @@ import math
 import pandas as pd
 import pytest
 
-from book.components import memory as sizes
+from book.components import memory
 from book.pages import what_to_buy
 from gpucalc import Case
 from gpucalc.core.law import LAWS
@@ -43,12 +43,12 @@ def offer(**changes):
 # Sizes
 
 def test_each_size_has_the_real_model_nearest_to_it():
-    assert sizes.nearest_models((8e9, 70e9, 671e9, 1e12)) == {
+    assert memory.nearest_models((8e9, 70e9, 671e9, 1e12)) == {
         8e9: "Llama-3-8B", 70e9: "Llama-3-70B", 671e9: "DeepSeek-V3", 1e12: "Kimi-K2"}
 
 
 def test_weights_by_hand():
-    found = sizes.weights(["Llama-3-70B"]).loc["Llama-3-70B"]
+    found = memory.weights(["Llama-3-70B"]).loc["Llama-3-70B"]
     assert found["BF16"] == 2 * 70553706496
     assert found["INT4-g128"] == pytest.approx((70553706496 - 2 * 128256 * 8192) * (4 + 20 / 128) / 8 + 2 * 2 * 128256 * 8192, rel=1e-3)
 
@@ -57,7 +57,7 @@ def test_gpus_to_serve_by_hand():
     """Llama-3-70B in BF16: 141.1 GB, and 8 x 8,192 tokens of 327,680 B, over 0.9 of what cards of 80 GB report."""
     need = 141.107e9 + 8 * 8192 * 2 * 80 * 8 * 128 * 2
     room = 85520809984 * (1 - DEFAULTS["headroom"].value)
-    found = sizes.to_serve(["Llama-3-70B"], "BF16", [80]).loc["Llama-3-70B", 80]
+    found = memory.to_serve(["Llama-3-70B"], "BF16", [80]).loc["Llama-3-70B", 80]
     assert found.plan == math.ceil(need / room) == 3
 
 
@@ -69,39 +69,39 @@ def test_gpus_to_serve_by_hand():
     # AMD, launch of the MI300X: Llama-2-70B in 16 bits on one.
     ("Llama-2-70B", "BF16", 192, 1, 1)])
 def test_published_deployments_hold_the_model(model, weight_format, size, least, most):
-    found = sizes.to_serve([model], weight_format, [size]).iloc[0, 0]
+    found = memory.to_serve([model], weight_format, [size]).iloc[0, 0]
     assert least <= found.low <= found.plan <= found.high <= most
 
 
 def test_qlora_tunes_a_model_of_65_billion_on_one_card_of_48_gb():
     """QLoRA (arXiv 2305.14314, abstract); Llama-2-70B is 69 billion, so a little larger."""
     card = float(catalogue.gpus().at["RTX A6000 48GB", "memory_bytes"])
-    assert sizes.fewest("Llama-2-70B", "QLoRA", [card], sequence=512)[0].low == 1
+    assert memory.fewest("Llama-2-70B", "QLoRA", [card], sequence=512)[0].low == 1
 
 
 def test_more_memory_never_takes_more_gpus_and_a_larger_model_never_fewer():
     ladder = what_to_buy.chosen(["Llama-3-8B", "Llama-3-70B", "Llama-3.1-405B"])
-    for way in sizes.TRAININGS:
-        plans = sizes.to_train(ladder, way).map(lambda gpus: gpus.plan)
+    for way in memory.TRAININGS:
+        plans = memory.to_train(ladder, way).map(lambda gpus: gpus.plan)
         assert (plans.diff(axis=1).iloc[:, 1:] <= 0).all(axis=None) and (plans.diff().iloc[1:] >= 0).all(axis=None)
 
 
 def test_training_state_by_hand():
     """Eight billion parameters in BF16 with two moments and a copy in FP32 and gradients in FP32: 18 bytes each."""
     state = 18 * 8030261248
-    assert math.ceil(state / 85520809984) <= sizes.fewest("Llama-3-8B", "train from scratch", [85520809984.0])[0].plan <= 4
+    assert math.ceil(state / 85520809984) <= memory.fewest("Llama-3-8B", "train from scratch", [85520809984.0])[0].plan <= 4
 
 
 def test_hours_of_pretraining_are_six_flop_a_parameter_and_token():
-    found = sizes.pretraining(["Llama-3-8B"], "H100 SXM 80GB", 20).loc["Llama-3-8B"]
+    found = memory.pretraining(["Llama-3-8B"], "H100 SXM 80GB", 20).loc["Llama-3-8B"]
     case = Case(model="Llama-3-8B")
     flops = 6 * case("active_params") * 20 * 8030261248
     assert 0.15 < flops / (found["plan"] * 3600 * 989e12) < 0.6 and found["low"] < found["plan"] < found["high"]
 
 
 def test_a_count_reads_with_its_range_and_sorts_by_its_plan():
-    assert what_to_buy.Count(sizes.Gpus(2, 2, 2)).said == "2" and what_to_buy.Count(sizes.Gpus(2, 2, 4)).said == "2 (2 to 4)"
-    over = what_to_buy.Count(sizes.Gpus(3000, math.inf, math.inf))
+    assert what_to_buy.Count(memory.Gpus(2, 2, 2)).said == "2" and what_to_buy.Count(memory.Gpus(2, 2, 4)).said == "2 (2 to 4)"
+    over = what_to_buy.Count(memory.Gpus(3000, math.inf, math.inf))
     assert over.said == "over 4,096" and float(over) == 4097
 
 

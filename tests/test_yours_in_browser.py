@@ -11,7 +11,7 @@ from book.build.front import followed, FOLLOWING
 from book.build.inputs import ROOT
 from book.components import drills
 from book.components.sentences import Figure, Yours
-from book.web import drills as drill_data, front, lessons as lesson_links
+from book.web import drills as drill_data, front, lessons
 from book.web.drills import drill, in_unit
 from gpucalc.core.evaluate import FINDERS, Case
 from gpucalc.rows import price_book
@@ -53,7 +53,7 @@ def cells(names):
 def folder(tmp_path_factory, names, book):
     folder, made = tmp_path_factory.mktemp("yours"), front.scripts(book, names)
     lay_out(folder, [*LESSON, "lesson.js", "lesson.css"], made)
-    for name in lesson_links.VIEWS:
+    for name in lessons.VIEWS:
         body = PAGE.format(template=lesson_scripts("")).replace("<p>Text.</p>", cells(names))
         (folder / f"{name}.html").write_text(secured(body), encoding="utf-8")
     return folder
@@ -75,11 +75,11 @@ def of_python(here, answer, name, form, but):
         return None
 
 
-@pytest.mark.parametrize("lesson", [name for name in lesson_links.VIEWS if name != "break_even"])
+@pytest.mark.parametrize("lesson", [name for name in lessons.VIEWS if name != "break_even"])
 def test_figures_follow_the_case_as_python_says(browser, folder, answers, book, lesson):
     compared, page = 0, None
     for held, answer in answers:
-        view = lesson_links.VIEWS[lesson].get(answer.kind)
+        view = lessons.VIEWS[lesson].get(answer.kind)
         if not view:
             continue
         if page is None:
@@ -87,7 +87,7 @@ def test_figures_follow_the_case_as_python_says(browser, folder, answers, book, 
             page.wait_for_function(READY)
         else:
             go(page, address(held))
-        here = lesson_links.held(view, lesson_links.chosen(answer, book), answer.best)
+        here = lessons.held(view, lessons.chosen(answer, book), answer.best)
         for name, form, but, shown in page.evaluate(SHOWN):
             changes = {key: value for key, value in CHANGES.items() if key in html.unescape(but)}
             expected = of_python(here, answer, name, form, changes)

@@ -2,7 +2,7 @@
 import contextlib
 from typing import Any
 
-from gpucalc.decisions import layouts as layout_choice, run_speeds
+from gpucalc.decisions import layouts, run_speeds
 from gpucalc.rows import price_book
 from gpucalc.rows.kept import forget_told
 from ..components import published
@@ -20,6 +20,6 @@ def work_out_for(parameters: list[dict[str, Any]]) -> None:
             price_book.prices(given.get("prices"), given.get("only", False), given.get("rates"))
     published.published()
     published.families()
-    layout_choice.comparison_error()
+    layouts.comparison_error()
     run_speeds.planned_mfu()
     forget_told()

@@ -13,7 +13,7 @@ from typing import Any
 from gpucalc.core.evaluate import Case
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import DEFAULTS
-from ..web import drills as rows
+from ..web import drills
 from ..web.drills import plain
 from .formula import in_words
 from .sentences import Markdown, markdown, numbered
@@ -23,15 +23,15 @@ from .sentences import Figure, Yours, held
 class InUnit(Figure):
     """A figure in the unit that a drill asks for; of a wrong turn with what it changes and what the result is multiplied by."""
 
-    def __init__(self, name: str, value: float, unit: str, scale: float, turn: rows.Wrong | None = None):
+    def __init__(self, name: str, value: float, unit: str, scale: float, turn: drills.Wrong | None = None):
         super().__init__(name, value, {})
         self.unit, self.scale, self.turn = unit, scale, turn
 
     def __str__(self):
-        return rows.in_unit(self.value, self.unit)
+        return drills.in_unit(self.value, self.unit)
 
     def attributes(self) -> str:
-        turn = self.turn or rows.Wrong("")
+        turn = self.turn or drills.Wrong("")
         held = {"turn": json.dumps(turn.but) if turn.but else "", "times": repr(turn.times) if turn.times != 1 else ""}
         more = {name: value for name, value in held.items() if value} | {"unit": self.unit, "scale": repr(self.scale)}
         return super().attributes() + "".join(f' data-{name}="{html.escape(value)}"' for name, value in more.items())
@@ -42,7 +42,7 @@ def drill(name: str, case: Case, **given: Any) -> Markdown:
 
     Where these have no answer to it, the drill's own first numbers stand. Raises ValueError if there is no such drill.
     """
-    own = rows.drill(name)
+    own = drills.drill(name)
     one = own._replace(given=own.given | given, draw={key: values for key, values in own.draw.items() if key not in given})
     there = of_page(one, case)
     if not math.isfinite(one.answer(there)):
@@ -53,7 +53,7 @@ def drill(name: str, case: Case, **given: Any) -> Markdown:
     return Markdown(f'<div class="drill" data-drawn="{" ".join(one.draw)}" data-given="{kept}">\n\n{text}\n\n</div>')
 
 
-def of_page(one: rows.Drill, case: Case) -> Case:
+def of_page(one: drills.Drill, case: Case) -> Case:
     """The drill's case with what a page's case has of its blanks; with its own first ones where that has no answer."""
     first = {name: values[0] for name, values in one.draw.items()}
     try:
@@ -71,36 +71,36 @@ def _held(case, name, value):
         return case.rows[name].name
     if held(case, name) is None and name in DEFAULTS:
         return DEFAULTS[name].value
-    return value if isinstance(value, str) or held(case, name) is None else rows.valued(case, name)
+    return value if isinstance(value, str) or held(case, name) is None else drills.valued(case, name)
 
 
-def parts(one: rows.Drill, case: Case) -> tuple[str, str]:
+def parts(one: drills.Drill, case: Case) -> tuple[str, str]:
     """Question and answer of a drill as Markdown, whose figures say what they are."""
     steps = "\n".join(f'<div class="formula">{in_words(LAWS[law], case, in_gib=False)[0]}</div>' for law in one.steps)
-    result = InUnit(one.law, one.answer(case), one.unit, rows.scale(one.law, one.unit))
+    result = InUnit(one.law, one.answer(case), one.unit, drills.scale(one.law, one.unit))
     link = f'<a href="drills.html#drill={one.name}">Drill it with other numbers</a>'
     answer = (f"**Set-up.** {markdown(one.hint)} **Numbers.**\n\n{steps}\n\n**Result.** {result.marked(markdown)}. "
               f"**The usual mistake.** {mistake(one, case)}\n\n{link}")
     return asked(one, case), answer
 
 
-def asked(one: rows.Drill, case: Case) -> str:
+def asked(one: drills.Drill, case: Case) -> str:
     """The question as Markdown, with the unit of its answer."""
-    text, yours = markdown(rows.BLANK.sub("\ue000", one.ask)), Yours(case)
-    for name, form in rows.blanks(one.ask):
+    text, yours = markdown(drills.BLANK.sub("\ue000", one.ask)), Yours(case)
+    for name, form in drills.blanks(one.ask):
         figure = getattr(yours, name)
         text = text.replace("\ue000", (figure.said(form) if form else figure).marked(markdown), 1)
-    return text + (f" {markdown(rows.asked_in(one.unit))}" if one.unit else "")
+    return text + (f" {markdown(drills.asked_in(one.unit))}" if one.unit else "")
 
 
-def mistake(one: rows.Drill, case: Case) -> str:
+def mistake(one: drills.Drill, case: Case) -> str:
     """The first wrong turn that goes wrong here, with what it comes to, as Markdown."""
     right = one.answer(case)
-    turns = [(turn, value) for turn, value in zip(one.wrong, one.mistaken(case)) if rows.off(value, right) > rows.MET]
+    turns = [(turn, value) for turn, value in zip(one.wrong, one.mistaken(case)) if drills.off(value, right) > drills.MET]
     turn, value = next((each for each in turns if math.isfinite(each[1])), (one.wrong[0], math.nan))
     if not math.isfinite(value):
         return markdown(turn.say)
     law = turn.law or one.law
     unit = turn.unit or one.unit
-    figure = InUnit(law, value, unit, rows.scale(law if turn.law and not turn.unit else one.law, unit), turn)
+    figure = InUnit(law, value, unit, drills.scale(law if turn.law and not turn.unit else one.law, unit), turn)
     return f"{markdown(turn.say)} That comes to {figure.marked(markdown)} here."

@@ -9,7 +9,7 @@ from pandas import DataFrame
 from gpucalc.core.arithmetic import HOURS_PER_DAY, HOURS_PER_YEAR, SECONDS_PER_HOUR
 from gpucalc.core.figures import chance, dollars, hourly, number, percent, quantity, usd
 from gpucalc.core.quantities import FRACTION, QUANTITIES, RATE, SHARE
-from gpucalc.decisions import rent_or_buy as decide
+from gpucalc.decisions import rent_or_buy
 from gpucalc.laws.break_even import break_even_utilization
 from gpucalc.laws.owning import declining_residual, linear_residual, owned_usd_per_hour
 from gpucalc.laws.renting import (checkpoint_interval, commitment_utilization, interruption_slowdown, level_usd_per_hour,
@@ -99,7 +99,7 @@ def map_says(cells):
 
 def parts_table(parts, caption):
     """The parts of an owned hour (name -> USD), each rounded so that the column adds up to the cent, with their shares."""
-    cents, whole = decide.to_the_cent(parts.values()), sum(parts.values())
+    cents, whole = rent_or_buy.to_the_cent(parts.values()), sum(parts.values())
     rows = [dict(part=name, cost=cost, share=parts[name] / whole) for name, cost in zip(parts, cents)]
     rows.append(dict(part="an owned hour that is used", cost=round(whole, 2), share=1))
     return table(DataFrame(rows), caption, labels={"cost": "USD per hour used"},
@@ -108,7 +108,7 @@ def parts_table(parts, caption):
 
 def bands_table(results, caption):
     """Low, middle and high of each result over the draws; results: name -> (values, their formatter)."""
-    rows = [[name, *map(show, decide.band(values))] for name, (values, show) in results.items()]
+    rows = [[name, *map(show, rent_or_buy.band(values))] for name, (values, show) in results.items()]
     return table(DataFrame(rows, columns=["result", "low", "middle", "high"]), caption)
 
 
@@ -117,7 +117,7 @@ def turning_table(swings, turns, winner, caption, named=short_name, basis=None):
 
     swings: rows of `decide.tornado`; turns: of `decide.turning_points`; basis: the assumptions, to show their confidence.
     """
-    frame = DataFrame([dict(input=named(name), **{end: input_text(name, row[end]) for end in decide.ENDS},
+    frame = DataFrame([dict(input=named(name), **{end: input_text(name, row[end]) for end in rent_or_buy.ENDS},
                             turns=None if turns[name] != turns[name] else input_text(name, turns[name]))
                        for name, row in swings.iterrows()])
     if basis is not None:

@@ -4,7 +4,7 @@ from typing import Any
 from gpucalc.core.arithmetic import HOURS_PER_MONTH, WATTS_PER_KILOWATT
 from gpucalc.core.evaluate import Case
 from gpucalc.core.quantities import DEFAULTS
-from gpucalc.decisions import rent_or_buy as decide
+from gpucalc.decisions import rent_or_buy
 from gpucalc.laws import activation_memory, arithmetic_intensity as ai, kv_cache, quantization, training_memory as tm
 from gpucalc.laws.break_even import break_even_utilization
 from gpucalc.laws.goodput import goodput
@@ -93,7 +93,7 @@ def money(book: Any, gpu: str, gpus: int, model: str = "Llama-3-8B") -> dict[str
 def owning(book: Any, gpu: str) -> float | None:
     """Utilization from which an owned GPU costs less than a rented one, all else likely; None where the book lacks a price."""
     try:
-        return decide.deal(book, gpu, catalogue.assumptions(), {}).case(catalogue.gpu(gpu))(break_even_utilization)
+        return rent_or_buy.deal(book, gpu, catalogue.assumptions(), {}).case(catalogue.gpu(gpu))(break_even_utilization)
     except ValueError:
         return None
 

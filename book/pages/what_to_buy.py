@@ -11,7 +11,7 @@ from gpucalc.core.arithmetic import HOURS_PER_DAY, HOURS_PER_MONTH, HOURS_PER_YE
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import days, dollars, number, three_figures, times
 from gpucalc.core.quantities import DEFAULTS, QUANTITIES
-from gpucalc.decisions import capacity, capacity as queue
+from gpucalc.decisions import capacity
 from gpucalc.decisions.market import forbidden, terms_of
 from gpucalc.decisions.market import NETWORKS, SERVER
 from gpucalc.decisions.rule import chosen as chosen_by, Limit, Step
@@ -26,13 +26,13 @@ from gpucalc.rows.ages import days as age_in_days, firm, SOLD_DAYS
 from gpucalc.rows.bands import CLOSE
 from gpucalc.rows.rents import firm_rents, rents
 from gpucalc.rows.selections import derivation, selection
-from ..components import memory as sizes
+from ..components import memory
 from ..components.catalogue_table import catalogue_table
 from ..components.dates import dated
 from ..components.memory import MOST_REPLICAS
 from ..components.sentences import in_words
 from ..components.show import table
-from . import training_cost as runs
+from . import training_cost
 from .budget import judged
 
 
@@ -147,7 +147,7 @@ def power_usd(book, row, hours):
 
 # What one machine of so many GPUs runs: the largest model that it serves in each format, how fast, and the largest it tunes.
 
-ALONE = dict(efficiency="achieved", cached_share=0, **queue.ENGINE)
+ALONE = dict(efficiency="achieved", cached_share=0, **capacity.ENGINE)
 
 
 def largest(gpu, number, models, weight_format, context=8192, cache_element_bytes=2):
@@ -197,7 +197,7 @@ def tuned(machines, models, way):
     None where it holds none.
     """
     room = [float(catalogue.gpus().at[gpu, "memory_bytes"]) for gpu, _ in machines]
-    needs = [sizes.fewest(model, way, room) for model in models]
+    needs = [memory.fewest(model, way, room) for model in models]
     return [next((model for model, need in zip(reversed(models), reversed(needs)) if need[place].plan <= number), None)
             for place, (_, number) in enumerate(machines)]
 
@@ -331,7 +331,7 @@ def _said(count):
 
 def chosen(models):
     """The models of the tables: those that are named, else the nearest of each size, from small to large."""
-    named = list(models or sizes.nearest_models().values())
+    named = list(models or memory.nearest_models().values())
     return sorted(named, key=lambda name: catalogue.model(name).params)
 
 
@@ -340,13 +340,13 @@ def _sizes(models):
     return DataFrame({"model": rows.index, "params": rows["params"].to_numpy(float)})
 
 
-def serving_table(models, formats, context, batch, cache_element_bytes, memories=sizes.MEMORIES):
+def serving_table(models, formats, context, batch, cache_element_bytes, memories=memory.MEMORIES):
     """Weights of each model by format, and the GPUs of each memory that serve it in the narrowest and the widest of them."""
     frame, show, groups = _sizes(models), {"params": number}, {}
-    for name, held in sizes.weights(models, formats).items():
+    for name, held in memory.weights(models, formats).items():
         columns = {f"weights in {name}": held.to_numpy()}
         show[f"weights in {name}"] = lambda value: number(value, "byte")
-        for size, column in sizes.to_serve(models, name, memories, context, batch, cache_element_bytes).items():
+        for size, column in memory.to_serve(models, name, memories, context, batch, cache_element_bytes).items():
             columns[f"{name}, {size} GB"] = [Count(each) for each in column]
             show[f"{name}, {size} GB"] = _said
         frame, groups[name] = frame.assign(**columns), ["params", *columns]
@@ -354,15 +354,15 @@ def serving_table(models, formats, context, batch, cache_element_bytes, memories
     return catalogue_table(frame, caption, groups, labels={"params": "parameters"}, formats=show)
 
 
-def formats_table(model, formats, context, batch, cache_element_bytes, memories=sizes.MEMORIES):
+def formats_table(model, formats, context, batch, cache_element_bytes, memories=memory.MEMORIES):
     """One model in each format, and in the narrowest with narrow caches: bytes a parameter, weights, and GPUs of each memory."""
     params = catalogue.model(model).params
     kept = [(name, cache_element_bytes, name) for name in formats] + [
         (formats[-1], size, f"{formats[-1]}, cache in {stored.name}") for size, stored in capacity.cache_formats().items()]
     rows = []
     for name, cache, title in kept:
-        held = float(sizes.weights([model], [name]).iloc[0, 0])
-        needs = sizes.to_serve([model], name, memories, context, batch, cache).iloc[0]
+        held = float(memory.weights([model], [name]).iloc[0, 0])
+        needs = memory.to_serve([model], name, memories, context, batch, cache).iloc[0]
         rows.append({"format": title, "each": held / params, "weights": held} | {
             f"{size} GB": Count(gpus) for size, gpus in needs.items()})
     show = {"each": three_figures, "weights": lambda value: number(value, "byte")}
@@ -370,12 +370,12 @@ def formats_table(model, formats, context, batch, cache_element_bytes, memories=
                  {"each": "bytes a parameter"}, show | {f"{size} GB": _said for size in memories})
 
 
-def training_table(models, sequence, memories=sizes.MEMORIES):
+def training_table(models, sequence, memories=memory.MEMORIES):
     """The fewest GPUs of each memory that hold each way to train each model."""
     frame, groups = _sizes(models).drop(columns="params"), {}
-    for way in sizes.TRAININGS:
+    for way in memory.TRAININGS:
         groups[way] = [f"{way}, {size} GB" for size in memories]
-        for title, column in zip(groups[way], sizes.to_train(models, way, memories, sequence).to_numpy().T):
+        for title, column in zip(groups[way], memory.to_train(models, way, memories, sequence).to_numpy().T):
             frame[title] = [Count(each) for each in column]
     return catalogue_table(frame, f"GPUs that hold the state and one sequence of {sequence:,} tokens each", groups,
                            formats=dict.fromkeys(frame.columns[1:], _said))
@@ -384,7 +384,7 @@ def training_table(models, sequence, memories=sizes.MEMORIES):
 def pretraining_table(models, gpu):
     """GPU-hours to train each model from scratch on the usual tokens a parameter, and days on a thousand GPUs."""
     per = DEFAULTS["tokens_per_param"].value
-    hours = sizes.pretraining(models, gpu, per)
+    hours = memory.pretraining(models, gpu, per)
     frame = _sizes(models).assign(
         tokens=lambda rows: per * rows["params"], plan=hours["plan"].to_numpy(),
         ends=[f"{number(low)} to {number(high)}" for low, high in zip(hours["low"], hours["high"])])
@@ -440,7 +440,7 @@ def uncounted_table():
 
 def needed(model, weight_format, size, context, batch, cache_element_bytes):
     """GPUs of one memory that serve a model, in words: `2 GPUs of 80 GB`."""
-    count = Count(sizes.to_serve([model], weight_format, [size], context, batch, cache_element_bytes).iloc[0, 0])
+    count = Count(memory.to_serve([model], weight_format, [size], context, batch, cache_element_bytes).iloc[0, 0])
     return f"{count.said} GPU{'' if count.said == '1' else 's'} of {size} GB"
 
 
@@ -572,12 +572,12 @@ def _about(tier, book):
         next=beside, center="the same" if same else taken(center))
 
 
-def runs_table(found, models, context, cache_element_bytes, formats=sizes.FORMATS):
+def runs_table(found, models, context, cache_element_bytes, formats=memory.FORMATS):
     """What the chosen machines run: the largest model by format and how fast it answers one user, and the largest to tune."""
     chosen = list(dict.fromkeys((row["gpu"], int(row["joined"])) for tier in found for row in [tier.desk.row] if row))
     if not chosen:
         return None
-    titles, ways = [f"in {name}" for name in formats], [way for way in sizes.TRAININGS if way != "train from scratch"]
+    titles, ways = [f"in {name}" for name in formats], [way for way in memory.TRAININGS if way != "train from scratch"]
     frame = DataFrame({"machine": [f"{gpus} × {gpu}" for gpu, gpus in chosen]})
     for title, name in zip(titles, formats):
         frame[title] = [_speed(largest(*each, models, name, context, cache_element_bytes)) for each in chosen]
@@ -598,7 +598,7 @@ def _speed(found):
 @selection
 def rented_table(book, budgets):
     """How long each sum rents one GPU and a server with the cheapest firm FLOP; None where nothing firm is rented."""
-    kept = [each for each in (_one(book), _first_by_flops(runs.cheapest_flops(book))) if each is not None]
+    kept = [each for each in (_one(book), _first_by_flops(training_cost.cheapest_flops(book))) if each is not None]
     if not kept:
         return None
     names = [f"{row['gpus_per_server']:.0f} × {row['gpu']}, {row['provider']}, {dollars(row['usd_per_hour'])} a GPU-hour"

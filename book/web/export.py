@@ -5,8 +5,7 @@ from typing import Any, TYPE_CHECKING
 
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import QUANTITIES
-from gpucalc.decisions import (rent_or_buy as decide, jobs, rent_or_buy as draws, rent_or_buy as owning_choice,
-                               capacity as queue, token_offers)
+from gpucalc.decisions import capacity, jobs, rent_or_buy, token_offers
 from gpucalc.decisions.capacity import cache_formats, left_out, narrow_products, with_links
 from gpucalc.decisions.engine_flags import repository
 from gpucalc.decisions.market import forbidden
@@ -92,7 +91,7 @@ def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
         "usual_term": jobs.USUAL_TERM,
         "replicas": {"tensor": TENSOR, "groups": GROUPS, "stages": STAGES, "batches": jobs.BATCHES,
                      "more_batches": MORE_BATCHES},
-        "engine": queue.ENGINE,
+        "engine": capacity.ENGINE,
         "offers": _offers(book), "apis": _apis(book), "file": book.attrs["file"], "date": book.attrs["date"],
         "assumptions": {name: [row["low"], row["likely"], row["high"]] for name, row in rows("assumptions").items()},
         "spread": SPREAD, "tried": TRIED, "long_sequence": LONG_SEQUENCE, "bands": _bands(laws), "families": _families(laws)}
@@ -243,12 +242,12 @@ def owning_data(book: Any) -> dict[str, Any]:
     what a server of any size takes; servers, the cheapest GPU first; rents, the cheapest hour first; api and batch: offers by
     model; counts: of servers.
     """
-    assumed, usual = catalogue.assumptions(), _deal(book, owning_choice.USUAL_TERM)
+    assumed, usual = catalogue.assumptions(), _deal(book, rent_or_buy.USUAL_TERM)
     terms = {term: _term(_deal(book, term), term, usual) for term in ITEMS["rent"].terms}
     drawn = {name for term in terms.values() for name in term["names"]}
     return {
-        "draws": owning_choice.DRAWS, "wide": draws.WIDE, "inside": INSIDE, "term": owning_choice.USUAL_TERM,
-        "shares": {name: _digits(share) for name, share in owning_choice.shares().items() if name in drawn},
+        "draws": rent_or_buy.DRAWS, "wide": rent_or_buy.WIDE, "inside": INSIDE, "term": rent_or_buy.USUAL_TERM,
+        "shares": {name: _digits(share) for name, share in rent_or_buy.shares().items() if name in drawn},
         "assumptions": {name: [row.low, row.likely, row.high, row.unit == OF_PRICE] for name, row in assumed.iterrows()},
         "terms": terms,
         "watts": catalogue.gpus()["tdp_watts"].dropna().to_dict(),
@@ -270,7 +269,7 @@ def _digits(share):
 def _deal(book, term):
     """A deal of which nothing is a GPU's own; of years that no reservation covers."""
     assumed, gpu = catalogue.assumptions(), book.loc[book["item"] == "rent", "gpu"].iloc[0]
-    return decide.deal(book, gpu, assumed, _ANY | {"years": assumed.loc["years", "high"]}, term)
+    return rent_or_buy.deal(book, gpu, assumed, _ANY | {"years": assumed.loc["years", "high"]}, term)
 
 
 def _term(deal, term, usual):

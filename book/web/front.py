@@ -14,7 +14,7 @@ from gpucalc.core import figures
 from gpucalc.core.evaluate import Case
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import DATA, DEFAULTS, DOMAINS, QUANTITIES
-from gpucalc.decisions import answer_words as answer_facts, answer_texts, answer_words, engine_flags
+from gpucalc.decisions import answer_texts, answer_words, engine_flags
 from gpucalc.decisions.answer import judged, released
 from gpucalc.decisions.jobs import USUAL_TERM
 from gpucalc.laws.model_size import active_params
@@ -25,7 +25,7 @@ from gpucalc.rows.case_file import MOST_RATIO
 from gpucalc.rows.mapping import read_mapping
 from gpucalc.rows.price_checks import ITEMS
 from gpucalc.rows.tables import rows
-from . import drills as drill_data, export, export as export_owning, javascript, lessons as lesson_links
+from . import drills, export, javascript, lessons
 from .reading import reading
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def examples() -> list[tuple[str, dict[str, Any]]]:
 
 def named_values() -> dict[str, dict[str, str]]:
     """Quantities of which a reader chooses one of a few values: each value with its name."""
-    return {"cache_element_bytes": answer_facts.caches(), "prompts_apart": {"0": "no", "1": "yes"}}
+    return {"cache_element_bytes": answer_words.caches(), "prompts_apart": {"0": "no", "1": "yes"}}
 
 
 def limits_of() -> dict[str, Any]:
@@ -105,10 +105,10 @@ def texts_of() -> dict[str, Any]:
     return dict(texts=answer_texts.TEXTS | answer_texts.PAGE | engine_flags.TEXTS, parts=answer_words.PARTS,
                 nouns=answer_texts.NOUNS, words=answer_texts.WORDS, sure=answer_texts.SURE,
                 titles=answer_texts.TITLES, why=answer_texts.WHY, bars=answer_texts.BARS,
-                cautions=answer_texts.CAUTIONS, forms=answer_words.FORMS, named=answer_facts.NAMED, times=answer_facts.TIME,
+                cautions=answer_texts.CAUTIONS, forms=answer_words.FORMS, named=answer_words.NAMED, times=answer_words.TIME,
                 tables=answer_words.TABLES, worth=answer_words.WORTH, flips=answer_words.FLIPS, own=answer_texts.OWN,
                 limited=answer_texts.LIMITED, engine=engine_flags.NAMES, roles=engine_flags.ROLES,
-                cache=answer_facts.CACHES[0])
+                cache=answer_words.CACHES[0])
 
 
 def _job(name):
@@ -147,19 +147,19 @@ def scripts(book: "DataFrame", follow: Iterable[str] = ()) -> dict[str, str]:
 
     follow: names of the laws and quantities that lessons show of a reader's case.
     """
-    follow = drill_data.followed(follow)
-    columns = lesson_links.columns(follow)
+    follow = drills.followed(follow)
+    columns = lessons.columns(follow)
     words = dict(catalogue=catalogue_of(book), limits=limits_of(), reading=reading(book), texts=texts_of(),
                  prices=prices_of(book))
-    return {"engine.js": export.script(book, [*export_owning.OWNING_LAWS, *export_owning.HELD, *columns, *engine_flags.held()]),
+    return {"engine.js": export.script(book, [*export.OWNING_LAWS, *export.HELD, *columns, *engine_flags.held()]),
             "owning_data.js": javascript.assigned(dict(owning=_owning(book))), "words.js": javascript.assigned(words),
-            "lesson_data.js": lesson_links.script(follow), "drills_data.js": drill_data.script()}
+            "lesson_data.js": lessons.script(follow), "drills_data.js": drills.script()}
 
 
 def _owning(book):
     """What rent or buy needs; None for a book that lacks a price for it."""
     try:
-        return export_owning.owning_data(book)
+        return export.owning_data(book)
     except price_book.MissingPrice:
         return None
 

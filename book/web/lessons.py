@@ -15,7 +15,7 @@ from gpucalc.decisions.answer import Answer, of_choice
 from gpucalc.decisions.jobs import JOBS, LAYOUT, READING, REPLICAS, RUN, trains, WINDOW
 from gpucalc.rows import bands
 from ..components.derivation import called
-from . import export, export as export_owning, javascript
+from . import export, javascript
 
 
 # A law in words as a JavaScript template, which a browser fills: the terms that are 0 go, of a choice what holds is said.
@@ -412,7 +412,7 @@ def script(follow: Iterable[str] = ()) -> str:
     named = {name: dict.fromkeys([*LAWS[name].arguments, *needed(LAWS[name])]) for name in formulas}
     inner = {name: [each for each in named[name] if each not in LAWS[name].arguments] for name in formulas}
     shown_laws = [name for name in follow if name in LAWS]
-    there = set(export.laws([*export_owning.OWNING_LAWS, *export_owning.HELD]))
+    there = set(export.laws([*export.OWNING_LAWS, *export.HELD]))
     more = [name for name in javascript.reached([*formulas, *itertools.chain(*inner.values()), *shown_laws])
             if name not in there]
     words = {name: called(name) for law, names in named.items() for name in (law, *names)}

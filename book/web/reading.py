@@ -1,7 +1,7 @@
 """What the page needs to read what a reader pastes, for JSON: rules of architectures, names as people write them, usual rents."""
 from typing import TYPE_CHECKING, Any
 
-from gpucalc.rows import intake as intake_money, intake as intake_names, intake as intake_numbers
+from gpucalc.rows import intake
 from gpucalc.rows.config import TEXT_COLUMNS, UNIT, architectures, families, nesting, refused_fields
 from gpucalc.rows.intake import base_of, newest_book
 from gpucalc.rows.intake import NOT_STATED, OWN_PROVIDER, by_the_gpu, larger_machines
@@ -46,7 +46,7 @@ def rents(book: "DataFrame") -> dict[str, Any]:
     and the book's rents."""
     item, sizes = ITEMS["rent"], base_of(book).sizes
     larger = {gpu: larger_machines(gpu, sizes) for gpu in rows("gpus")}
-    return intake_names.written_names() | intake_numbers.written_numbers() | intake_money.written_hours() | {
+    return intake.written_names() | intake.written_numbers() | intake.written_hours() | {
         "low": item.low, "high": item.high, "odd": [LOW, HIGH], "most_gpus": MOST_GPUS, "provider": OWN_PROVIDER,
         "region": NOT_STATED, "larger": larger,
         "by_the_gpu": {",".join(map(str, each)): by_the_gpu(each) for each in larger.values()},

@@ -15,7 +15,7 @@ from ..core.quantities import DEFAULTS, QUANTITIES
 from ..rows import bands, catalogue
 from ..rows.choices import CHOICES
 from ..rows.project_books import MissingPrice
-from . import capacity as queue, rule
+from . import capacity, rule
 from .columns import row
 from .jobs import Change, JOBS, trains
 from .market import market
@@ -95,7 +95,7 @@ def completed(case: Case) -> Case:
     if trains(kind):
         usual |= {name: catalogue.assumed(name) for name in ("checkpoint_seconds", "restart_seconds")} | {"recipe": job["recipe"]}
     else:
-        usual |= queue.ENGINE | released(case.rows["model"])
+        usual |= capacity.ENGINE | released(case.rows["model"])
     if "daily_users" in case.inputs:
         usual |= {"requests_per_second": LAWS["user_requests_per_second"]}
     usual |= {"efficiency": "achieved"}

@@ -20,7 +20,7 @@ from ..rows.ages import dates, firm, sold, why_not_sold
 from ..rows.book_diff import HOME, NOT_STATED, ROUNDING
 from ..rows.rents import rents
 from ..rows.selections import derivation, selection
-from . import capacity, capacity as queue, token_offers
+from . import capacity, token_offers
 from .rent_or_buy import deal, drawn_band, draws, probability, STOPS, winner
 
 
@@ -247,7 +247,7 @@ def _serving(book, situation):
 def _plans(model, load, prompt, output, answer_limit, peak_factor):
     """The servers that carry the load, whatever they cost: weights and cache in FP8, on every GPU and degree."""
     case = Case(model=model, efficiency="achieved", weight_element_bytes=1, cache_element_bytes=1, prompt=prompt, output=output,
-                **queue.ENGINE)
+                **capacity.ENGINE)
     cards, degrees = capacity.linked_gpus("H100 SXM 80GB", "FP8"), capacity.allowed_degrees(case.rows["model"])
     return capacity.plans(capacity.search(case, cards, degrees), requests_per_second(load, peak_factor), answer_limit)
 
