@@ -222,6 +222,26 @@ def test_charts_follow_the_window(on_disk):
     page.set_viewport_size(before)
 
 
+def test_a_chart_follows_the_window_while_it_is_drawn(browser, site):
+    """The window changes after the drawing has begun, and the page is laid out again before it ends."""
+    page = visit(browser, f"{site.as_uri()}/serving.html")
+    page.evaluate("""() => {
+        const frame = [...document.querySelectorAll(".chart-view")].find((view) => !view.closest("details:not([open])"));
+        const { runAsync } = vega.View.prototype, next = () => new Promise((done) => requestAnimationFrame(done));
+        vega.View.prototype.runAsync = async function () {
+            vega.View.prototype.runAsync = runAsync;
+            frame.style.width = "500px";
+            await next().then(next).then(next);
+            window.wasLate = true;
+            return runAsync.call(this);
+        };
+        document.documentElement.dataset.theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+    }""")
+    page.wait_for_function("""() => window.wasLate && [...document.querySelectorAll(".chart-view")].some(
+        (view) => view.clientWidth === 500 && view.querySelector("svg")?.getAttribute("width") === "500")""")
+    page.context.close()
+
+
 @each_of(TOPICS)
 def test_a_theme_change_redraws_and_keeps_the_sliders(on_disk, name):
     page = on_disk(name)

@@ -75,7 +75,7 @@
     await view.runAsync();
     chart.frame.style.minHeight = "";
     show(controls, chart, spec);
-    Object.assign(chart, { view, controls, spec });
+    Object.assign(chart, { view, controls, spec, width });
     say(chart);
     for (const { name } of bound(spec)) {
       view.addSignalListener(name, (_, value) => {
@@ -88,6 +88,7 @@
     }
     // What was set while this was drawn.
     if (Object.entries(chart.given).some(([name, value]) => given[name] !== value)) give(chart);
+    follow(chart);
   }
 
   function show(controls, chart, spec) {
@@ -224,15 +225,17 @@
     }
   }, { rootMargin: "400px 0px" });
 
-  // A page that is laid out anew settles after the window has changed, and a fold opens by itself.
+  // A page that is laid out anew settles after the window has changed, also while a chart is drawn, and a fold opens by itself.
+  function follow(chart) {
+    const width = chart.frame.clientWidth;
+    if (!width || !chart.view || chart.width === width) return;
+    if (chart.narrow !== width < NARROW) later(chart);
+    else chart.view.signal("width", width).runAsync();
+    chart.width = width;
+  }
+
   const widths = new ResizeObserver((entries) => {
-    for (const { target, contentRect: { width } } of entries) {
-      const chart = charts.find(({ frame }) => frame === target);
-      if (!width || !chart.view || chart.width === width) continue;
-      if (chart.narrow !== width < NARROW) later(chart);
-      else chart.view.signal("width", width).runAsync();
-      chart.width = width;
-    }
+    for (const { target } of entries) follow(charts.find(({ frame }) => frame === target));
   });
 
   for (const element of document.querySelectorAll(".chart")) {
