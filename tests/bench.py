@@ -23,7 +23,7 @@ from book.build.inputs import ROOT
 from gpucalc import break_even, training_memory
 from gpucalc.core.evaluate import Case
 from gpucalc.decisions import answer, jobs, rent_or_buy, rule
-from gpucalc.decisions.layouts import CLOSE, FITS, size
+from gpucalc.decisions.layouts import CLOSE, OVER_MEMORY, size
 from gpucalc.decisions.layouts import all_layouts, best_layouts, usual_axes
 from gpucalc.decisions.market import market
 from gpucalc.rows import case_file, catalogue, price_book, store
@@ -104,7 +104,7 @@ def search_figures(search, job, times=9):
         started = time.process_time()
         found = search(**job)
         took.append(time.process_time() - started)
-    kept = found["reason"].isin(["", FITS, CLOSE]).sum() if "reason" in found else len(found)
+    kept = found["reason"].isin(["", OVER_MEMORY, CLOSE]).sum() if "reason" in found else len(found)
     return len(found), kept, statistics.median(took), 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 

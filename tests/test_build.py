@@ -401,6 +401,7 @@ def test_what_a_killed_build_left_is_put_right(site, capsys):
     assert "not today" in refused(site)
 
 
+@pytest.mark.long
 def test_two_builds_at_once(project):
     builds = [start_build(project) for _ in range(2)]
     said = [each.communicate(timeout=600) for each in builds]

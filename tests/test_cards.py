@@ -161,7 +161,7 @@ def test_every_derived_cell_of_a_model_is_its_law_for_it_alone(model):
 
 
 @pytest.mark.parametrize("model", ["Llama-3-8B", "Llama-3-70B", "gpt-oss-120b", "DeepSeek-V3", "Kimi-K2"])
-@pytest.mark.parametrize("stored", models.HELD)
+@pytest.mark.parametrize("stored", models.WEIGHT_FORMATS)
 def test_the_smallest_card_holds_the_model_and_no_smaller_one_does(model, stored):
     needed = Case(model=model, weight_format=stored, batch=1, context=8192)(quantization.serving_bytes)
     room = {name: Case(gpu=name)(usable_bytes) for name in models.cards_by_size(stored).index}

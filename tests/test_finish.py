@@ -283,6 +283,7 @@ def test_a_setting_that_is_no_address_is_refused_by_name(monkeypatch, name, valu
         finish.settings()
 
 
+@pytest.mark.long
 def test_jupyter_book_by_hand_is_refused_in_one_sentence(tmp_path, monkeypatch):
     monkeypatch.delenv("GPU_BOOK_PIPELINE", raising=False)
     command = [str(Path(sys.executable).with_name("jupyter-book")), "build", str(ROOT / "book")]

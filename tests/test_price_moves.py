@@ -100,11 +100,11 @@ def test_rents_over_the_years_by_window():
 
 def test_rents_are_drawn_over_those_of_the_same_provider_at_the_turn():
     found = what_changed.against_turn(H100)
-    at_turn = found[found["date"] == what_changed.TURN]
+    at_turn = found[found["date"] == what_changed.TURNING_MONTH]
     assert len(at_turn) >= 7 and (at_turn["level"] == 1).all() and found["provider"].nunique() == 9
     last = found.sort_values("date").groupby("provider")["level"].last()
     assert (last >= 1).all() and (last > 1).sum() == 5
-    chart = what_changed.rents_chart(found, what_changed.TURN, "says").to_dict()
+    chart = what_changed.rents_chart(found, what_changed.TURNING_MONTH, "says").to_dict()
     assert chart["usermeta"]["alt"] == "says" and chart["layer"][0]["mark"]["interpolate"] == "step-after"
     assert chart["layer"][0]["encoding"]["y"]["title"] == "rent over the same provider's in 2025-10"
 

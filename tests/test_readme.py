@@ -33,6 +33,9 @@ STANDS_FOR = {"TOPIC": "kv_cache", "NAME": "kv-token"}
 CONFIG = """{"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32, "vocab_size": 128256,
 "num_key_value_heads": 8, "num_hidden_layers": 32, "tie_word_embeddings": false, "max_position_embeddings": 8192}"""
 MOVED = "make notebook TOPIC=what_changed PRICES=mine.csv"
+COMPARED = "make decide CASE=data/cases/chat_70b.yaml PRICES=mine.csv COMPARE=data/cases/two_million_serve.yaml ROWS=1,4"
+# Of the short ones those that take the longest.
+SLOW = ("papermill", "make notebook", "make prices", ".venv/bin/python -m tests.test_lessons", COMPARED)
 
 # A pattern of commands, and of what each prints at the end.
 SHORT = {
@@ -169,9 +172,8 @@ def test_every_command_is_one_that_is_known_here():
     assert [text for language, text in BLOCKS if not language and not text.startswith(("gpu,", "%%say\n"))] == []
 
 
-@pytest.mark.parametrize("command", [*(each for each in matching(SHORT) if not each.startswith("papermill")), *(
-    pytest.param(each, marks=pytest.mark.long) for each in (*matching(["papermill .*"]), MOVED, f"{MOVED} ONLY=1")),
-    "make decide CASE=data/cases/chat_70b.yaml PRICES=mine.csv COMPARE=data/cases/two_million_serve.yaml ROWS=1,4"])
+@pytest.mark.parametrize("command", [pytest.param(each, marks=pytest.mark.long) if each.startswith(SLOW) else each for each in (
+    *matching(SHORT), MOVED, f"{MOVED} ONLY=1", COMPARED)])
 def test_a_command_does_what_it_says(checkout, command):
     assert re.search(expected(command, SHORT), typed(checkout, command), re.MULTILINE)
     if command.startswith(MOVED):

@@ -24,7 +24,7 @@ CELL = re.compile(r"^```\{code-cell\}[^\n]*\n((?::[^\n]*\n)*)(.*?)^```", re.MULT
 TAGGED = re.compile(r"^:tags:.*\bparameters\b", re.MULTILINE)
 # What decides on every notebook's outputs besides its own text and the data that it reads.
 ALWAYS = ("gpucalc/", "book/_toc.yml", "book/components/", "book/pages/", "book/web/", "requirements.txt",
-          *(f"book/build/{name}.py" for name in ("runner", "cells", "lacking")))
+          *(f"book/build/{name}.py" for name in ("runner", "cells", "asked", "lacking")))
 OPTIONAL = re.compile(r"page_case\(globals\(\), (?:optional=)?(\([^)]*\))")
 GPU_TABLE = "data/gpus.csv"
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]\d+)?")

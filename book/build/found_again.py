@@ -19,20 +19,20 @@ WORKERS = max(2, min(os.cpu_count() or 2, 8))
 @cache
 def again(call):
     """The hash of what a call finds now; none where it finds nothing at all."""
-    from gpucalc.rows import selections
+    from . import asked
 
     try:
-        return selections.again(call)
+        return asked.again(call)
     except Exception:  # what is gone is not the same
         return None
 
 
 def stands(path):
-    from gpucalc.rows import selections
+    from . import asked
 
     answers = json.loads(Path(path).read_text(encoding="utf-8"))["metadata"]["made_from"]["answers"]
-    selections.define({name: answer for name, answer in answers.items() if name[0] == selections.NAME})
-    calls = sorted((call for call in answers if call[0] != selections.NAME), key=len)  # short ones take less time
+    asked.define({name: answer for name, answer in answers.items() if name[0] == asked.NAME})
+    calls = sorted((call for call in answers if call[0] != asked.NAME), key=len)  # short ones take less time
     return all(answers[call] and again(call) == answers[call] for call in calls)
 
 

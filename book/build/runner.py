@@ -51,7 +51,8 @@ class Opened(set):
         """Has the library of the frozen copy say what is found in a price book, and not that it is opened."""
         with contextlib.suppress(ImportError):  # a project without one has no such books
             from gpucalc.rows import kept
-            kept.watch()
+            from . import asked
+            kept.watch(asked)
             self.silent = kept.silent
 
     def note(self, event, arguments):

@@ -2,8 +2,8 @@
 from gpucalc.core.figures import percent
 from gpucalc.rows import price_book
 from gpucalc.rows.ages import STALE_DAYS, summary
+from gpucalc.rows.kept import selection
 from gpucalc.rows.price_report import notes
-from gpucalc.rows.selections import selection
 from gpucalc.rows.tables import TABLES, table as rows_of
 from .sentences import Markdown, markdown
 from .show import table

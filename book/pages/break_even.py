@@ -17,9 +17,9 @@ from gpucalc.laws.renting import (checkpoint_interval, commitment_utilization, i
 from gpucalc.laws.total_cost import managed_usd
 from gpucalc.rows.ages import firm
 from gpucalc.rows.bands import CLOSE
+from gpucalc.rows.kept import selection
 from gpucalc.rows.price_book import RESERVED_YEARS
 from gpucalc.rows.rents import cheapest_rent, rents
-from gpucalc.rows.selections import selection
 from ..components.charts import axis, finish, slider_chart
 from ..components.picture import Sheet, WIDE
 from ..components.show import reach, table

@@ -22,9 +22,9 @@ from gpucalc.laws.training_memory import state_bytes, training_bytes
 from gpucalc.laws.training_time import step_seconds
 from gpucalc.rows import bands, catalogue
 from gpucalc.rows.ages import firm, sold
+from gpucalc.rows.kept import derivation, selection
 from gpucalc.rows.price_book import TIES
 from gpucalc.rows.rents import rents
-from gpucalc.rows.selections import derivation, selection
 from ..components.picture import Sheet
 from ..components.show import table, volume
 from . import training_cost as offers

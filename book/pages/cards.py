@@ -18,9 +18,9 @@ from gpucalc.laws.serving_cost import serving_usd_per_month
 from gpucalc.rows import catalogue
 from gpucalc.rows.ages import not_yours
 from gpucalc.rows.bands import factors
+from gpucalc.rows.kept import derivation, selection
 from gpucalc.rows.price_book import price_row
 from gpucalc.rows.rents import firm_rents
-from gpucalc.rows.selections import derivation, selection
 from gpucalc.rows.tables import plain_row
 from ..components.catalogue_table import catalogue_table
 from ..components.dates import dated

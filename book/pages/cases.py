@@ -21,9 +21,9 @@ from gpucalc.decisions.rent_own_or_api import ways
 from gpucalc.decisions.rule import value_of
 from gpucalc.rows.ages import firm
 from gpucalc.rows.case_file import read_case
+from gpucalc.rows.kept import derivation, selection
 from gpucalc.rows.mapping import read_mapping
 from gpucalc.rows.price_book import MissingPrice, select
-from gpucalc.rows.selections import derivation, selection
 from ..components.picture import fill, stroke
 from ..components.sentences import in_words, Markdown, markdown
 from ..components.show import Html, sources, table

@@ -11,9 +11,9 @@ from gpucalc.laws.commitments import block_break_even_days, portfolio_usd_per_ho
 from gpucalc.laws.renting import group_interruption_seconds, spot_usd_per_hour
 from gpucalc.rows import catalogue
 from gpucalc.rows.ages import firm
+from gpucalc.rows.kept import selection
 from gpucalc.rows.price_book import MissingPrice, price_row, TIES
 from gpucalc.rows.rents import rents
-from gpucalc.rows.selections import selection
 from ..components.charts import slider_chart
 from ..components.picture import Sheet
 from ..components.show import reach, table

@@ -9,7 +9,7 @@ from gpucalc.core.figures import number, three_figures, times
 from gpucalc.laws.arithmetic_intensity import ridge_point
 from gpucalc.laws.worth import bandwidth_per_rent, bandwidth_per_usd, flops_per_rent, flops_per_usd, unit_peak
 from gpucalc.rows import catalogue
-from gpucalc.rows.selections import derivation, selection
+from gpucalc.rows.kept import derivation, selection
 from ..components.dates import dated
 from ..components.picture import Sheet, WIDE
 from ..components.show import difference, table

@@ -7,8 +7,8 @@ from gpucalc.laws.derating import corrected_bytes, rounding_share
 from gpucalc.laws.shares import capped_clock_share
 from gpucalc.laws.sharing import wasted_usd_per_month
 from gpucalc.rows import catalogue
+from gpucalc.rows.kept import selection
 from gpucalc.rows.rents import cheapest_rent, rents
-from gpucalc.rows.selections import selection
 from ..components.show import difference, table
 
 

@@ -7,8 +7,8 @@ from gpucalc.laws import nodes as nd
 from gpucalc.rows import catalogue
 from gpucalc.rows.ages import firm
 from gpucalc.rows.catalogue import instances
+from gpucalc.rows.kept import derivation, selection
 from gpucalc.rows.rents import rents
-from gpucalc.rows.selections import derivation, selection
 from ..components.catalogue_table import catalogue_table
 from ..components.dates import dated
 from ..components.show import table

@@ -9,10 +9,10 @@ from gpucalc.core.evaluate import Case, close, FINDERS, is_law, Row
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import DATA, DEFAULTS, QUANTITIES
 from gpucalc.decisions.run_speeds import planned_mfu
+from gpucalc.rows.kept import selection
 from gpucalc.rows.mapping import check_names, read_mapping
 from gpucalc.rows.price_book import price
 from gpucalc.rows.rents import cheapest_rent
-from gpucalc.rows.selections import selection
 from gpucalc.rows.tables import rows
 from ..components.links import linked
 from ..components.sentences import environment

@@ -11,7 +11,7 @@ from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import percent, seconds, signed, three_figures, usd
 from gpucalc.core.quantities import DEFAULTS
 from gpucalc.decisions.layouts import as_good, recommended
-from gpucalc.decisions.layouts import AXES, CLOSE, FITS, LAYOUT, NEUTRAL
+from gpucalc.decisions.layouts import AXES, CLOSE, OVER_MEMORY, LAYOUT, NEUTRAL
 from gpucalc.decisions.layouts import best_of, layout_name, layouts_of, readable, reasons, usual_axes
 from gpucalc.laws.training_time import step_seconds
 from gpucalc.rows import bands, catalogue
@@ -77,7 +77,7 @@ def published_layout(inputs: dict[str, Any], axes: dict[str, Any]) -> dict[str, 
     good = best_of(every)
     return dict(gpus=gpus, published=theirs, found=good.to_dict("records")[0], simplest=recommended(good), layouts=len(good),
                 rank=1 + int((good["plan_seconds"] < theirs["plan_seconds"]).sum()), as_good=len(as_good(good)),
-                fits={"": "yes", CLOSE: "too close to call", FITS: "no"}.get(theirs["reason"], theirs["reason"]),
+                fits={"": "yes", CLOSE: "too close to call", OVER_MEMORY: "no"}.get(theirs["reason"], theirs["reason"]),
                 slower=theirs["plan_seconds"] / good["plan_seconds"][0] - 1)
 
 

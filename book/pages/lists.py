@@ -13,9 +13,9 @@ from gpucalc.laws.renting import commitment_utilization
 from gpucalc.laws.sharing import right_sized_gpus, right_sizing_usd_per_month, unsliced_share
 from gpucalc.laws.total_cost import egress_usd
 from gpucalc.rows import catalogue
+from gpucalc.rows.kept import selection
 from gpucalc.rows.price_book import TIES
 from gpucalc.rows.rents import firm, rents
-from gpucalc.rows.selections import selection
 from . import find_cause, hardware_facts
 from .failures import job
 from .hardware_facts import fleet, wasted

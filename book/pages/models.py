@@ -17,7 +17,7 @@ from ..components.catalogue_table import catalogue_table
 
 FORMATS = ("FP32", "BF16", "FP8", "INT4-g128")
 # Formats in which the smallest card is sought, and contexts in tokens at which the cache is shown.
-HELD, CONTEXTS = ("BF16", "FP8", "INT4-g128"), (8192, 131072)
+WEIGHT_FORMATS, CONTEXTS = ("BF16", "FP8", "INT4-g128"), (8192, 131072)
 # Kinds of cards that a model is held on: those with memory of their own that anybody buys or rents.
 KINDS = ("datacenter", "workstation", "consumer")
 
@@ -31,7 +31,7 @@ def every_model(context):
     frame = frame.assign(
         active_params=every(active_params), kv_bytes_per_token=every(kv_bytes_per_token), native_bytes=native_bytes(frame),
         **caches, **{f"bytes_{name}": every.but(weight_format=name)(quantized_weight_bytes) for name in FORMATS},
-        **{f"card_{name}": smallest(frame, name, context) for name in HELD})
+        **{f"card_{name}": smallest(frame, name, context) for name in WEIGHT_FORMATS})
     return frame.sort_values("params", ascending=False, kind="stable")
 
 
@@ -65,7 +65,7 @@ def held_on(frame, gpu, context):
     """By format the models that one card holds with one sequence, the largest first; none without a path for the format."""
     row = catalogue.gpus().loc[[gpu]]
     room, found = Case(gpu=gpu)(usable_bytes), {}
-    for name in HELD:
+    for name in WEIGHT_FORMATS:
         able = left_out(row.assign(latency=0), name).iloc[0] == ""
         found[name] = list(frame.index[(needed(frame, name, context) <= room) & able])
     return found
@@ -77,7 +77,7 @@ GROUPS = {
     "Parameters": ["params", "active_params", "native_format", "native_bytes"],
     "Cache": ["kv_bytes_per_token", "cache_8192", "cache_131072", "max_context"],
     "Bytes": [f"bytes_{name}" for name in FORMATS],
-    "Smallest card": [f"card_{name}" for name in HELD],
+    "Smallest card": [f"card_{name}" for name in WEIGHT_FORMATS],
     "Shape": ["layers", "hidden", "heads", "kv_heads"],
     "More shape": ["head_dim", "intermediate", "vocab", "tied_embeddings"],
     "Kind": ["family", "attention", "window", "linear_layers"],

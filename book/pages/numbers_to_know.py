@@ -12,9 +12,9 @@ from gpucalc.core.quantities import DEFAULTS
 from gpucalc.decisions.run_speeds import planned_mfu
 from gpucalc.rows import catalogue
 from gpucalc.rows.ages import firm
+from gpucalc.rows.kept import selection
 from gpucalc.rows.price_book import cheapest_first, select
 from gpucalc.rows.rents import cheapest_rent
-from gpucalc.rows.selections import selection
 from gpucalc.rows.tables import rows
 from ..components.dates import marked_date
 from ..components.show import Html

@@ -18,7 +18,7 @@ from gpucalc.laws.serving_cost import MILLION, replica_seconds, usd_per_million_
 from gpucalc.rows import catalogue
 from gpucalc.rows.ages import firm
 from gpucalc.rows.bands import CLOSE
-from gpucalc.rows.selections import selection
+from gpucalc.rows.kept import selection
 from ..components.charts import axis, finish, rule
 from ..components.claims import claims, measurements
 from ..components.dates import by_price

@@ -14,8 +14,8 @@ from gpucalc.laws.serving import mean_context
 from gpucalc.laws.serving_cost import requests_per_second
 from gpucalc.laws.sharing import api_usd_per_month, slice_bandwidth, slice_flops, slice_usd_per_hour, unsliced_share
 from gpucalc.rows import catalogue
+from gpucalc.rows.kept import derivation, selection
 from gpucalc.rows.rents import rents
-from gpucalc.rows.selections import derivation, selection
 from ..components.picture import Sheet, WIDE
 from ..components.show import table
 

@@ -19,9 +19,9 @@ from gpucalc.laws.training_time import chinchilla_tokens
 from gpucalc.rows import catalogue, price_book
 from gpucalc.rows.ages import firm
 from gpucalc.rows.bands import CLOSE
+from gpucalc.rows.kept import selection
 from gpucalc.rows.price_book import cheapest_first, MissingPrice, price_row, TIES
 from gpucalc.rows.rents import cheapest_rent, rents
-from gpucalc.rows.selections import selection
 from ..components.charts import bars
 from ..components.claims import claim
 from ..components.picture import Sheet, WIDE

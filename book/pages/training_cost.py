@@ -32,9 +32,9 @@ from gpucalc.rows import catalogue
 from gpucalc.rows.bands import CLOSE, INSIDE
 from gpucalc.rows.book_diff import NOT_STATED
 from gpucalc.rows.choices import ANY
+from gpucalc.rows.kept import derivation, selection
 from gpucalc.rows.price_book import RESERVED_YEARS
 from gpucalc.rows.rents import rents
-from gpucalc.rows.selections import derivation, selection
 from ..components.charts import axis, finish
 from ..components.dates import by_price
 from ..components.familiar import familiar

@@ -22,7 +22,7 @@ from ..components.show import reach, table
 # How rents changed: what a GPU-hour cost over the years, each provider held against itself alone.
 
 # From when on three providers list the H100, and when its rents, which fell, began to rise.
-BEGIN, TURN = "2023-09", "2025-10"
+BEGIN, TURNING_MONTH = "2023-09", "2025-10"
 # The least part of a window that lies between the two prices of a pair: less says little about the window.
 SPAN = 2 / 3
 # What is paid by the hour at will; other terms are deals or bids.
@@ -47,7 +47,7 @@ def windows() -> dict[str, tuple[str, str]]:
     """First and last month of what is looked at: until rents turned, since then, and all of it."""
     months = rents_at_will().loc[lambda found: found["term"] == "restated", "date"]
     first, last = months.min(), months.max()
-    return {" to ".join(each): each for each in ((BEGIN, TURN), (TURN, last), (first, last))}
+    return {" to ".join(each): each for each in ((BEGIN, TURNING_MONTH), (TURNING_MONTH, last), (first, last))}
 
 
 def changes(first: str, last: str) -> "DataFrame":
@@ -94,7 +94,7 @@ def against_turn(gpu: str) -> "DataFrame":
     """
     found = rents_at_will()
     found = found[(found["gpu"] == gpu) & (found["term"] == "restated")]
-    since = changes(TURN, found["date"].max()).query("gpu == @gpu")
+    since = changes(TURNING_MONTH, found["date"].max()).query("gpu == @gpu")
     lines = []
     for row in since.itertuples():
         series = found[found["provider"] == row.provider]

@@ -24,8 +24,8 @@ from gpucalc.laws.training_time import step_seconds
 from gpucalc.rows import catalogue
 from gpucalc.rows.ages import days as age_in_days, firm, SOLD_DAYS
 from gpucalc.rows.bands import CLOSE
+from gpucalc.rows.kept import derivation, selection
 from gpucalc.rows.rents import firm_rents, rents
-from gpucalc.rows.selections import derivation, selection
 from ..components import memory
 from ..components.catalogue_table import catalogue_table
 from ..components.dates import dated

@@ -24,7 +24,7 @@ from gpucalc.laws.demand import mean_requests_per_month
 from gpucalc.laws.sharing import api_usd_per_month
 from gpucalc.rows import catalogue
 from gpucalc.rows.bands import CLOSE
-from gpucalc.rows.selections import selection
+from gpucalc.rows.kept import selection
 from ..components.sentences import in_words
 from ..components.show import Html, table
 

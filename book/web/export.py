@@ -217,7 +217,8 @@ def _families(laws):
 
 # What the browser needs to answer rent or buy and the ways to serve a load: prices, ranges and draws, as plain values for JSON.
 #
-# `book/static/owning.js` reads it and says how; `OWNING_LAWS` are the laws that it asks for, `HELD` further quantities.
+# `book/static/owning.js` reads it and says how; `OWNING_LAWS` are the laws that it asks for, `OWNING_QUANTITIES`
+# further quantities.
 
 OWNING_LAWS = ("owning_npv", "break_even_utilization", "owned_usd_per_hour", "level_usd_per_hour", "fixed_usd_per_hour",
                "work_usd_per_hour", "declining_residual", "spot_usd_per_hour", "group_interruption_seconds", "network_usd",
@@ -226,7 +227,7 @@ OWNING_LAWS = ("owning_npv", "break_even_utilization", "owned_usd_per_hour", "le
                "owned_serving_usd_per_month", "serving_usd_per_month", "api_request_usd",
                "api_batch_request_usd", "offered_load", "answer_seconds", "time_to_first_token", "late_token_seconds")
 # What a case may hold beside their arguments.
-HELD = ("first_token_limit", "token_limit", "answer_limit", "window_requests", "most_load", "spare_replicas")
+OWNING_QUANTITIES = ("first_token_limit", "token_limit", "answer_limit", "window_requests", "most_load", "spare_replicas")
 # Of a share, whose place among all is two digits of base 32.
 DIGITS = "0123456789abcdefghijklmnopqrstuv"
 # What a deal has that is not its own.

@@ -151,7 +151,7 @@ def scripts(book: "DataFrame", follow: Iterable[str] = ()) -> dict[str, str]:
     columns = lessons.columns(follow)
     words = dict(catalogue=catalogue_of(book), limits=limits_of(), reading=reading(book), texts=texts_of(),
                  prices=prices_of(book))
-    return {"engine.js": export.script(book, [*export.OWNING_LAWS, *export.HELD, *columns, *engine_flags.held()]),
+    return {"engine.js": export.script(book, [*export.OWNING_LAWS, *export.OWNING_QUANTITIES, *columns, *engine_flags.held()]),
             "owning_data.js": javascript.assigned(dict(owning=_owning(book))), "words.js": javascript.assigned(words),
             "lesson_data.js": lessons.script(follow), "drills_data.js": drills.script()}
 

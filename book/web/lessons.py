@@ -412,7 +412,7 @@ def script(follow: Iterable[str] = ()) -> str:
     named = {name: dict.fromkeys([*LAWS[name].arguments, *needed(LAWS[name])]) for name in formulas}
     inner = {name: [each for each in named[name] if each not in LAWS[name].arguments] for name in formulas}
     shown_laws = [name for name in follow if name in LAWS]
-    there = set(export.laws([*export.OWNING_LAWS, *export.HELD]))
+    there = set(export.laws([*export.OWNING_LAWS, *export.OWNING_QUANTITIES]))
     more = [name for name in javascript.reached([*formulas, *itertools.chain(*inner.values()), *shown_laws])
             if name not in there]
     words = {name: called(name) for law, names in named.items() for name in (law, *names)}

@@ -39,10 +39,19 @@ def tree(law, **known):
 
 def names(tree):
     """Quantities in the expression, each once, in the order in which they are read."""
-    found = {tree.id: None} if isinstance(tree, ast.Name) else {}
-    for part in tree.args if isinstance(tree, ast.Call) else ast.iter_child_nodes(tree):
-        found |= dict.fromkeys(names(part))
-    return list(found)
+    return list(dict.fromkeys(_quantities(tree)))
+
+
+def _quantities(tree):
+    left = [tree]
+    while left:
+        part = left.pop()
+        if isinstance(part, ast.Name):
+            yield part.id
+        elif isinstance(part, ast.Call):
+            left += reversed(part.args)
+        elif not isinstance(part, ast.Constant):
+            left += reversed(list(ast.iter_child_nodes(part)))
 
 
 def evaluate(tree, values):
@@ -188,7 +197,7 @@ def operated(operation, a, b):
             return a
         case (ast.Sub, 0, _):
             return negative(b)
-        case (ast.Sub, _, _) if names(a) and ast.dump(a) == ast.dump(b):
+        case (ast.Sub, _, _) if any(_quantities(a)) and ast.dump(a) == ast.dump(b):
             return ast.Constant(0)
         case (ast.Mult, _, 0):
             return b
@@ -205,7 +214,7 @@ def negative(node):
 
 
 def _decided(condition):
-    return condition if names(condition) else ast.Constant(bool(evaluate(condition, {})))
+    return condition if any(_quantities(condition)) else ast.Constant(bool(evaluate(condition, {})))
 
 
 def _applied(function, given):
@@ -220,7 +229,7 @@ def _applied(function, given):
         case "flow", [_, years], [1, _]:
             return years
     call = ast.Call(quantity_node(function), given, [])
-    return not names(call) and _short(evaluate(call, {})) or call
+    return not any(_quantities(call)) and _short(evaluate(call, {})) or call
 
 
 def written(step: Step, left_out: Container[str]) -> tuple[ast.expr, ast.expr, dict[str, Any]]:

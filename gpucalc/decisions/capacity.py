@@ -11,7 +11,7 @@ from ..laws import queueing
 from ..laws.sharding import layout_rules
 from ..rows import catalogue, tables
 from .columns import of_frame, stacked, taken
-from .jobs import ALONE, BATCHES, FLEET, HELD, PROMPTS, REPLICAS
+from .jobs import ONE_REQUEST, BATCHES, BEST_FLEET, STANDING_FLEET, PROMPTS, REPLICAS
 from .rule import chosen, Figure, Points, value_of
 
 
@@ -169,17 +169,17 @@ def plans(points, requests_per_second, answer_limit=None, late_share=None, first
 
     All are in time while the spare replicas are out of service; with them the peak fills no more than `most_load`. A limit on
     times that is None is none, of the others it is the default. `low_gpus` and `high_gpus` are the fewest at the ends of the
-    band, `formula_gpus` without it. Each is infinite where none will do; `limit` is the reason of the limit of `FLEET` that is in
-    the way of the plan.
+    band, `formula_gpus` without it. Each is infinite where none will do; `limit` is the reason of the limit of `BEST_FLEET` that
+    is in the way of the plan.
     """
     limits = limited(answer_limit=answer_limit, late_share=late_share, first_token_limit=first_token_limit,
                      token_limit=token_limit, most_load=most_load, spare_replicas=spare_replicas)
     sides = {"": paced(points), "formula_": points, "low_": paced(points, "low"), "high_": paced(points, "high")}
     table = stacked([_table(each) | {"side": numpy.full(len(points), side)} for side, each in enumerate(sides.values())])
-    found, able = chosen(FLEET._replace(of=("side", *FLEET.of)), limits.case(requests_per_second), table)
+    found, able = chosen(BEST_FLEET._replace(of=("side", *BEST_FLEET.of)), limits.case(requests_per_second), table)
     gpus = where(able, found["planned_gpus"], math.inf).reshape(len(sides), -1)
     best = taken(found, slice(gpus.shape[1]))
-    reasons = numpy.array([*(limit.reason for limit in FLEET.limits), ""], object)
+    reasons = numpy.array([*(limit.reason for limit in BEST_FLEET.limits), ""], object)
     return sides[""].iloc[best["place"]].assign(
         replicas=best["planned_replicas"], limit=reasons[best["broken"]],
         **{f"{side}gpus": each for side, each in zip(sides, gpus)})
@@ -192,8 +192,8 @@ def binding(found, points, requests_per_second, **limits):
     """
     case, table = limited(**limits).case(requests_per_second), _table(paced(points))
     least, binds = found["gpus"].to_numpy(float), where(found["gpus"] < math.inf, "load", "").to_numpy()
-    for limit in (each for each in FLEET.limits if case.inputs.get(each.most) != math.inf):
-        free, able = chosen(FLEET, case, table | {limit.most: numpy.full(len(points), math.inf)})
+    for limit in (each for each in BEST_FLEET.limits if case.inputs.get(each.most) != math.inf):
+        free, able = chosen(BEST_FLEET, case, table | {limit.most: numpy.full(len(points), math.inf)})
         gpus = where(able, free["planned_gpus"], math.inf)
         binds, least = where((gpus < least) & (binds != ""), limit.reason, binds), where(gpus < least, gpus, least)
     return binds
@@ -201,11 +201,11 @@ def binding(found, points, requests_per_second, **limits):
 
 def alone(points, limits):
     """The points that memory holds and at which a request is in time where no other is served."""
-    return points[chosen(ALONE, limits.case(1), _table(points))[-1]]
+    return points[chosen(ONE_REQUEST, limits.case(1), _table(points))[-1]]
 
 
-def held(points, requests_per_second, replicas, limits, step=HELD, **more):
-    """What `HELD`, or a step like it, chooses of so many replicas of points, or of one; and which choices keep all limits."""
+def held(points, requests_per_second, replicas, limits, step=STANDING_FLEET, **more):
+    """What a step chooses of so many replicas of points, or of one; and which choices keep all limits."""
     left = maximum(replicas - limits.spare_replicas, 1)
     columns = {name: points[name] for name in ("batch", *TIMES[:-1], *QUEUED)} | more | dict(
         attention_parallel=points.get("attention_parallel", 1),

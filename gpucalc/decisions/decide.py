@@ -12,7 +12,7 @@ from ..core.markdown import Markdown, markdown
 from ..core.printer import in_words
 from ..core.quantities import QUANTITIES
 from ..rows import case_file, price_book
-from ..rows.selections import derivation, selection
+from ..rows.kept import derivation, selection
 from . import answer as plan, answer_words as words, owning_words
 from .jobs import JOBS, trains
 from .points import number_of

@@ -18,22 +18,22 @@ DOUBTS = (
     Limit("doubtful_term", 0, "its term does not suit the job", early=True),
 )
 # How engines split experts, by the layout of a replica.
-_SPLIT = {"expert_tensor_parallel": "engine_expert_split", "expert_parallel": "engine_expert_parallel"}
+_ENGINE_SPLIT = {"expert_tensor_parallel": "engine_expert_split", "expert_parallel": "engine_expert_parallel"}
 # What keeps a card from being looked at; columns of cards that are 0 or 1.
-_UNKNOWN = (
+_CARD_LIMITS = (
     Limit("unrented", 0, "no provider of the book rents it on these terms", early=True),
     Limit("unlinked", 0, "the latency of its link is not known", early=True),
     Limit("lacks_format", 0, "cannot compute in the format", early=True),
 )
-FITS = (
-    *_UNKNOWN,
+MEMORY_LIMITS = (
+    *_CARD_LIMITS,
     Limit("split_misfits", 0, "the model does not split that way", early=True),
     Limit("spread_misfits", 0, "the model does not spread that way", early=True),
     Limit("batch", "replica_places", "memory", early=True),
 )
 # The context that the model was released for, or a stretched one: a column of cards, without a limit where it is not known.
-_READ = Limit("asked_context", "most_context", "the model's context", early=True)
-_WHOLE, _MEAN = {"context": "final_context", **_SPLIT}, {"context": "mean_context", **_SPLIT}
+_CONTEXT_LIMIT = Limit("asked_context", "most_context", "the model's context", early=True)
+_FULL, _MEAN = {"context": "final_context", **_ENGINE_SPLIT}, {"context": "mean_context", **_ENGINE_SPLIT}
 # Whole requests have a band, and so has the reading of prompts, on which the first token rests.
 _PACE, _READING = "request_seconds", "replica_prefill_seconds"
 PROMPTS = ("replica_prefill_seconds", "prompt_turn_seconds", "prompt_seconds")
@@ -43,7 +43,7 @@ _QUEUE = (
     Limit("late_token_seconds", "token_limit", "the time per token"),
 )
 # What the queue's limits come to where there is none.
-_BY_ITSELF = ("request_seconds", "first_token_alone")
+_TIMES_OF_ONE = ("request_seconds", "first_token_alone")
 REPLICAS = Step(
     name="replicas",
     joined=("cards",),
@@ -54,7 +54,7 @@ REPLICAS = Step(
     given=_MEAN,
     figures=(
         Figure("asked_context"),
-        Figure("replica_places", _WHOLE),
+        Figure("replica_places", _FULL),
         Figure("split_misfits"),
         Figure("spread_misfits"),
         Figure("fixed_share"),
@@ -65,8 +65,8 @@ REPLICAS = Step(
                                               "request_seconds")),
     ),
     limits=(
-        _READ,
-        *FITS,
+        _CONTEXT_LIMIT,
+        *MEMORY_LIMITS,
         Limit("speculative_seconds", "token_limit", "the time per token", early=True),
         *_QUEUE,
     ),
@@ -76,21 +76,30 @@ REPLICAS = Step(
            "output_tokens_per_second"),
 )
 # Of points that are searched already, each a row, the best batch of each card and degree.
-FLEET = REPLICAS._replace(name="fleet", joined=("points",), axes={}, per=(), sparing=(), of=("gpu", "tensor_parallel"), given={},
-                          figures=(), limits=REPLICAS.limits[len(FITS):], shown=("planned_replicas",))
+BEST_FLEET = REPLICAS._replace(
+    name="fleet", joined=("points",), axes={}, per=(), sparing=(), of=("gpu", "tensor_parallel"), given={}, figures=(),
+    limits=REPLICAS.limits[len(MEMORY_LIMITS):],
+    shown=("planned_replicas",),
+)
 # Whether a request is in time at each of the points where no other is served.
-ALONE = FLEET._replace(name="alone", of=(), least=None, objective=(), shown=(),
-                       limits=(*FLEET.limits[:2], *(limit._replace(of=law) for limit, law in zip(_QUEUE, _BY_ITSELF))))
+ONE_REQUEST = BEST_FLEET._replace(
+    name="alone", of=(), least=None, objective=(), shown=(),
+    limits=(*BEST_FLEET.limits[:2], *(limit._replace(of=law) for limit, law in zip(_QUEUE, _TIMES_OF_ONE))),
+)
 # Fleets that stand already: whether each is in time with its spare replicas out of service, and not too full with them.
-HELD = FLEET._replace(name="held", of=(), least=None, objective=(), shown=(),
-                      limits=(*FLEET.limits[1:], Limit("least_replicas", "replicas", "the load"),
-                              Limit("planned_replicas", "held_replicas", "the load")))
+STANDING_FLEET = BEST_FLEET._replace(
+    name="held", of=(), least=None, objective=(), shown=(),
+    limits=(*BEST_FLEET.limits[1:], Limit("least_replicas", "replicas", "the load"),
+            Limit("planned_replicas", "held_replicas", "the load")),
+)
 # Of them the one that pays in the smallest month: with places for it even if every request had to wait.
-TURN = HELD._replace(name="turn", of=FLEET.of, objective=("break_even_requests_per_month", "batch"),
-                     limits=(Limit("break_even_requests_per_month", "carried_requests_per_month", "the load", early=True),
-                             *HELD.limits))
+BREAK_EVEN_FLEET = STANDING_FLEET._replace(
+    name="turn", of=BEST_FLEET.of, objective=("break_even_requests_per_month", "batch"),
+    limits=(Limit("break_even_requests_per_month", "carried_requests_per_month", "the load", early=True),
+            *STANDING_FLEET.limits),
+)
 # A replica is in one server, or in several that a network or the switch of a rack joins; the GPUs that split a matrix in one.
-_SEATED = (
+_SERVER_LIMITS = (
     Limit("tensor_parallel", "gpus_per_server", "a replica in one server", early=True),
     Limit("server_misfits", 0, "a replica in joined servers"),
 )
@@ -99,7 +108,7 @@ SERVERS = Step(
     joined=("offers", "gpu"),
     limits=(
         *DOUBTS,
-        *_SEATED,
+        *_SERVER_LIMITS,
         Limit("serving_usd_per_month", "usd_per_month", "the budget"),
     ),
     objective=("serving_usd_per_month",),
@@ -107,9 +116,9 @@ SERVERS = Step(
 )
 SERVE = (REPLICAS, SERVERS)
 # Fleets that are found already, on as many servers as a plan may have, whatever is doubtful of their price.
-RENTED = SERVERS._replace(given={"all_replicas": "planned_replicas"}, limits=(
+RENTED_FLEET = SERVERS._replace(given={"all_replicas": "planned_replicas"}, limits=(
     Limit("lacks_fleet", 0, "no fleet is in time", early=True),
-    _SEATED[0],
+    _SERVER_LIMITS[0],
     Limit("rented_gpus", "most_gpus", "the most servers"),
 ))
 
@@ -128,7 +137,7 @@ LAYOUT = Step(
         Figure("step_seconds", worst="last_stage", band="step_seconds"),
     ),
     limits=(
-        *_UNKNOWN,
+        *_CARD_LIMITS,
         Limit("gpus_per_server", "most_gpus", "a machine has more GPUs than are to be used", early=True),
         Limit("excess_machines", 0, "too many small machines", early=True),
         Limit("layout_misfits", 0, "no layout splits the job that way", early=True),
@@ -167,12 +176,12 @@ WINDOW = Step(
     given={**_MEAN, "all_replicas": "window_replicas"},
     figures=(
         Figure("asked_context"),
-        Figure("replica_places", _WHOLE),
+        Figure("replica_places", _FULL),
         Figure("split_misfits"),
         Figure("spread_misfits"),
         *(Figure(law, band=_PACE) for law in ("replica_prefill_seconds", "replica_pass_seconds", "request_seconds")),
     ),
-    limits=(_READ, *FITS),
+    limits=(_CONTEXT_LIMIT, *MEMORY_LIMITS),
     objective=("planned_gpus", "batch"),
     shown=("replica_gpus", "window_replicas", "busy_hours", "output_tokens_per_second"),
 )
@@ -182,7 +191,7 @@ WINDOW_SERVERS = Step(
     given={"all_replicas": "window_replicas"},
     limits=(
         *DOUBTS,
-        *_SEATED,
+        *_SERVER_LIMITS,
         Limit("window_usd", "budget_usd", "the budget"),
         Limit("serving_usd_per_month", "usd_per_month", "the budget of a month"),
     ),
@@ -192,10 +201,10 @@ WINDOW_SERVERS = Step(
 # Documents are read one by one, and nothing is answered.
 READING = WINDOW._replace(
     axes={**REPLICAS.axes, "attention_parallel": (1,), "batch": (1,)},
-    given={"context": "prompt", **_SPLIT, "replica_seconds": "prompt_turn_seconds", "all_replicas": "window_replicas"},
+    given={"context": "prompt", **_ENGINE_SPLIT, "replica_seconds": "prompt_turn_seconds", "all_replicas": "window_replicas"},
     figures=(*(Figure(law) for law in ("replica_places", "split_misfits", "spread_misfits")),
              Figure("replica_prefill_seconds", band="replica_prefill_seconds")),
-    limits=(_READ._replace(of="prompt"), *FITS),
+    limits=(_CONTEXT_LIMIT._replace(of="prompt"), *MEMORY_LIMITS),
     shown=("replica_gpus", "window_replicas", "busy_hours"),
 )
 
@@ -313,10 +322,10 @@ _WORK = _times("window_requests", ("half the work", 0.5), ("a tenth of the work"
 _REPLICA = ("gpu", "tensor_parallel", "attention_parallel", "offer")
 _NARROW = (Change("weight_format", "weights in 8 bits", "FP8"), Change("weight_format", "weights in 4 bits", "INT4-g128"),
            Change("cache_element_bytes", "a cache in 8 bits", 1))
-_HOLDS = Card("fits", "held_serving_bytes", True, _WHOLE)
+_HOLDS = Card("fits", "held_serving_bytes", True, _FULL)
 _BILL = (Card("many", "rented_gpus"), Card("long", "busy_hours", banded=False), Card("cost", "window_usd"))
 _SPENT = (Card("many", "gpus"), Card("long", "training_days"), Card("cost", "compute_usd"))
-_READS = {"context": "prompt", **_SPLIT}
+_READS = {"context": "prompt", **_ENGINE_SPLIT}
 
 SERVING = Job(
     chain=SERVE, objective="serving_usd_per_month", keys=_REPLICA,

@@ -32,7 +32,7 @@ LAYOUT = ("tensor_parallel", "pipeline_parallel", "virtual_stages", "context_par
 AXES = tuple(name for name in LAYOUT if name not in ("data_parallel", "micro_batches"))
 # What an axis is where a layout does without; 1 for the others.
 NEUTRAL = dict.fromkeys(("zero_stage", "recompute", "sequence_parallel", "shard_parallel", "zero_bubble"), 0)
-FITS = "training_bytes: at most the memory of a GPU"
+OVER_MEMORY = "training_bytes: at most the memory of a GPU"
 CLOSE = f"training_bytes: {bands.CLOSE}"
 # Places for a layer in the chunks of a pipeline that may stay empty: Megatron-Core can count the embeddings, the output head
 # and a layer that predicts one more token as one each.
@@ -118,7 +118,7 @@ def _worked_out(case, values, global_batch, usd_per_hour, memory_ends):
         figures["step_usd"] = figures["gpu_seconds"] / SECONDS_PER_HOUR * usd_per_hour
     rules = [*_rules(architecture, cluster, layout, global_batch, **sizes(case)),
              *((text, figures["training_bytes"] <= card.memory_bytes / end)
-               for text, end in ((FITS, memory_ends[0]), (CLOSE, memory_ends[2])))]
+               for text, end in ((OVER_MEMORY, memory_ends[0]), (CLOSE, memory_ends[2])))]
     layout = {"gpus": cluster} | {name: layout[name] for name in LAYOUT}
     broken = np.zeros(np.broadcast_shapes(*(column.shape for column in (layout | figures).values())), "int8")
     for at, (_, holds) in reversed([*enumerate(rules, 1)]):

@@ -9,9 +9,9 @@ from ..rows import catalogue
 from ..rows.ages import day, firm, STALE_DAYS
 from ..rows.choices import names
 from ..rows.kept import kept
+from ..rows.kept import selection
 from ..rows.price_book import cheapest_first, TIES
 from ..rows.rents import rents
-from ..rows.selections import selection
 from .capacity import left_out, narrow_products, with_links
 from .columns import count, taken
 from .jobs import BATCHES, trains, USUAL_TERM

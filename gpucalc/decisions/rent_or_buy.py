@@ -17,9 +17,9 @@ from ..laws.renting import level_usd_per_hour
 from ..rows import catalogue
 from ..rows.ages import day, firm, SOLD_DAYS, SOLD_YEARS as SOLD_YEARS
 from ..rows.bands import Band, CLOSE, INSIDE
+from ..rows.kept import derivation
 from ..rows.price_book import cheapest_first, ITEMS, MissingPrice, price, price_row, RESERVED_YEARS, select, TIES
 from ..rows.rents import cheapest_rent, doubtful, rents
-from ..rows.selections import derivation
 from ..rows.tables import OF_PRICE, rows
 from .jobs import USUAL_TERM
 from .market import wanted

@@ -17,7 +17,7 @@ from ..laws.serving_cost import paid_utilization, rented_gpus, requests_per_seco
 from ..laws.serving_volume import owned_serving_usd_per_month
 from ..rows import catalogue
 from ..rows.bands import CLOSE
-from ..rows.selections import derivation, selection
+from ..rows.kept import derivation, selection
 from . import capacity, rent_or_buy as decide, token_offers
 from .columns import nine_digits
 from .points import value_of

@@ -11,12 +11,12 @@ from ..laws.serving_cost import (api_batch_request_usd, api_request_usd, break_e
                                  carried_requests_per_month, input_usd_per_million, output_usd_per_million, paid_utilization,
                                  replica_seconds, requests_per_second, serving_usd_per_month)
 from ..rows.ages import firm
+from ..rows.kept import selection
 from ..rows.price_book import MissingPrice
 from ..rows.rents import cheapest_rent, rents
-from ..rows.selections import selection
 from . import capacity
 from .columns import nine_digits
-from .jobs import RENTED, TURN
+from .jobs import RENTED_FLEET, BREAK_EVEN_FLEET
 from .rule import chosen
 
 API_ITEMS = {"api-input": "api_input_usd_per_million", "api-cached-input": "api_cached_usd_per_million",
@@ -179,7 +179,7 @@ def on_servers(plans, kinds, most_servers):
         lacks = gpus == math.inf
         fleets = dict(gpu=plans["gpu"].to_numpy(), tensor_parallel=degree, plan=np.arange(len(plans)), lacks_fleet=1.0 * lacks,
                       planned_replicas=where(lacks, 1, gpus / degree))
-        paid, able = chosen(RENTED, Case(), offers, fleets)
+        paid, able = chosen(RENTED_FLEET, Case(), offers, fleets)
         sides |= {f"{side}{name}": where(able, paid[name], math.inf) for name in ("rented_gpus", "serving_usd_per_month")}
     found = pd.concat([plans.iloc[paid["plan"]].reset_index(drop=True),
                        kinds.iloc[paid["kind"]].drop(columns="gpu").reset_index(drop=True)], axis=1).assign(**sides)
@@ -217,7 +217,7 @@ def break_even_plans(points, book, term, api_request_usd, answer_limit=None, pea
     carried = carried_requests_per_month(replicas, found["batch"], spare, found["request_seconds"], peak_factor)
     found = found.assign(replicas=replicas, serving_usd_per_month=paid, carried_requests_per_month=carried,
                          break_even_requests_per_month=least)
-    turns, able = capacity.held(found, requests_per_second.formula(least, peak_factor), replicas, kept, TURN, **found[
+    turns, able = capacity.held(found, requests_per_second.formula(least, peak_factor), replicas, kept, BREAK_EVEN_FLEET, **found[
         ["gpu", "tensor_parallel", "carried_requests_per_month", "break_even_requests_per_month"]])
     order = ["break_even_requests_per_month", "batch", "gpu", "tensor_parallel"]
     return found.iloc[turns["place"][able]].sort_values(order, key=nine_digits, kind="stable", ignore_index=True)

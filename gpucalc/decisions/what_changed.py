@@ -18,8 +18,8 @@ from ..laws.serving_cost import requests_per_second
 from ..rows import bands, catalogue, price_book
 from ..rows.ages import dates, firm, sold, why_not_sold
 from ..rows.book_diff import HOME, NOT_STATED, ROUNDING
+from ..rows.kept import derivation, selection
 from ..rows.rents import rents
-from ..rows.selections import derivation, selection
 from . import capacity, token_offers
 from .rent_or_buy import deal, drawn_band, draws, probability, STOPS, winner
 

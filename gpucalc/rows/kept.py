@@ -1,7 +1,8 @@
 """Results that a process keeps, and that those forked from it have: each use still says which files they were read from.
 
-Who wants to know calls `watch` and listens for audit events: `gpucalc.read` comes with the path of a file, `gpucalc.book` with
-that of one of which only what is asked for counts, `gpucalc.asked` with the call that asks and a hash of what came of it.
+Who wants to know listens for audit events: `gpucalc.read` comes with the path of a file, `gpucalc.book` with that of one of
+which only what is asked for counts, `gpucalc.asked` with the call that asks and a hash of what came of it. The last two come
+where a `Watcher` writes them down.
 """
 import contextlib
 import functools
@@ -10,14 +11,14 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 Function = TypeVar("Function", bound=Callable)
 
 # The files behind what is being worked out, and the calls with their hashes; what of both this process has said already.
 _behind: set[str | tuple[str, str]] = set()
 _told: set[str | tuple[str, str]] = set()
-_watched = False
+_watcher: "Watcher | None" = None
 _answered = False
 _silent: frozenset[str] = frozenset()
 
@@ -54,15 +55,44 @@ def is_asked(call: str, outcome: str) -> None:
     _tell(frozenset([(call, outcome)]))
 
 
-def watch() -> None:
-    """Has all that is read said from here on by those parts of files that count."""
-    global _watched
-    _watched = True
+class Watcher(Protocol):
+    """Who writes down what is asked of price books."""
+
+    def ask(self, function: Callable, arguments: tuple, named: dict) -> Any:
+        """The value of a selection."""
+
+    def ask_by_parts(self, function: Callable, arguments: tuple, named: dict) -> Any:
+        """The value of a derivation."""
+
+    def watched_book(self, frame: Any, taken: tuple, files: list[Path]) -> Any:
+        """A book that says what is read of it."""
 
 
-def watched() -> bool:
-    """Whether somebody wants to know."""
-    return _watched
+def watch(watcher: Watcher) -> None:
+    """Has the watcher write down what is asked from here on."""
+    global _watcher
+    _watcher = watcher
+
+
+def watcher() -> Watcher | None:
+    """Who wants to know, if anybody does."""
+    return _watcher
+
+
+def selection(function: Function) -> Function:
+    """Has a function that finds something in a book be asked by the watcher, instead of what it reads of the book."""
+    @functools.wraps(function)
+    def asked(*arguments, **named):
+        return _watcher.ask(function, arguments, named) if _watcher else function(*arguments, **named)
+    return asked  # type: ignore[return-value]
+
+
+def derivation(function: Function) -> Function:
+    """As `selection`, for a table or named tuple of which a page reads parts."""
+    @functools.wraps(function)
+    def asked(*arguments, **named):
+        return _watcher.ask_by_parts(function, arguments, named) if _watcher else function(*arguments, **named)
+    return asked  # type: ignore[return-value]
 
 
 @contextlib.contextmanager

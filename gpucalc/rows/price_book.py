@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.evaluate import Row
 from .intake import own_book
-from .kept import is_read, kept, silence, watched
+from .kept import is_read, kept, selection, silence, watcher
 from .price_checks import FILLED, ITEMS, MAY_FILL, MOST_GPUS, PRICES, RESERVED_YEARS, plausible
 from .project_books import MissingPrice, file_state, newest, price_books, project_book
-from .selections import in_project, known_as, selection
 from .tables import DATA, OWN_GPUS, plain_row
 
 if TYPE_CHECKING:
@@ -54,14 +53,14 @@ def prices(path: str | Path | None = None, only: bool = False, rates: dict[str, 
     too, what was taken for granted, `warnings`, prices that look odd, and `from_book`, what the file has no price for.
     """
     path = Path(path) if path else newest()
-    if not watched():
+    watching = watcher()
+    if watching is None:
         return _prices(path, only, rates)
-    from .book_frame import watched_frame
     files = [path, *price_books()[-1:]]
     try:
         with silence(*files):
             frame = _prices(path, only, rates)
-        return watched_frame(frame, known_as([in_project(path), only, rates]), files)
+        return watching.watched_book(frame, (path, only, rates), files)
     except ValueError:
         is_read(*files)
         raise

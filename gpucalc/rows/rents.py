@@ -3,8 +3,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.evaluate import Row
 from .ages import firm
+from .kept import derivation, selection
 from .price_book import cheapest_first, no_price, price_row, select
-from .selections import derivation, selection
 
 if TYPE_CHECKING:
     from pandas import DataFrame

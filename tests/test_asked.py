@@ -9,13 +9,13 @@ import numpy
 import pandas
 import pytest
 
-from book.build import found_again
+from book.build import asked, found_again
 from book.build.editions import Editions, made_of
 from book.build.inputs import Frozen, ROOT
 from gpucalc import Case
 from gpucalc.core.evaluate import Row
 from gpucalc.decisions.rent_or_buy import rent_or_buy
-from gpucalc.rows import book_frame, catalogue, kept, price_book, rents, selections
+from gpucalc.rows import catalogue, kept, price_book, rents
 
 HEADER = "gpu,gpus,usd_per_hour,provider,region,term\n"
 ROWS = {"dear": "H100 SXM 80GB,8,4.0,dear,here,on-demand", "cheap": "H100 SXM 80GB,8,2.5,cheap,here,on-demand",
@@ -30,14 +30,14 @@ CHANGED = {"none": {}, "unread": {"other": "A100 SXM 80GB,8,1.4,other,here,on-de
 
 def write(path, **changes):
     path.write_text(HEADER + "\n".join(filter(None, (ROWS | changes).values())) + "\n")
-    selections.made_of.cache_clear()
+    asked.made_of.cache_clear()
 
 
 @pytest.fixture
 def watched(monkeypatch):
     """What is asked, as hashes by call, and which books are read whole, from here on."""
-    monkeypatch.setattr(kept, "_watched", True)
-    monkeypatch.setattr(selections, "_known", {})
+    monkeypatch.setattr(kept, "_watcher", asked)
+    monkeypatch.setattr(asked, "_known", {})
     kept.forget_told()
     found, listening = ({}, []), [True]
 
@@ -49,7 +49,7 @@ def watched(monkeypatch):
     sys.addaudithook(hear)
     yield found
     listening.clear()
-    selections.made_of.cache_clear()
+    asked.made_of.cache_clear()
 
 
 @pytest.fixture
@@ -61,12 +61,12 @@ def mine(tmp_path, watched):
 
 def calls(watched):
     """What was asked, without what names stand for."""
-    return [call for call in watched[0] if call[0] != selections.NAME]
+    return [call for call in watched[0] if call[0] != asked.NAME]
 
 
 def changes(answers):
     """The calls that now find something else."""
-    return [call for call, answer in answers.items() if call[0] != selections.NAME and selections.again(call) != answer]
+    return [call for call, answer in answers.items() if call[0] != asked.NAME and asked.again(call) != answer]
 
 
 def ask_cheapest(book):
@@ -112,7 +112,7 @@ def test_a_page_runs_again_where_its_answers_change(mine, watched, tmp_path, ask
 
 @pytest.mark.parametrize("name, tells", [("undecided", False), ("cheaper", False), ("gone", True), ("added", True), ("none", False)])
 def test_columns_are_read_by_themselves(mine, watched, tmp_path, monkeypatch, name, tells):
-    monkeypatch.setattr(book_frame, "_FEW", 1)
+    monkeypatch.setattr(asked, "_FEW", 1)
     assert ask_providers(mine) == ["cheap", "dear"]
     write(tmp_path / "mine.csv", **CHANGED[name])
     assert not watched[1] and bool(changes(watched[0])) == tells
@@ -141,14 +141,14 @@ def test_a_book_that_is_changed_is_no_book(mine, watched):
     assert rents.rents(mine, gpu="H100 SXM 80GB")["price"].eq(0).all() and not calls(watched) and watched[1] == ["mine.csv"]
 
 
-@selections.selection
+@kept.selection
 def with_what_cannot_be_written(book, key):
     return key(book)
 
 
 def test_a_call_that_cannot_be_written_is_any_function(mine, watched):
     with_what_cannot_be_written(mine, lambda book: book["price"].min())
-    assert [json.loads(call)[0] for call in calls(watched)] == ["gpucalc.rows.book_frame.column"]
+    assert [json.loads(call)[0] for call in calls(watched)] == ["book.build.asked.column"]
     with_what_cannot_be_written(mine, lambda book: book.sort_values("price"))
     assert watched[1] == ["mine.csv"]
 
@@ -163,7 +163,7 @@ class Found(NamedTuple):
         return sorted(set(self.book["gpu"]))
 
 
-@selections.derivation
+@kept.derivation
 def found(book, most=100.0):
     return None if most < 0 else Found(book[book["price"] <= most], book["price"].min(), (1, [most]))
 
@@ -191,16 +191,16 @@ def test_what_is_not_there_is_said(mine, watched, tmp_path):
 
 def test_what_is_kept_says_its_answers_wherever_it_was_made(mine, watched):
     kept_least = kept.kept(lambda: mine["price"].min())
-    selections.selection(lambda book: kept_least())(mine)
+    kept.selection(lambda book: kept_least())(mine)
     kept.forget_told()
     watched[0].clear()
-    assert kept_least() == 12 and [json.loads(call)[0] for call in calls(watched)] == ["gpucalc.rows.book_frame.column"]
+    assert kept_least() == 12 and [json.loads(call)[0] for call in calls(watched)] == ["book.build.asked.column"]
 
 
 def test_a_book_that_is_kept_by_another_function_is_not_read_whole(watched, tmp_path):
     write(tmp_path / "mine.csv")
     least = kept.kept(lambda: price_book.prices(tmp_path / "mine.csv", only=True)["price"].min())
-    assert least() == 12 and [json.loads(call)[0] for call in calls(watched)] == ["gpucalc.rows.book_frame.column"] and not watched[1]
+    assert least() == 12 and [json.loads(call)[0] for call in calls(watched)] == ["book.build.asked.column"] and not watched[1]
 
 
 def test_nobody_watches_a_book_of_a_reader_in_a_program(tmp_path):
@@ -215,7 +215,7 @@ def test_nobody_watches_a_book_of_a_reader_in_a_program(tmp_path):
     lambda: Case(model="Llama-3-8B", gpu="H100 SXM 80GB", context="mean_context", batch=3).but(batch=4)])
 def test_an_argument_is_read_as_it_was_written(value):
     value = value() if callable(value) else value
-    assert selections.seen(selections.read(selections.written(value, []))) == selections.seen(value)
+    assert asked.seen(asked.read(asked.written(value, []))) == asked.seen(value)
 
 
 def test_values_that_differ_are_seen_to_differ():
@@ -225,7 +225,7 @@ def test_values_that_differ_are_seen_to_differ():
     values = [frame, frame[::-1], frame.rename(columns={"a": "c"}), frame.astype({"a": int}), frame.set_axis(["p", "r"]), other,
               frame["a"], frame["b"], frame.to_numpy(), frame.to_dict(), [1], (1,), [1.0], ["1"], True, 1, "1", None, {"a": 1},
               Row({"a": 1}, "x"), Row({"a": 1}, "y"), ValueError("a"), ValueError("b"), TypeError("a"), object(), object()]
-    assert len({selections.seen(value) for value in values}) == len(values)
+    assert len({asked.seen(value) for value in values}) == len(values)
 
 
 NOTEBOOK = """---
@@ -265,6 +265,7 @@ def build(root, capsys=None):
     return {line.split()[0] for line in said.splitlines() if " done, " in line}, executed
 
 
+@pytest.mark.long
 def test_a_build_runs_what_finds_something_else_in_a_book(project, capsys):
     book = price_book.newest()
     path = project / "data/prices" / book.name
