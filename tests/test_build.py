@@ -107,7 +107,7 @@ def page(project, name):
     return (project / f"_build/html/{name}.html").read_text()
 
 
-def test_only_what_changed_is_made_again(project, capsys, tmp_path):
+def test_only_what_changed_is_made_again(project, capsys):
     assert built(project, capsys)[0] == ["cost", "size"]
     (project / "notebooks/.ipynb_checkpoints").mkdir()
     (project / "notebooks/.ipynb_checkpoints/size-checkpoint.md").write_text("a draft")
@@ -121,6 +121,10 @@ def test_only_what_changed_is_made_again(project, capsys, tmp_path):
     assert built(project, capsys)[0] == []
     assert "another front page" in page(project, "index") and 'href="size.html#size"' in page(project, "index")
 
+
+@pytest.mark.long
+def test_own_prices_make_their_pages_and_a_site_from_nothing_is_the_same(project, capsys, tmp_path):
+    built(project, capsys)
     own = tmp_path / "my $prices.csv"
     own.write_text("twelve dollars")
     assert built(project, capsys, prices=own)[0] == ["cost"]
