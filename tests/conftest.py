@@ -215,6 +215,12 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="session")
+def book():
+    """The newest price book."""
+    return price_book.prices()
+
+
+@pytest.fixture(scope="session")
 def served(site):
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=site)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -16,7 +16,7 @@ from gpucalc import compare, decide
 from gpucalc import cli_decide
 from gpucalc.core.quantities import DATA
 from gpucalc.decisions import answer_words, decide as deciding
-from gpucalc.rows import ages, price_book
+from gpucalc.rows import ages
 
 CASES = DATA / "cases"
 # Each kind of job, quick ones.
@@ -26,11 +26,6 @@ TUNE = {"job": "qlora", "model": "Llama-2-7B", "training_tokens": 20e6, "epochs"
 EMBED = {"job": "embed", "model": "Llama-3-8B", "weight_format": "BF16", "window_requests": 1e7}
 NOTHING = {"job": "serve", "model": "Llama-3-70B", "requests_per_second": 10, "first_token_limit": 0.01, "token_limit": 0.002}
 OWN = {"job": "rent_or_buy", "gpu": "H100 SXM 80GB"}
-
-
-@pytest.fixture(scope="module")
-def book():
-    return price_book.prices()
 
 
 @pytest.fixture(scope="module")

@@ -50,11 +50,6 @@ ANSWERS = """(states) => states.map((state) => {
 
 
 @pytest.fixture(scope="module")
-def book():
-    return price_book.prices()
-
-
-@pytest.fixture(scope="module")
 def folder(tmp_path_factory, scripts):
     """A page of its own with the formulas, their data and the strict policy that every page has."""
     folder = tmp_path_factory.mktemp("front")

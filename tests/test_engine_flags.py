@@ -11,7 +11,7 @@ import pytest
 from gpucalc.decisions import answer_words, engine_flags
 from gpucalc.decisions import answer as plan
 from gpucalc.decisions.answer_words import fill
-from gpucalc.rows import case_file, price_book
+from gpucalc.rows import case_file
 from gpucalc.rows.tables import rows
 
 # Names of the options of `vllm serve` 0.33.0, read in vllm/engine/arg_utils.py of its wheel; those that take no value.
@@ -37,11 +37,6 @@ PLANS = [ONE, WIDE, ONE | {"kind": "embed"}, WIDE | {"role": "prefill"}, WIDE | 
 def words_of(facts):
     """The words of a command as a shell splits it."""
     return shlex.split(fill("command", {"kind": "serve", "memory_utilization": 0.9} | facts).replace("\\\n", " "))
-
-
-@pytest.fixture(scope="module")
-def book():
-    return price_book.prices()
 
 
 def test_every_flag_is_one_of_the_engine():

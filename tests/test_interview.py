@@ -11,17 +11,11 @@ from book.pages import interview
 from book.pages.interview import Held, said_html
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import number
-from gpucalc.rows import price_book
 from tests.test_notebooks import names_in_data, typed_figures
 
 GOOD = dict(title="T", ask="Why?", roles=["training"], level=1, minutes=5, topic="kv_cache", looks_for=["a", "b", "c", "d"], answer="Because.",
             follow_ups=[dict(ask="A", answer="B")] * 2, wrong=[dict(say="A", why="B")] * 2, lessons=["kv_cache"])
 EVERY = interview.questions()
-
-
-@pytest.fixture(scope="module")
-def book():
-    return price_book.prices()
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from gpucalc.core.evaluate import Case
 from gpucalc.core.law import LAWS
 from gpucalc.decisions.rent_or_buy import rent_or_buy
 from gpucalc.laws import kv_cache
-from gpucalc.rows import case_file, catalogue, price_book
+from gpucalc.rows import case_file, catalogue
 from tests import hostile
 from tests.browser import ended, lay_out, visit
 from tests.cases import SERVED
@@ -32,11 +32,6 @@ STEPS = """() => [...document.querySelectorAll(".lesson-steps strong")]
   .map(({ dataset }) => [dataset.law, Number(dataset.value)])"""
 OWN = [{"job": "rent_or_buy", "gpu": "H100 SXM 80GB", "gpus_per_server": 8, "utilization": 0.6, "years": 4},
        {"job": "rent_or_buy", "gpu": "A100 SXM 80GB", "utilization": 0.9, "term": "spot"}]
-
-
-@pytest.fixture(scope="module")
-def book():
-    return price_book.prices()
 
 
 @pytest.fixture(scope="module")

@@ -13,16 +13,11 @@ from gpucalc.decisions.rent_or_buy import DRAWS, rent_or_buy, shares
 from gpucalc.decisions.rent_own_or_api import API, BATCH, OWNED, RENTED
 from gpucalc.decisions.rent_own_or_api import FOR_HOURS, ways
 from gpucalc.decisions.token_offers import SERVERS
-from gpucalc.rows import catalogue, price_book
+from gpucalc.rows import catalogue
 
 H100 = "H100 SXM 80GB"
 LOAD = {"prompt": 1000, "output": 300, "first_token_limit": 3, "token_limit": 0.1}
 TIMES = {"batch": 32, "replica_prefill_seconds": 0.05, "replica_pass_seconds": 0.02}
-
-
-@pytest.fixture(scope="module")
-def book():
-    return price_book.prices()
 
 
 def plan_of(draw=None, window=False, **changed):

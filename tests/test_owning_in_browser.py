@@ -12,7 +12,7 @@ from book.web.javascript import script
 from gpucalc import Case
 from gpucalc.decisions.rent_or_buy import rent_or_buy
 from gpucalc.decisions.rent_own_or_api import ways
-from gpucalc.rows import catalogue, price_book
+from gpucalc.rows import catalogue
 from tests.test_owning_choice import LOAD, plan_of
 
 STATIC = ROOT / "book/static"
@@ -25,11 +25,6 @@ SERVED = """(sets) => sets.map(([model, inputs, plan]) => {
   const numbers = Object.fromEntries(Object.entries(plan).map(([name, each]) => [name, each === "inf" ? Infinity : each]));
   return gpucalc.waysToServe(new gpucalc.Case({ model }, inputs), numbers, data);
 })"""
-
-
-@pytest.fixture(scope="module")
-def book():
-    return price_book.prices()
 
 
 @pytest.fixture(scope="module")

@@ -17,11 +17,6 @@ FIVE = "gpu,usd_per_hour\nH100,2.95\nA100,1.40\nH200,3.50\nL4,0.70\nL40S,1.10\n"
 
 
 @pytest.fixture(scope="module")
-def book():
-    return price_book.prices()
-
-
-@pytest.fixture(scope="module")
 def found(book):
     return what_to_buy.tiers(book, (2e3, 1e4, 5e4, 25e4, 2e6))
 

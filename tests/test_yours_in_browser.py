@@ -14,7 +14,6 @@ from book.components.sentences import Figure, Yours
 from book.web import drills as drill_data, front, lessons
 from book.web.drills import drill, in_unit
 from gpucalc.core.evaluate import FINDERS, Case
-from gpucalc.rows import price_book
 from tests.browser import ended, lay_out, visit
 from tests.test_lesson_in_browser import PAGE, READY, address, answered, go
 
@@ -34,11 +33,6 @@ def names():
     found = followed(SimpleNamespace(folder=ROOT, digests=[text for text in texts if re.fullmatch(FOLLOWING, text)]))
     assert {"kv_bytes_per_token", "batch", "model"} <= set(found)
     return drill_data.followed(found)
-
-
-@pytest.fixture(scope="module")
-def book():
-    return price_book.prices()
 
 
 def cells(names):
