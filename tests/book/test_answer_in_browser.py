@@ -1,0 +1,360 @@
+"""The answers of the front page against Python's: random cases, what a reader types wrong, and the page by its own policy."""
+import math
+from unittest.mock import patch
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+
+from book.build.extension import ENGINE, FRONT
+from book.build.finish import secured
+from gpucalc.decisions import answer_words, decide as deciding, owning_words
+from gpucalc.decisions import answer as plan, rent_or_buy, rule
+from gpucalc.rows import case_file, price_book
+from tests import edges
+from tests.browser import FORM, lay_out, visit
+from tests.gpucalc.test_engine_flags import PLANS
+
+# What the first of many choices are compared by.
+FIRST = 40
+PAGE = """<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8" />
+<meta name="viewport" content="width=device-width"><title>Front</title><link rel="stylesheet" href="front.css">{scripts}</head>
+<body><main class="bd-article"><h1>What will it take?</h1>{form}</main></body></html>"""
+ANSWERS = """(states) => states.map((state) => {
+  const given = gpucalc.jobOf(state);
+  if (given.faults.length) return { faults: given.faults.map(({ key }) => key) };
+  try {
+    const found = gpucalc.answerTo(given), choices = gpucalc.words.choices(found), { kept, objective, best } = found;
+    const binds = gpucalc.bindsOf(found), helps = gpucalc.helpsOf(found), known = gpucalc.words.facts(found, null, helps);
+    const of = (name) => Array.from(kept[name] ?? []).slice(0, FIRST);
+    return {
+      kept: kept.gpu?.length ?? 0, objective,
+      first: Object.fromEntries(["gpu", "provider", "term", "row", `low_${objective}`, objective, `high_${objective}`]
+        .map((name) => [name, of(name)])),
+      best: best && Object.fromEntries(Object.entries(best)), figures: found.figures,
+      lost: [...found.lost].map(([gpu, { limit, value, most }]) => [gpu, limit.reason, value, most]),
+      turns: gpucalc.turnsOf(found).map(({ change, gpu }) => [change.words, change.value, gpu]),
+      binds, helps: helps.map(({ change, after }) => [change.words, after]),
+      cards: best ? gpucalc.words.cards(found, known).map(({ big, small, note }) => [big, small, note]) : [],
+      commands: gpucalc.words.commands(found, known).map(({ title, text, note }) => [title, text, note]),
+      reasons: choices.map(({ gpu, layout, reason }) => [gpu, layout, reason]),
+      said: [best ? gpucalc.words.binds(found, known, binds) : [], gpucalc.words.helps(found, helps).map(({ text }) => text),
+        best ? gpucalc.words.flips(choices).map(({ text }) => text) : [],
+        best ? [] : gpucalc.words.loosen(found, choices, known).map(([text]) => text),
+        best ? gpucalc.words.cautions(known) : []],
+    };
+  } catch (error) {
+    return { error: error.message };
+  }
+})""".replace("FIRST", str(FIRST))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, scripts):
+    """A page of its own with the formulas, their data and the strict policy that every page has."""
+    folder = tmp_path_factory.mktemp("front")
+    lay_out(folder, [*ENGINE, *FRONT, "front.css"], scripts)
+    tags = "".join(f'<script defer src="{name}"></script>' for name in [*ENGINE, *FRONT])
+    (folder / "index.html").write_text(secured(PAGE.format(scripts=tags, form=FORM)), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(browser, folder):
+    page = visit(browser, (folder / "index.html").as_uri())
+    yield page
+    assert page.problems == []
+    page.context.close()
+
+
+CHAT = dict(job="serve", model="Llama-3-70B", weight_format="FP8", requests_per_second=10, first_token_limit=1, token_limit=0.05)
+
+
+# Random cases
+
+@pytest.fixture(scope="module")
+def answers(page, cases):
+    """Of each random case what Python and the browser make of it."""
+    return list(zip(cases, page.evaluate(ANSWERS, [each.held for each in cases])))
+
+
+def close(one, other):
+    """The same text, or the same number to 1e-9; NaN and infinities are numbers here."""
+    if isinstance(one, str) or isinstance(other, str) or one is None or other is None:
+        return one == other
+    return math.isclose(float(one), float(other), rel_tol=1e-9, abs_tol=1e-12) or (one != one and other != other)
+
+
+def unlike(wanted, found):
+    """Where two lists of lists differ."""
+    if len(wanted) != len(found):
+        return [(wanted, found)]
+    return [(one, other) for one, other in zip(wanted, found) if len(one) != len(other) or not all(map(close, one, other))]
+
+
+def test_the_browser_finds_the_same_choices(answers):
+    done = 0
+    for (held, answer, *_), found in answers:
+        if answer is None:
+            assert "no price" in found["error"], held
+            continue
+        assert set(found) > {"kept"}, (held, found)
+        assert found["kept"] == rule.count(answer.kept), held
+        columns = {name: [plain(each) for each in answer.kept.get(name, ())][:FIRST] for name in found["first"]}
+        assert unlike(columns.values(), found["first"].values()) == [], held
+        if answer.best is not None:
+            done += 1
+            names = [name for name in found["best"] if not isinstance(answer.best.get(name, ""), str)]
+            assert len(names) > 40
+            assert unlike([[answer.best[name] for name in names]], [[found["best"][name] for name in names]]) == [], held
+    assert done >= len(answers) / 6
+
+
+def plain(value):
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def each_found(answers):
+    return [(each, found) for each, found in answers if each.answer]
+
+
+def test_figures_reasons_what_binds_and_what_helps_are_the_same(answers):
+    for (held, answer, *_), found in each_found(answers):
+        figures = [[name, *figure[:4]] for name, figure in answer.figures.items()]
+        assert unlike(figures, [[name, *(each[end] for end in ("low", "plan", "high", "bound"))]
+                                for name, each in found["figures"].items()]) == [], held
+        lost = [[gpu, each.limit.reason, each.value, each.most] for gpu, each in answer.lost.items()]
+        assert unlike(sorted(lost), sorted(found["lost"])) == [], held
+        assert unlike(answer.binds, found["binds"]) == [], held
+        assert unlike([[each.change.words, each.after] for each in answer.helps], found["helps"]) == [], held
+
+
+def test_the_loads_that_turn_the_choice_are_the_same(answers):
+    told = 0
+    for each, found in each_found(answers):
+        turned = [[change.words, change.value, gpu] for change, gpu in each.turns]
+        assert unlike(turned, found["turns"]) == [], each.held
+        told += len(turned)
+    assert told
+
+
+def test_what_is_said_is_the_same(answers):
+    for (held, _, _, _, told), found in each_found(answers):
+        assert [[card.big, card.small, card.note] for card in told.cards] == found["cards"], held
+        assert [list(each) for each in told.commands] == found["commands"], held
+        reasons = [[row["gpu"], row["layout"], row["reason"]] for row in told.rows]
+        assert sorted(reasons) == sorted(found["reasons"]), held
+        assert [told.binds, told.helps, told.flips, told.loosen, told.cautions] == [[text[:1].upper() + text[1:] for text in each]
+                                                                                    for each in found["said"]], held
+
+
+@pytest.mark.parametrize("held", [CHAT, {"job": "lora", "model": "Llama-3-8B", "training_tokens": 1e8},
+                                  {"job": "embed", "model": "Llama-3-8B", "window_requests": 1e6}], ids=lambda held: held["job"])
+def test_cards_that_nobody_rents_out_are_rows_as_in_python(page, book, held):
+    for cards in ("H800 SXM 80GB", "M4 Max 128GB, Gaudi2 96GB", "A100 PCIe 40GB", "H800 SXM 80GB, H100 SXM 80GB"):
+        answer = plan.answer(case_file.case_of(held | {"cards": cards}), book)
+        told = answer_words.told(answer, book)
+        found = page.evaluate("(state) => gpucalc.answer(state)", held | {"cards": cards})
+        assert {row["gpu"] for row in told.rows} == set(cards.split(", "))
+        assert [row["reason"] for row in told.rows if not row["holds"]] == [
+            option["reason"] for option in found["options"] if option["usd"] is None]
+        if "H100" not in cards:
+            assert told.headline == found["cards"][0]["note"]
+            assert ("None of the GPUs that may be used is on offer" in told.headline) == all(
+                lost.limit.of == "unrented" for lost in answer.lost.values())
+
+
+@pytest.mark.parametrize("more", [{"prompt": 100_000}, {"prompt": 7893}, {"prompt": 7892}, {"prompt": 8000, "max_context": 32768},
+                                  {"prompt_p95": 3800, "prompt": 1000, "max_context": 4000}], ids=str)
+def test_what_a_model_cannot_read_is_said_as_in_python(page, book, more):
+    held = {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1, "cards": "H100 SXM 80GB, L40S 48GB"} | more
+    answer = plan.answer(case_file.case_of(held), book)
+    told, found = answer_words.told(answer, book), page.evaluate("(state) => gpucalc.answer(state)", held)
+    assert [row["reason"] for row in told.rows if not row["holds"]] == [option["reason"] for option in found["options"] if option["usd"] is None]
+    read = max(held["prompt"], held.get("prompt_p95", 0)) + 300 <= held.get("max_context", 8192)
+    assert (answer.best is not None) == read
+    assert read or told.headline == found["cards"][0]["note"] and "Take a model with a longer context" in told.headline
+
+
+def test_a_command_is_the_same_for_any_plan_and_any_name(page):
+    """Every setting of the table, and names of strangers."""
+    for each in PLANS:
+        known = {"kind": "serve", "planned_replicas": 2, "memory_utilization": 0.9} | each
+        assert page.evaluate("(known) => gpucalc.words.fill('command', known)", known) == answer_words.fill("command", known)
+        assert page.evaluate("(known) => gpucalc.words.fill('run_note', known)", known) == answer_words.fill("run_note", known)
+
+
+OWNED = [
+    {"job": "rent_or_buy", "gpu": "H100 SXM 80GB"}, {"job": "rent_or_buy", "gpu": "H100 SXM 80GB", "utilization": 0.95, "years": 5},
+    {"job": "rent_or_buy", "gpu": "A100 SXM 80GB", "provider": "AWS", "term": "reserved-3y", "sure": 0.5},
+    {"job": "rent_or_buy", "gpu": "RTX 3090 24GB", "term": "spot"},
+]
+
+
+@pytest.mark.parametrize("held", OWNED)
+def test_rent_or_buy_is_said_as_in_python(page, book, held):
+    case = case_file.case_of(held)
+    told = owning_words.told(rent_or_buy.rent_or_buy(case, book), case, book)
+    found = page.evaluate("(state) => gpucalc.answer(state)", held)
+    cards = [[card.title, card.big, card.small, card.note] for card in told.cards]
+    assert cards == [[card[part] for part in ("title", "big", "small", "note")] for card in found["cards"] if card["id"] != "sure"]
+    assert sorted(told.flips) == sorted(flip["text"] for flip in found["flips"])
+    assert bool(found["faults"]) == (not told.cards)
+
+
+RENTS = ["gpu,usd_per_hour\nH100,0.95\nA100,1.40\n", "gpu,gpus,price\nH100,8,7.60\n", "gpu,usd_per_hour,term\nH100,0.95,spot\nB200,2,1 year\n",
+         "gpu,gpus,usd_per_hour\nMI300X,,1.10\nMI300X,8,1.05\n"]
+
+
+ASKING = [CHAT | {"prompt": 1000, "output": 300}, CHAT | {"prompt": 1000, "output": 300, "term": "spot"},
+          {"job": "lora", "model": "Llama-3-8B", "training_tokens": 1e9, "gpus": 16}]
+
+
+# Each file with one case; with the others it is a long test.
+@pytest.mark.parametrize("rents, held", [pytest.param(rents, held, marks=[] if (row - column) % 3 == 0 else pytest.mark.long)
+                                         for row, rents in enumerate(RENTS) for column, held in enumerate(ASKING)])
+def test_rents_of_ones_own_are_laid_over_the_book_as_in_python(page, tmp_path, rents, held):
+    path = tmp_path / "mine.csv"
+    path.write_text(rents)
+    found, = page.evaluate(ANSWERS, [held | {"rents": rents}])
+    answer = plan.answer(case_file.case_of(held), price_book.prices(path))
+    assert found["kept"] == rule.count(answer.kept)
+    names = ["gpu", "provider", "term", answer.objective]
+    assert unlike([found["first"][name] for name in names], [[plain(each) for each in answer.kept[name]][:FIRST] for name in names]) == []
+
+
+RUN = {"job": "qlora", "model": "Llama-2-7B", "training_tokens": 20e6, "epochs": 3}
+BESIDE = [CHAT, CHAT | {"cards": "H100 SXM 80GB", "model": "Gemma-3-27B", "requests_per_second": 40}, CHAT | {"model": "Llama-2-70B"},
+          RUN, RUN | {"term": "spot"}, RUN | {"term": "any"}, RUN | {"budget_usd": 2.5, "sure": 0.5}, RUN | {"cards": "MI350X 288GB"}]
+
+
+def test_what_stands_beside_a_plan_is_said_as_in_python(page, book):
+    """The card of rent, buy or API, with spot beside a run, and what to be careful of, once all further solves are done."""
+    said = set()
+    for held in BESIDE:
+        answer = plan.answer(case_file.case_of(held), book)
+        told = answer_words.told(answer, book, *deciding.more(answer, book))
+        found = page.evaluate("(state) => gpucalc.more(state, gpucalc.answer(state))", held)
+        wanted = [[card.big, card.small, card.note] for card in told.cards if card.name == "ways"]
+        assert wanted == [[card[part] for part in ("big", "small", "note")] for card in found["cards"] if card["id"] == "ways"], held
+        assert told.cautions == found["cautions"], held
+        said |= {*wanted[0]} | {*told.cautions} if wanted else {*told.helps}
+    for words in ("on spot, where", "today and", "The cost is not firm", "With spot machines it can be done"):
+        assert any(words in text for text in said), words
+
+
+# What is wrong in a case
+
+WRONG = [
+    {}, {"job": "serv"}, {"job": "serve"}, {"job": "serve", "model": "Llama-9", "requests_per_second": 1},
+    {"job": "serve", "model": "Llama-3-8B", "requests_per_second": -1, "sure": 0.7, "gpus": 8},
+    {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1, "daily_users": 100},
+    {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1, "messages_per_day": 3},
+    {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1e19, "prompt": 1.5, "late_share": 0, "cached_share": 2},
+    {"job": "serve", "model": "Llama-3-8B", "requests_per_second": "10", "term": "monthly", "cards": "H100, any", "provider": ""},
+    {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1, "cards": "H100 SXM 80GB, H100 SXM 80GB",
+     "region": "a\u202eb"},
+    {"job": "pretrain", "model": "Llama-3-8B", "training_tokens": 1e9, "gpus": 0, "deadline_days": None, "recipe": "adam"},
+    {"job": "images", "model": "Llama-3-8B"}, {"job": "rent_or_buy", "gpu": "H100", "years": 200},
+    {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1, "prompt_p95": 100, "output_p95": 1e6, "drafted": 3},
+    {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1, "prompt_p95": -5, "acceptance": 0.8},
+    {"job": "grpo", "model": "Llama-3-8B", "rollout_steps": 9, "output": 3000, "output_p95": 9000, "output_limit": 2000},
+    {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1, "late_share": 1},
+    {"job": "grpo", "model": "Llama-3-8B", "rollout_steps": 9, "output": 300, "output_p95": 900, "group_size": 1},
+    {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1, "__proto__x": 1, "<script>": "alert(1)"},
+]
+
+
+@pytest.mark.parametrize("held", WRONG)
+def test_every_fault_of_a_case_is_found_at_once(page, held):
+    with pytest.raises(ValueError) as refused:
+        case_file.case_of(held)
+    found = page.evaluate("(state) => gpucalc.jobOf(state).faults", held)
+    lines = sorted(line.partition(" (")[0].partition(":")[0].partition(" ")[0] for line in str(refused.value).splitlines())
+    texts = sorted(each["text"].partition(" (")[0].partition(":")[0].partition(" ")[0] for each in found)
+    assert lines == texts
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("one_in", [4, 1])
+def test_the_ends_of_what_may_be_given_are_the_same(page, book, one_in):
+    """Every quantity at its least and its most, just outside and far from any number: a fault by name, or an answer as in Python, of one
+    in so many."""
+    states = [(name, {key: float(value) if key == name else value for key, value in held.items()}, fits) for name, held, fits in edges.cases()]
+    found = page.evaluate("""(states) => states.map((state) => gpucalc.jobOf(state).faults)""", [held for _, held, _ in states])
+    for (name, held, fits), faults in zip(states, found, strict=True):
+        assert {fault["key"] for fault in faults} <= {name} and bool(faults) != fits, held
+        if not fits:
+            with pytest.raises(ValueError) as refused:
+                case_file.case_of(held)
+            assert faults[0]["text"].partition("; ")[2].partition(", such as")[0] in str(refused.value), held
+    asked = [held for _, held, fits in states if fits and held["job"] != "rent_or_buy"][::one_in]
+    best = page.evaluate("""(states) => states.map((state) => {
+      const { best, objective } = gpucalc.answerTo(gpucalc.jobOf(state));
+      return best && [best.gpu, best[objective]];
+    })""", asked)
+    with patch.object(plan, "helping", lambda *given: []):
+        for held, one in zip(asked, best, strict=True):
+            other = plan.answer(case_file.case_of(held), book)
+            assert unlike([other.best and [other.best["gpu"], other.best[other.objective]]] if other.best else [], [one] if one else []) == [], held
+
+
+def test_an_address_takes_what_a_case_may_give(page):
+    """The form reads a value by the same rule. What it leaves out it names."""
+    states = [(name, held, fits) for name, held, fits in edges.cases() if name not in ("sure", "cache_element_bytes", "prompts_apart")]
+    texts = ["&".join(f"{key}={quote(str(value))}" for key, value in held.items()) for _, held, _ in states]
+    found = page.evaluate("(texts) => texts.map((text) => gpucalc.cases.fromAddress(text))", texts)
+    for (name, held, fits), each in zip(states, found, strict=True):
+        assert (name in each["state"]) == fits and any(fault.startswith(f"{name}: ") for fault in each["faults"]) != fits, (held, each)
+
+
+# The page
+
+CASE = "job=serve&model=Llama-3-70B&weight_format=FP8&requests_per_second=10&first_token_limit=1&token_limit=0.05"
+FILLED = "() => document.querySelectorAll('.case-card').length >= 6 && /binds|Helps/.test(document.body.textContent)"
+
+
+def shown(page):
+    page.wait_for_function(FILLED)
+    page.wait_for_timeout(100)
+    return page.locator(".case-card").all_inner_texts(), page.locator(".case-options tr").count()
+
+
+@pytest.mark.parametrize("lost", [*ENGINE, *FRONT])
+def test_a_script_that_did_not_load_is_said(browser, folder, lost):
+    """In the same words, whichever it is, and without a part of a form."""
+    page = browser.new_page()
+    page.route(f"**/{lost}", lambda route: route.abort())
+    page.goto((folder / "index.html").as_uri())
+    said = page.locator("#case")
+    said.locator("p").wait_for(state="visible")
+    assert said.inner_text().startswith("The form that stands here did not load") and said.locator("*").count() == 1
+    page.context.close()
+
+
+def test_a_case_survives_a_reload_and_asks_nobody(browser, folder):
+    address = (folder / "index.html").as_uri()
+    page = visit(browser, f"{address}#{CASE}")
+    first = shown(page)
+    page.reload()
+    assert shown(page) == first and "USD a month" in " ".join(first[0])
+    assert all(url.startswith(folder.as_uri()) for url in page.requested)
+    assert page.problems == []
+    page.context.close()
+
+
+def test_rents_of_ones_own_decide_and_stay_text(browser, folder):
+    rents = "gpu,usd_per_hour,provider\nH100 SXM 80GB,0.1,<img src=x onerror=alert(1)>"
+    page = visit(browser, f"{(folder / 'index.html').as_uri()}#{CASE}&rents={quote(rents)}")
+    cards = " ".join(shown(page)[0])
+    assert "H100 SXM 80GB" in cards and "your price" in cards and "<img" in page.locator("#case").inner_text()
+    assert page.problems == []
+    page.context.close()
+
+
+def test_text_of_a_price_file_ends_no_script():
+    from book.web.javascript import literal
+
+    assert literal(["</script>", "<!--", "a\u2028b"]) == '["\\u003c/script>","\\u003c!--","a\\u2028b"]'
+    with pytest.raises(ValueError):
+        literal([math.nan])

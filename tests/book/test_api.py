@@ -1,0 +1,48 @@
+"""The reference pages: every formula is on them, and what they say of a function is what stands in its source."""
+import ast
+import re
+from pathlib import Path
+
+from book.build.api import entry, formula, signature
+from gpucalc import LAWS
+
+ROOT = Path(__file__).parents[2]
+BOOK = ROOT / "book"
+
+
+def asked(page, directive):
+    """What the directives of a page name, as words."""
+    return [found.split() for found in re.findall(rf"^```{{{directive}}} (.*)$", (BOOK / page).read_text(encoding="utf-8"), re.M)]
+
+
+def test_every_topic_is_on_a_page_of_formulas():
+    topics = [name for page in BOOK.glob("api_formulas*.md") for name, in asked(page.name, "formulas")]
+    assert sorted(topics) == sorted({law.__module__.rpartition(".")[2] for law in LAWS.values()})
+
+
+def test_what_the_pages_name_is_there():
+    wanted = asked("api_rows.md", "functions") + asked("api_plans.md", "functions")
+    assert ["gpucalc.rows.rents"] in wanted and len(wanted) > 15
+    for module, *names in wanted:
+        path = ROOT / f"{module.replace('.', '/')}.py"
+        found = [node.name for node in ast.parse(path.read_text(encoding="utf-8")).body if hasattr(node, "name")]
+        assert found and set(names) <= set(found)
+
+
+def test_a_formula_says_its_unit_its_equation_and_what_it_takes():
+    text = formula("kv_bytes_per_token", LAWS["kv_bytes_per_token"]).astext()
+    assert text.startswith("kv_bytes_per_token → byte\n") and "Pope et al. 2022 (arXiv 2211.05102, section 3.3)." in text
+    assert "KV bytes per token = (latent bytes per token if KV LoRA rank > 0, else 2 × cached layers × KV heads" in text
+    assert "Takes cached_layers (count), kv_heads (count), head_dim (count), latent_bytes_per_token (byte), index_bytes_per_token (byte), cache" in text
+
+
+def test_a_signature_stands_as_in_the_source_without_its_types():
+    source = "def made(self, case, by: str = 'step', *, count=10, show: Callable[[float], str] | None = None, **job: int) -> str: ..."
+    assert signature(ast.parse(source).body[0]) == "(case, by='step', *, count=10, show=None, **job)"
+
+
+def test_a_docstring_is_text_with_its_names_as_code():
+    shown = entry("x", "x()", "Values of `batch`, or None; *no* markup.\n\nThe laws of `law`.")
+    first, second = shown[-1]
+    assert [each.astext() for each in first if each.tagname == "literal"] == ["batch", "None"]
+    assert first.astext() == "Values of batch, or None; *no* markup." and second.astext() == "The formulas of law."

@@ -1,0 +1,575 @@
+"""The front page in a browser, with a small engine behind it: the case, its address, its answers, and what it refuses."""
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+import pytest
+import yaml
+from IPython.core.inputtransformer2 import TransformerManager
+
+from book.build.extension import FRONT
+from book.build.finish import secured
+from book.web.front import EXAMPLES, examples, limits_of
+from book.web.javascript import literal
+from gpucalc.core.quantities import QUANTITIES
+from gpucalc.rows.case_file import read_case
+from gpucalc.rows.choices import LONGEST
+from gpucalc.rows.files import hidden
+from gpucalc.rows.mapping import read_mapping
+from gpucalc.rows.tables import rows
+from tests import hostile
+from tests.browser import FORM, ended, lay_out, visit
+
+ENGINE = Path(__file__).parents[1] / "fake_engine.js"
+PAGE = """<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8" />
+<meta name="viewport" content="width=device-width"><title>Front</title><link rel="stylesheet" href="front.css">{scripts}</head>
+<body><main class="bd-article"><h1>What will it take?</h1>
+{form}<h2 id="a-heading">Reasons</h2></main></body></html>"""
+WAIT = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+@pytest.fixture(scope="module")
+def front(tmp_path_factory):
+    """The address of a page of its own with the strict policy that every page has."""
+    folder = tmp_path_factory.mktemp("front")
+    lay_out(folder, [*FRONT, "front.css"], {})
+    given = f"gpucalc.catalogue.examples = {literal(examples())};\ngpucalc.limits = {literal(limits_of())};\n"
+    (folder / ENGINE.name).write_text(ENGINE.read_text() + given)
+    scripts = "".join(f'<script defer src="{name}"></script>' for name in [ENGINE.name, *FRONT])
+    (folder / "index.html").write_text(secured(PAGE.format(scripts=scripts, form=FORM)))
+    return (folder / "index.html").as_uri()
+
+
+@pytest.fixture
+def opened(browser, front):
+    """Opens the page at an address; at the end nothing may have failed or run."""
+    pages = []
+
+    def open_(case="", **options):
+        page = visit(browser, front + (f"#{case}" if case else ""), **options)
+        page.evaluate(WAIT)
+        pages.append(page)
+        return page
+
+    yield open_
+    ended(pages)
+
+
+def test_the_small_engine_speaks_of_what_the_book_has(opened):
+    catalogue = opened().evaluate("gpucalc.catalogue")
+    assert set(catalogue["models"]) <= set(rows("models")) and set(catalogue["formats"]) <= set(rows("formats"))
+    assert {gpu["name"] for gpu in catalogue["gpus"]} <= set(rows("gpus"))
+    for name, about in catalogue["quantities"].items():
+        if name in QUANTITIES:
+            assert (about["unit"], about["allowed"]) == (QUANTITIES[name].unit, QUANTITIES[name].allowed), name
+
+
+def case_of(page):
+    return page.evaluate("gpucalc.cases.fromAddress(location.hash.slice(1)).state")
+
+
+def give(page, key, text):
+    page.locator(f"#case-{key}").fill(text)
+    page.locator(f"#case-{key}").blur()
+    page.evaluate(WAIT)
+
+
+def choose(page, key, word):
+    page.locator(f"#case-{key}").select_option(word)
+    page.evaluate(WAIT)
+
+
+def card(page, title):
+    return page.locator(".case-card", has=page.get_by_role("heading", name=title))
+
+
+def notes(page):
+    return page.locator("#case > .case-faults li").all_inner_texts()
+
+
+def test_six_cards_answer_before_anything_is_asked(opened):
+    page = opened()
+    assert page.locator(".case-card").count() == 6
+    assert page.locator(".case-ask").get_by_role("combobox", name="what to do").input_value() == "serve"
+    assert page.locator(".case-chip[aria-pressed=true]").inner_text() == "70B chat"
+    for name in ("band", "plan", "bound"):
+        assert page.locator(f".case-card .case-{name}:not([hidden])").count() >= 1
+
+
+def test_a_change_is_answered_and_is_the_address(opened):
+    page = opened()
+    before = card(page, "cost").locator(".case-big").inner_text()
+    give(page, "requests_per_second", "20")
+    assert card(page, "cost").locator(".case-big").inner_text() != before
+    assert case_of(page)["requests_per_second"] == 20
+    give(page, "first_token_limit", "800 ms")
+    assert case_of(page)["first_token_limit"] == 0.8
+    page.reload()
+    page.evaluate(WAIT)
+    assert page.locator("#case-first_token_limit").input_value() == "800 ms"
+    page.go_back()
+    page.go_back()
+    page.evaluate(WAIT)
+    assert page.locator("#case-requests_per_second").input_value() == "10"
+    assert card(page, "cost").locator(".case-big").inner_text() == before
+
+
+@pytest.mark.parametrize("preset", EXAMPLES)
+def test_a_preset_survives_its_address_and_its_yaml(opened, preset):
+    page = opened()
+    page.get_by_role("button", name="Rent or buy 8 H100" if preset == "70B chat" else "70B chat").click()
+    page.get_by_role("button", name=preset).click()
+    page.evaluate(WAIT)
+    state = case_of(page)
+    assert page.locator(".case-chip[aria-pressed=true]").inner_text() == preset
+    assert notes(page) == []
+    again = opened(page.evaluate("location.hash.slice(1)"))
+    assert case_of(again) == state
+    assert again.locator(".case-chip[aria-pressed=true]").inner_text() == preset
+    text = page.evaluate("(state) => gpucalc.cases.yaml(state)", state)
+    assert yaml.safe_load(text) == state
+    assert page.evaluate("(text) => gpucalc.cases.fromYaml(text)", text) == {"state": state, "faults": []}
+
+
+def test_the_copied_cell_is_python_with_the_same_case(opened):
+    page = opened()
+    page.get_by_role("button", name="Pre-train a 7B").click()
+    state = case_of(page)
+    cell = page.evaluate("(state) => gpucalc.cases.cell(state)", state)
+    assert cell.startswith("from gpucalc import Case, decide\n")
+    assert eval(cell.partition("\n\n")[2], {"Case": lambda **names: names, "decide": lambda case: case}) == state
+
+
+@pytest.mark.long
+def test_a_copy_is_confirmed(opened):
+    page = opened(permissions=["clipboard-read", "clipboard-write"])
+    copies = {"YAML": "job: serve\n", "a notebook cell": "from gpucalc", "a command": "cat > mine.yaml <<'END'\njob"}
+    for name, start in copies.items():
+        page.get_by_role("button", name=name, exact=True).click()
+        page.locator(".case-said", has_text=f"Copied as {name}.").wait_for()
+        assert page.evaluate("navigator.clipboard.readText()").startswith(start)
+
+
+FRIENDLY = [
+    ("first_token_limit", "1", 1, "1 s"), ("first_token_limit", "1.5s", 1.5, "1.5 s"), ("token_limit", "50 ms", 0.05, "50 ms"),
+    ("token_limit", "0.035", 0.035, "35 ms"), ("answer_limit", "2 min", 120, "120 s"), ("training_tokens", "1T", 1e12, "1T"),
+    ("training_tokens", "15.6 trillion tokens", 1.56e13, "15.6T"), ("prompt", "1,000", 1000, "1,000"),
+    ("prompt", "1e3", 1000, "1,000"), ("budget_usd", "2 M USD", 2e6, "2M USD"), ("budget_usd", "$2M", 2e6, "2M USD"),
+    ("usd_per_month", "5,000 USD a month", 5000, "5,000 USD"), ("deadline_days", "4 weeks", 28, "28 days"),
+    ("deadline_days", "36 hours", 1.5, "1.5 days"), ("years", "3", 3, "3 years"), ("window_hours", "1 day", 24, "24 hours"),
+    ("utilization", "60 %", 0.6, "60 %"), ("utilization", "0.6", 0.6, "60 %"), ("corpus_bytes", "2 TB", 2e12, "2 TB"),
+    ("corpus_bytes", "1 GiB", 2**30, "1.073741824 GB"), ("requests_per_second", "12 requests a second", 12, "12"),
+    ("late_share", "7 %", 0.07, "7 %"),
+]
+
+
+def test_quantities_are_read_and_shown_in_friendly_units(opened):
+    page = opened()
+    for key, text, value, shown in FRIENDLY:
+        assert page.evaluate("([key, text]) => gpucalc.cases.read(key, text)", [key, text]) == {"value": value}, text
+        assert page.evaluate("([key, value]) => gpucalc.cases.show(key, value)", [key, value]) == shown
+
+
+ROUND_TRIP = """() => {
+  const { read, show } = gpucalc.cases, wrong = [];
+  for (const [key, { high, whole }] of Object.entries(gpucalc.catalogue.quantities)) {
+    for (let power = -9; power <= 16; power += 1) for (const digits of [1, 1.5, 3.14159, 9.999999, 123.456789012345]) {
+      const given = Number(`${digits}e${power}`), value = whole ? Math.ceil(given) : given;
+      if (value <= (high ?? Infinity) && read(key, show(key, value)).value !== value) wrong.push([key, value, show(key, value)]);
+    }
+  }
+  return wrong;
+}"""
+
+
+def test_what_is_shown_is_read_back_as_it_was(opened):
+    assert opened().evaluate(ROUND_TRIP) == []
+
+
+@pytest.mark.parametrize("text", ["soon", "1,5", "1 000", "1m", "1 GB", "5 %", "-1", "0", "1e999", "", "0x10", "1 s 2", "ms"])
+def test_nonsense_is_refused_beside_its_input(opened, text):
+    page = opened()
+    give(page, "requests_per_second", text)
+    field = page.locator("#case-requests_per_second")
+    message = page.locator(f"#{field.get_attribute('aria-describedby')}").inner_text()
+    assert message and field.get_attribute("aria-invalid") == "true"
+    assert page.evaluate("location.hash") in ("", "#") or "requests_per_second" not in case_of(page)
+
+
+def test_another_job_starts_with_its_own_defaults_and_examples(opened):
+    page = opened()
+    choose(page, "cards", "H200 SXM 141GB")
+    choose(page, "job", "pretrain")
+    state = case_of(page)
+    assert (state["recipe"], state["model"], state["cards"]) == ("mixed-adamw", "Llama-3-70B", "H200 SXM 141GB")
+    assert state["training_tokens"] == 1e12 and "prompt" not in state and notes(page) == []
+    choose(page, "job", "qlora")
+    assert (case_of(page)["recipe"], case_of(page)["training_tokens"]) == ("qlora", 1e7)
+    choose(page, "job", "rent_or_buy")
+    assert (case_of(page)["gpu"], case_of(page)["years"]) == ("H100 SXM 80GB", 4)
+    choose(page, "job", "images")
+    assert case_of(page)["images_per_day"] == 1e6 and page.locator(".case-card").count() == 6
+
+
+def test_a_job_of_the_same_kind_keeps_what_was_given(opened):
+    page = opened("job=qlora&model=Llama-3-8B&training_tokens=1e7&global_batch=32&gpus=3")
+    choose(page, "job", "pretrain")
+    state = case_of(page)
+    assert (state["global_batch"], state["gpus"], state["recipe"]) == (32, 3, "mixed-adamw")
+
+
+ASKED = """window.there = []; window.gpucalc = { set answer(real) { this.real = real; }, get answer() {
+  return (state) => { window.there.push(document.querySelectorAll(".case-sentence").length); return this.real(state); }; } };"""
+
+
+@pytest.mark.long
+def test_the_form_is_there_before_the_first_answer(browser, front):
+    page = browser.new_context().new_page()
+    page.add_init_script(ASKED)
+    page.goto(front)
+    page.locator(".case-card").first.wait_for()
+    assert page.evaluate("window.there[0]") == 1 and page.locator("[aria-busy]").count() == 0
+    page.context.close()
+
+
+def test_what_to_be_careful_of_is_said(opened):
+    page = opened()
+    assert page.locator(".case-care li").all_inner_texts() == ["Ask first whether they have them."]
+    give(page, "requests_per_second", "")
+    assert not page.locator(".case-care").is_visible()
+
+
+def test_a_copied_cell_has_the_model_and_the_rents_as_python_takes_them(opened):
+    state = dict(job="serve", model="mine", model_row="family:dense,layers:4", requests_per_second=1, rents='gpu,usd_per_hour\nH100,"2"')
+    text = opened().evaluate("(state) => gpucalc.cases.cell(state)", state)
+    found = []
+    names = dict(Case=dict, decide=lambda *given: found.extend(given), Path=lambda name: type("File", (), {"write_text": found.append}))
+    exec("\n".join(line for line in text.splitlines() if "import" not in line), names)
+    assert found == [state["rents"], dict(job="serve", requests_per_second=1, model={"family": "dense", "layers": 4}), "mine.csv"]
+
+
+def test_the_load_is_requests_or_users(opened):
+    page = opened()
+    page.get_by_label("How the load is given").select_option("daily_users")
+    give(page, "daily_users", "50,000")
+    state = case_of(page)
+    assert state["daily_users"] == 50000 and state["messages_per_day"] == 10 and "requests_per_second" not in state
+    page.get_by_label("How the load is given").select_option("requests_per_second")
+    page.evaluate(WAIT)
+    assert not {"daily_users", "messages_per_day"} & set(case_of(page))
+    assert "Give requests_per_second" in page.locator("#fault-requests_per_second").inner_text()
+
+
+@pytest.mark.parametrize("job", ["pretrain", "qlora", "serve", "images", "rent_or_buy"])
+def test_every_input_of_a_job_is_on_the_page(opened, job):
+    page = opened()
+    choose(page, "job", job)
+    needs, takes = page.evaluate("(job) => [gpucalc.catalogue.jobs[job].needs, gpucalc.catalogue.jobs[job].takes]", job)
+    there = set(page.evaluate("[...document.querySelectorAll('.case-ask [id^=case-]')].map((each) => each.id.slice(5))"))
+    ways = {name for need in needs if "|" in need for name in need.split("|")} | {"messages_per_day"}
+    assert {*takes, *(name for name in needs if "|" not in name)} - ways <= there
+    assert page.evaluate(UNNAMED) == []
+
+
+UNNAMED = """() => [...document.querySelectorAll("#case :is(input, select, button, textarea)")]
+  .filter((each) => !each.closest("[hidden]") && !(each.ariaLabel || each.labels?.[0]?.textContent || each.textContent).trim())
+  .map((each) => each.outerHTML)"""
+
+
+@pytest.mark.long
+def test_an_address_names_what_it_leaves_out(opened):
+    page = opened("job=serve&model=No-Such&prompt=many&prompt=5&recipe=qlora&output=300&nothing&term=spot&term=on-demand")
+    assert case_of(page) == {"job": "serve", "output": 300, "term": "spot", "prompt": 5}
+    left = "\n".join(notes(page))
+    for word in ("No-Such", "many", "recipe", "nothing", "given twice"):
+        assert word in left
+    assert "bake" in "\n".join(notes(opened("job=bake")))
+
+
+@pytest.mark.long
+def test_of_many_faults_ten_are_named_and_the_rest_counted(opened):
+    page, many = opened("job=serve&" + "&".join(f"name{number}=1" for number in range(10_000))), range(10_000)
+    left = notes(page)
+    assert [text.partition(":")[0] for text in left[:10]] == [f"name{number}" for number in range(10)] and left[10] == "and 9,990 more faults"
+    pasted = page.evaluate("(text) => gpucalc.cases.fromYaml(text).faults", "job: serve\n" + "".join(f"name{number}: 1\n" for number in many))
+    assert len(pasted) == 11 and pasted[10] == "and 9,990 more faults"
+
+
+def test_a_hostile_address_is_shown_and_never_run(opened):
+    page = opened()
+    for text in map(quote, hostile.IN_FIELDS):
+        for case in (f"job=serve&model={text}&prompt={text}&{text}={text}&vs={quote('model=')}{text}", f"job={text}", text,
+                     unquote(text), f"job=serve&model={text}&model_row=layers:80&rents={text}&vs=job%3Dserve"):
+            page.evaluate("(hash) => { location.hash = hash; }", case)
+            page.evaluate(WAIT)
+            assert page.locator(".case-ask select").count() > 3 and page.locator(".case-sentence").count() == 1
+            assert page.locator("#case :is(script, img, iframe, object), #case svg[onload]").count() == 0
+
+
+@pytest.mark.long
+def test_hostile_texts_in_every_input(opened):
+    page = opened()
+    for job in ("serve", "pretrain", "images", "rent_or_buy"):
+        choose(page, "job", job)
+        page.locator(".case-more").evaluate_all("(all) => all.forEach((each) => { each.open = true; })")
+        for key in page.evaluate("[...document.querySelectorAll('.case-ask input')].map((each) => each.id.slice(5))"):
+            before = case_of(page).get(key)
+            for text in hostile.IN_FIELDS:
+                page.evaluate("""([key, text]) => {
+                  const input = document.getElementById(`case-${key}`);
+                  input.value = text;
+                  input.dispatchEvent(new Event("input", { bubbles: true }));
+                  input.dispatchEvent(new Event("change", { bubbles: true }));
+                }""", [key, text])
+                assert case_of(page).get(key) == before, (key, text)
+    choose(page, "job", "serve")
+    for opener in ("Paste a case", "Paste a config.json", "Your own rents"):
+        page.get_by_role("button", name=opener).click()
+        for text in hostile.IN_FIELDS:
+            page.locator("dialog textarea").fill(text)
+            page.locator("dialog .case-go").click()
+            page.evaluate(WAIT)
+            if page.locator("dialog").count() == 0:
+                page.get_by_role("button", name=opener).click()
+        page.keyboard.press("Escape")
+        page.locator("dialog").wait_for(state="detached")
+
+
+def test_a_pasted_case_is_taken_or_its_faults_named(opened):
+    page = opened()
+    page.get_by_role("button", name="Paste a case").click()
+    page.locator("dialog textarea").fill("job: qlora\nmodel: [Llama]\nwhatever\nprompt: 3\n")
+    page.locator("dialog .case-go").click()
+    wrong = page.locator("dialog [role=alert]").inner_text()
+    assert "Line 2" in wrong and "Line 3" in wrong and "prompt" in wrong
+    text = "# mine\njob: qlora\nmodel: 'Llama-3-8B'  # small\ntraining_tokens: 1.0e+7\ncards: \"RTX 4090 24GB\"\n"
+    page.locator("dialog textarea").fill(text)
+    page.locator("dialog .case-go").click()
+    assert page.locator("dialog").count() == 0
+    assert case_of(page) == yaml.safe_load(text)
+
+
+def test_a_pasted_model_and_rents_stay_in_the_address(opened):
+    page = opened()
+    page.get_by_role("button", name="Paste a config.json").click()
+    page.locator("dialog textarea").fill("{")
+    page.locator("dialog .case-go").click()
+    assert "no JSON" in page.locator("dialog [role=alert]").inner_text()
+    page.locator("dialog textarea").fill('{"name": "<b>Mine & yours</b>", "layers": 40}')
+    page.locator("dialog .case-go").click()
+    page.get_by_role("button", name="Your own rents").click()
+    for text, wrong in (("gpu,usd_per_hour\nH100,\n", "Line 2: H100: no price"), ("gpu,usd_per_hour\nH100,99\n", "is 99 right?")):
+        page.locator("dialog textarea").fill(text)
+        page.locator("dialog .case-go").click()
+        assert wrong in page.locator("dialog [role=alert]").inner_text()
+    page.locator("dialog .case-go").click()
+    again = opened(page.evaluate("location.hash.slice(1)"))
+    state = case_of(again)
+    assert state["model"] == "<b>Mine & yours</b>" and state["rents"] == "gpu,usd_per_hour\nH100,99"
+    row = {"layers": 40, "hidden": 2560, "attention": "GQA"}  # and no window, which the model lacks
+    assert again.evaluate("(text) => gpucalc.cases.row(text)", state["model_row"]) == row
+    assert "PRICES=mine.csv" in again.evaluate("(state) => gpucalc.cases.command(state)", state)
+    assert again.locator("#case-model").input_value() == "<b>Mine & yours</b>" and notes(again) == []
+    give(again, "model", "Llama-3-8B")
+    assert "model_row" not in case_of(again)
+
+
+@pytest.mark.long
+def test_several_gpus_are_chosen_by_box(opened):
+    page = opened()
+    page.locator("#case-cards").select_option("several")
+    for name in ("H100 SXM 80GB", "H200 SXM 141GB"):
+        page.get_by_label(name).check()
+    page.locator("dialog .case-go").click()
+    page.evaluate(WAIT)
+    assert case_of(page)["cards"] == "H100 SXM 80GB, H200 SXM 141GB"
+    assert page.locator("#case-cards").input_value() == "H100 SXM 80GB, H200 SXM 141GB"
+    assert opened(page.evaluate("location.hash.slice(1)")).locator("#case-cards").input_value() == "H100 SXM 80GB, H200 SXM 141GB"
+
+
+def test_what_helps_an_option_and_a_flip_are_applied(opened):
+    page = opened()
+    page.get_by_role("button", name="FP8 weights").click()
+    page.evaluate(WAIT)
+    assert page.evaluate("document.activeElement.className") == "case-apply"
+    page.get_by_role("button", name="Use this: H200").click()
+    assert case_of(page)["provider"] == "Nebius"
+    page.evaluate(WAIT)
+    assert page.evaluate("document.activeElement.textContent") == "use this"
+    page.get_by_role("button", name="Try it").click()
+    assert case_of(page) | {"term": "spot", "weight_format": "FP8"} == case_of(page)
+
+
+def test_two_cases_stand_side_by_side(opened):
+    page = opened()
+    page.get_by_role("button", name="Keep as A").click()
+    give(page, "requests_per_second", "20")
+    again = opened(page.evaluate("location.hash.slice(1)"))
+    table = again.get_by_role("region", name="A and this case side by side")
+    told = {row.locator("th").inner_text(): row.locator("td").all_inner_texts() for row in table.locator("tbody tr").all()}
+    assert told["requests a second"][:2] == ["10", "20"]
+    assert told["What does it cost?"][2] == "A" and told["Does it fit?"][2] == "the same"
+    again.get_by_role("button", name="Swap the two").click()
+    again.evaluate(WAIT)
+    assert case_of(again)["requests_per_second"] == 10
+    again.get_by_role("button", name="Forget A").click()
+    again.evaluate(WAIT)
+    assert "vs=" not in again.evaluate("location.hash") and table.count() == 0
+
+
+@pytest.mark.long
+def test_two_cases_of_different_kinds_are_not_compared(opened):
+    page = opened("job=pretrain&model=Llama-3-8B&training_tokens=1e9&vs=job%3Dserve%26requests_per_second%3D1")
+    told = page.locator("section", has=page.get_by_role("heading", name="A and this case side by side"))
+    assert "A is to serve a model to users, this case to train a model from scratch: the two differ in kind" in told.inner_text()
+    assert told.locator("table").count() == 0 and told.get_by_role("button", name="Forget A").is_visible()
+
+
+# What leaves the page is data
+
+def rents_of(text):
+    quoted = text.replace('"', '""')
+    return f'gpu,usd_per_hour,provider\nH100,2,"{quoted}"'
+
+
+def state_of(text, rented=None):
+    return {"job": "serve", "model": text, "model_row": "family:dense,layers:4", "requests_per_second": 1, "provider": text,
+            "rents": rents_of(text if rented is None else rented)}
+
+
+NAMES = [text for text in hostile.TEXTS if len(text) <= LONGEST and not hidden(text)]
+
+
+def test_an_address_gives_back_each_text_or_refuses_it(opened):
+    page, told = opened(), [*hostile.TEXTS, *hostile.HIDDEN]
+    found = page.evaluate("(states) => states.map((state) => gpucalc.cases.fromAddress(gpucalc.cases.address(state)))", [state_of(text) for text in told])
+    for text, given in zip(told, found):
+        good = {name: value for name, value in state_of(text).items() if text in NAMES or name not in ("model", "provider")}
+        if hidden(re.sub("[\\t\\r\\n]", "", text)):
+            del good["rents"]
+        assert given["state"] == good and len(given["faults"]) == 6 - len(good), text
+
+
+def test_a_copied_command_runs_nothing_but_itself(opened, tmp_path):
+    told = [("any" if text not in NAMES else text, text) for text in hostile.TEXTS]
+    commands = opened().evaluate("(states) => states.map(gpucalc.cases.command)", [state_of(*each) for each in told])
+    make = tmp_path / "make"
+    make.write_text('#!/bin/sh\nprintf "%s\\0" "$@" > given\n')
+    make.chmod(0o755)
+    for number, (command, (name, text)) in enumerate(zip(commands, told)):
+        (here := tmp_path / str(number)).mkdir()
+        done = subprocess.run(["bash"], input=command.encode(), cwd=here, env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, capture_output=True)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b""), text
+        assert {path.name for path in here.iterdir()} == {"mine.yaml", "mine.csv", "given"}, text
+        assert (here / "given").read_text() == "decide\0CASE=mine.yaml\0PRICES=mine.csv\0"
+        assert (here / "mine.csv").read_bytes().decode() == rents_of(text) + "\n"
+        assert read_mapping(here / "mine.yaml") == {key: value for key, value in state_of(name).items() if key != "rents"}
+
+
+def test_a_copied_case_is_read_back_as_it_was(opened, tmp_path):
+    states = [{name: value for name, value in state_of(text).items() if name != "rents"} for text in NAMES]
+    for state, text in zip(states, opened().evaluate("(states) => states.map(gpucalc.cases.yaml)", states)):
+        (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
+        case = read_case(tmp_path / "mine.yaml")
+        assert (case.rows["model"].name, case.rows["provider"].name) == (state["model"], state["provider"])
+
+
+@pytest.mark.long
+def test_a_copied_cell_is_two_calls_of_plain_values(opened):
+    states = [state_of(text) for text in [*hostile.TEXTS, *hostile.HIDDEN]]
+    for state, cell in zip(states, opened().evaluate("(states) => states.map(gpucalc.cases.cell)", states)):
+        assert TransformerManager().transform_cell(cell) == cell, "Jupyter finds a command in it"
+        path, gpucalc, write, decided = ast.parse(cell).body
+        assert isinstance(path, ast.ImportFrom) and isinstance(gpucalc, ast.ImportFrom)
+        assert ast.unparse(write.value.func) == "Path('mine.csv').write_text" and ast.unparse(decided.value.func) == "decide"
+        case, prices = decided.value.args
+        values = {each.arg: ast.literal_eval(each.value) for each in case.keywords}
+        assert ast.unparse(case.func) == "Case" and not case.args and ast.literal_eval(prices) == "mine.csv"
+        assert [ast.literal_eval(each) for each in write.value.args] == [state["rents"]]
+        assert values == {"job": "serve", "model": {"family": "dense", "layers": 4}, "requests_per_second": 1, "provider": state["provider"]}
+
+
+@pytest.mark.long
+def test_nothing_is_copied_while_the_page_names_a_fault(opened):
+    page = opened("job=serve&model=Llama-3-8B&requests_per_second=1&prompt=many", permissions=["clipboard-read", "clipboard-write"])
+    page.evaluate("navigator.clipboard.writeText('before')")
+    for name in ("YAML", "a notebook cell", "a command"):
+        page.get_by_role("button", name=name, exact=True).click()
+        page.locator(".case-said", has_text="Not copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == "before"
+    give(page, "prompt", "500")
+    page.get_by_role("button", name="a command", exact=True).click()
+    page.locator(".case-said", has_text="Copied as a command.").wait_for()
+    assert "prompt: 500" in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_a_why_opens_the_lesson_with_the_case(opened):
+    page = opened()
+    give(page, "prompt", "2,000")
+    link = card(page, "fit").get_by_role("link")
+    assert re.fullmatch(r"kv_cache\.html#job=serve&model=.*prompt=2000.*", link.get_attribute("href"))
+
+
+@pytest.mark.long
+def test_a_link_to_a_heading_is_no_case(opened):
+    page = opened()
+    give(page, "prompt", "2,000")
+    page.evaluate("location.hash = 'a-heading'")
+    page.evaluate(WAIT)
+    assert page.locator("#case-prompt").input_value() == "2,000" and notes(page) == []
+
+
+def test_the_keyboard_reaches_and_changes_everything(opened):
+    page = opened()
+    page.locator("#case-job").focus()
+    seen = []
+    for _ in range(80):
+        seen.append(page.evaluate("document.activeElement.id || document.activeElement.textContent"))
+        if "try it" in seen:
+            break
+        page.keyboard.press("Tab")
+    assert {"case-model", "case-requests_per_second", "case-cards", "More inputs (7)", "YAML", "use this", "try it"} <= set(seen)
+    page.locator("#case-requests_per_second").focus()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("30")
+    page.keyboard.press("Enter")
+    assert case_of(page)["requests_per_second"] == 30
+
+
+def test_a_screen_reader_hears_the_answers_once_they_rest(opened):
+    page = opened()
+    heard = page.locator("#case > [role=status]")
+    for text in ("2", "25", "250"):
+        page.locator("#case-requests_per_second").fill(text)
+        page.wait_for_timeout(50)
+    assert "250" not in heard.inner_text()
+    page.wait_for_timeout(1500)
+    assert "What does it cost? $" in heard.inner_text()
+
+
+@pytest.mark.parametrize("job", ["serve", "pretrain", "rent_or_buy"])
+def test_a_phone_needs_no_sideways_scrolling_and_no_small_target(opened, job):
+    page = opened(f"job={job}&vs=job%3Dserve", viewport={"width": 390, "height": 844})
+    page.locator(".case-more").evaluate_all("(all) => all.forEach((each) => { each.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    sizes = page.locator("#case :is(button, select, input):visible").evaluate_all("(all) => all.map((each) => each.offsetHeight)")
+    assert min(sizes) >= 24
+
+
+def test_without_scripts_the_page_says_so(browser, front):
+    page = visit(browser, front, drawn=False, java_script_enabled=False)
+    assert "did not load" in page.locator("#case").inner_text()
+    page.context.close()
+
+
+@pytest.mark.long
+def test_paper_has_the_case_and_the_answers_but_no_buttons(opened):
+    page = opened()
+    page.emulate_media(media="print")
+    assert not page.get_by_role("button", name="YAML").is_visible() and not page.locator(".case-chips").is_visible()
+    assert page.locator("#case-model").is_visible() and page.locator(".case-card").first.is_visible()
+    text = page.locator(".case-paper").inner_text()
+    assert page.evaluate("(text) => gpucalc.cases.yaml(gpucalc.cases.fromYaml(text).state)", text) == text

@@ -1,0 +1,191 @@
+"""What a reader is shown of two price books, and how a page shows it."""
+import pandas
+import pytest
+
+from book.pages import what_changed
+from gpucalc import what_changed as wc
+from gpucalc.core.figures import times
+from gpucalc.laws.owning import owned_usd_per_hour
+from gpucalc.rows import catalogue, price_book
+from tests.gpucalc import test_what_changed as older
+
+H100 = "H100 SXM 80GB"
+SITUATION = wc.Situation(models=())
+
+
+@pytest.fixture(scope="module")
+def books(tmp_path_factory):
+    found = []
+    for name, text in (("old.csv", older.OLD), ("new.csv", older.NEW)):
+        path = tmp_path_factory.mktemp("books") / name
+        path.write_text(text)
+        found.append(price_book.prices(path))
+    return found
+
+
+@pytest.fixture(scope="module")
+def moved(books):
+    return what_changed.moved_prices(*books)
+
+
+def test_prices_that_moved_stand_in_the_order_of_their_ratio(moved):
+    assert set(moved.change == 0) == {False} and moved.ratio.is_monotonic_increasing
+    first = moved.iloc[0]
+    assert (first.offer, first.before, first.after) == ("AWS p5, on-demand", 80, 40)
+    assert first.change == -0.5
+    assert "AWS out, egress" in set(moved.offer), "what is no rent is named by its item"
+
+
+def test_the_widest_move_is_up_or_down(moved):
+    assert what_changed.widest(moved).after == 40
+    assert what_changed.widest(moved.assign(ratio=moved["ratio"].where(moved["term"] != "spot", 2.5))).term == "spot"
+    assert what_changed.widest(moved.head(0)) is None
+
+
+def test_a_newer_book_may_rest_on_an_older_row():
+    moves = pandas.DataFrame({"date_before": ["2026-01", "2025", "2025-06-01", "2026"],
+                              "date_after": ["2025", "2025-03", "2025-05", "2026-01"]})
+    assert list(what_changed.on_older_rows(moves).index) == [0, 2], "a year says nothing of the months in it"
+    assert what_changed.on_older_rows(moves.head(0)).empty
+
+
+def test_what_cannot_be_compared_is_counted_once(books):
+    compared = wc.compared(*books, SITUATION)
+    found = what_changed.lacking(compared, *books)
+    assert found[["older", "newer", "neither"]].sum().sum() == (compared["verdict"] == "missing").sum() > 0
+    assert what_changed.lacking(compared[compared["verdict"] != "missing"], *books).empty
+
+
+@pytest.fixture(scope="module")
+def steps(books):
+    """At a utilization between the two edges, where the newer rent flips the decision."""
+    edges = [wc.decision(book, H100)["break_even_utilization"] for book in books]
+    return wc.one_at_a_time(*books, H100, wc.Situation(utilization=sum(edges) / 2))
+
+
+def test_a_price_flips_a_decision_alone_or_not(books, steps):
+    assert what_changed.flips_alone(steps) == ["rent"]
+    assert what_changed.flips_alone(wc.one_at_a_time(*books, H100, wc.Situation(utilization=0.05))) == []
+
+
+def test_costs_over_utilization_are_those_of_each_decision(books):
+    pairs = dict(zip(("older", "newer"), books))
+    deals = {name: wc.decision(book, H100)["deal"] for name, book in pairs.items()}
+    found = what_changed.costs_by_use(deals, H100, [0.3, 0.75]).set_index(["book", "hour", "utilization"]).cost
+    for name, book in pairs.items():
+        alone = wc.decision(book, H100, wc.Situation(utilization=0.75))
+        assert found[name, "owned", 0.75] == pytest.approx(alone["owned_usd_per_hour"], rel=1e-12)
+        assert found[name, "rented", 0.75] == pytest.approx(alone["level_usd_per_hour"], rel=1e-12)
+    assert found["older", "owned", 0.3] > found["older", "owned", 0.75]
+    case = deals["older"].case(catalogue.gpu(H100)).but(utilization=0.3)
+    assert found["older", "owned", 0.3] == case(owned_usd_per_hour)
+
+
+def test_the_middle_of_what_was_asked_for_again():
+    """Of 0, +10 and +50 %: the middle 10, a tenth of the way 2, nine tenths 42; a row of an older date or of spot counts for nothing."""
+    moves = pandas.DataFrame({"term": ["on-demand"] * 4 + ["spot"], "ratio": [1, 1.1, 1.5, 9, 9], "provider": list("AABCC"),
+                              "date_before": ["2026-01"] * 5, "date_after": ["2026-02"] * 3 + ["2026-01", "2026-02"]})
+    found = what_changed.rise(moves)
+    assert (found.low, found.plan, found.high) == pytest.approx((0.02, 0.1, 0.42))
+    assert (found.rows, found.value) == (3, found.plan) and what_changed.rise(moves.head(0)) is None
+
+
+def test_rents_over_the_years_by_window():
+    found = what_changed.rents_by_window()
+    assert list(dict.fromkeys(found["window"])) == list(what_changed.windows())
+    assert found[found["gpu"] == H100]["pairs"].to_list() == [5, 9, 4], "the order in which the page reads them"
+    shown = what_changed.rents_table(found, "Rents").source
+    assert "−23.3 %" in shown and "+16.4 %" in shown and shown.count("<tr>") == 1 + len(found)
+
+
+def test_rents_are_drawn_over_those_of_the_same_provider_at_the_turn():
+    found = what_changed.against_turn(H100)
+    at_turn = found[found["date"] == what_changed.TURNING_MONTH]
+    assert len(at_turn) >= 7 and (at_turn["level"] == 1).all() and found["provider"].nunique() == 9
+    last = found.sort_values("date").groupby("provider")["level"].last()
+    assert (last >= 1).all() and (last > 1).sum() == 5
+    chart = what_changed.rents_chart(found, what_changed.TURNING_MONTH, "says").to_dict()
+    assert chart["usermeta"]["alt"] == "says" and chart["layer"][0]["mark"]["interpolate"] == "step-after"
+    assert chart["layer"][0]["encoding"]["y"]["title"] == "rent over the same provider's in 2025-10"
+
+
+# On a page
+
+def test_moves_as_a_table_and_bars(moved, books):
+    assert "−11.1 %" in what_changed.moved_table(moved, "Moved").source
+    moves = wc.provider_moves(*books).sort_values("ratio")
+    chart = what_changed.moves_chart(moves)
+    low, high = chart.to_dict()["encoding"]["x"]["scale"]["domain"]
+    assert low < moves.ratio.min() and high > moves.ratio.max()
+    (bars,) = chart.to_dict()["datasets"].values()
+    assert [bar["offer"] for bar in bars] == [f"{row.provider}, {row.term}|{row.gpu}" for row in moves.itertuples()]
+    assert chart.to_dict()["encoding"]["x"]["axis"]["values"] == [0.1, 0.2, 0.5, 1, 2, 5, 10]
+    assert {(bar["same"], bar["instance"]) for bar in bars} <= {(True, "same SKU"), (False, "other SKU")}
+    alt = chart.usermeta["alt"]
+    first, last = moves.iloc[0], moves.iloc[-1]
+    assert alt == (f"How the cheapest GPU-hour of each provider moved. The ends are {first.provider}, {first.term}, {first.gpu} at "
+                   f"{times(first.ratio)} the older price and {last.provider}, {last.term}, {last.gpu} at {times(last.ratio)} the "
+                   "older price.")
+    assert chart.to_dict()["height"] == max(120, 36 * len(moves))
+    assert what_changed.moves_chart(moves.head(0)).usermeta["alt"] == "No provider's cheapest GPU-hour moved."
+    assert what_changed.moves_chart(moves.head(1)).usermeta["alt"].count(" the older price") == 1
+
+
+def test_steps_as_a_table(steps, books):
+    assert "flips" in what_changed.steps_table(steps, ["price", "old", "answer", "flips"], "Steps").source
+    none = wc.one_at_a_time(books[0], books[0], H100)
+    assert "older, USD" not in what_changed.steps_table(none, ["price", "old", "answer", "flips"], "Steps").source
+
+
+def test_costs_over_utilization_as_a_chart():
+    costs = pandas.DataFrame({"utilization": [0.5, 1], "cost": [2, 1], "hour": "owned", "book": "older"})
+    chart = what_changed.use_chart(costs, 0.6, "says")
+    assert chart.usermeta["alt"] == "says"
+    assert chart.layer[1].data.utilization.to_list() == [0.6]
+
+
+def test_bars_of_moves_run_from_one_to_the_ratio():
+    moves = pandas.DataFrame({"provider": ["A", "B"], "term": ["spot", "on-demand"], "gpu": ["X", "Y"], "before": [2.0, 1.0],
+                              "after": [0.5, 3.0], "ratio": [0.25, 3.0], "same": [True, False]})
+    spec = what_changed.moves_chart(moves).to_dict()
+    drawn = spec["encoding"]
+    assert spec["mark"] == {"type": "bar"} and spec["height"] == 120
+    assert drawn["x"].pop("scale") == {"type": "log", "nice": False, "domain": [pytest.approx(0.225), pytest.approx(3.3)]}
+    assert drawn["x"] == {"field": "one", "type": "quantitative", "title": "newer over older price",
+                          "axis": {"format": "~g", "values": [0.1, 0.2, 0.5, 1, 2, 5, 10]}}
+    assert drawn["x2"] == {"field": "ratio"} and {row["one"] for row in next(iter(spec["datasets"].values()))} == {1.0}
+    assert drawn["y"] == {"field": "offer", "type": "nominal", "title": None, "sort": ["A, spot|X", "B, on-demand|Y"],
+                          "axis": {"labelExpr": "split(datum.label, '|')"}}
+    assert drawn["color"] == {"field": "instance", "type": "nominal", "title": None, "sort": ["same SKU", "other SKU"]}
+    assert [(each["field"], each.get("format")) for each in drawn["tooltip"]] == [
+        ("offer", None), ("before", ".2f"), ("after", ".2f")]
+    small = what_changed.moves_chart(moves.assign(ratio=[0.9, 1.1])).to_dict()["encoding"]["x"]["scale"]["domain"]
+    assert small == [0.5, 2], "small moves look small"
+    assert what_changed.moves_chart(pandas.concat([moves] * 3)).to_dict()["height"] == 216
+
+
+def test_a_line_for_each_hour_dashed_by_book():
+    costs = pandas.DataFrame({"utilization": [0.5, 1], "cost": [2, 1], "hour": "owned", "book": ["newer", "older"]})
+    line, mine = what_changed.use_chart(costs, 0.6, "says").to_dict()["layer"]
+    assert line["mark"] == {"type": "line", "strokeWidth": 2.5} and mine["mark"] == {"type": "rule", "strokeDash": [4, 4]}
+    assert line["encoding"] == {
+        "x": {"field": "utilization", "type": "quantitative", "title": "share of the hours that are used",
+              "axis": {"format": "%"}},
+        "y": {"field": "cost", "type": "quantitative", "title": "USD for a GPU-hour used", "scale": {"type": "log"}},
+        "color": {"field": "hour", "type": "nominal", "title": None},
+        "strokeDash": {"field": "book", "type": "nominal", "title": None, "sort": ["newer", "older"]}}
+    assert mine["encoding"] == {"x": {"field": "utilization", "type": "quantitative"}}
+
+
+def test_texts_of_the_tables_of_moves():
+    row = {"offer": "A X, spot", "region": "us", "before": 1234.5, "after": 2.0, "unit": "USD/h", "change": -0.125}
+    shown = what_changed.moved_table(pandas.DataFrame([row]), "Moved").source
+    assert [shown.count(f">{text}<") for text in ("1,234.50", "2.00", "−12.5 %", "A X, spot", "us")] == [1] * 5
+    step = {"price": "rent", "old": 1234.5, "new": 2.0, "break_even_utilization": 1.5, "owned_usd_per_hour": 3.0,
+            "level_usd_per_hour": 2.5, "answer": "rent", "flips": True, "unknown": None}
+    shown = what_changed.steps_table(pandas.DataFrame([step, step | {"flips": False}]), [*step][:-2], "Steps").source
+    for text in ("newer price of", "older, USD", "newer, USD", "own above", "owned", "rented, over the years", "decision",
+                 "outcome", "flips", "stays"):
+        assert shown.count(f">{text}<") == 1, text
+    for text in ("1,234.50", "2.00", "never", "3.00 USD/h", "2.50 USD/h"):
+        assert shown.count(f">{text}<") == 2, text

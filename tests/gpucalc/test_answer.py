@@ -1,0 +1,373 @@
+"""The answer to a case: as a table, in words, in the terminal, and beside another, on the cases of data/cases."""
+import datetime
+import errno
+import html
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gpucalc
+from gpucalc import compare, decide
+from gpucalc import cli_decide
+from gpucalc.core.quantities import DATA
+from gpucalc.decisions import answer_words, decide as deciding
+from gpucalc.rows import ages
+
+CASES = DATA / "cases"
+# Each kind of job, quick ones.
+SOME = ("chat_70b", "million_images", "lab_rtx6000", "three_on_one")
+YEAR = {"job": "pretrain", "model": "Llama-3-8B", "training_tokens": 1e11, "cards": "A100 SXM 80GB", "gpus": 8, "deadline_days": 365}
+TUNE = {"job": "qlora", "model": "Llama-2-7B", "training_tokens": 20e6, "epochs": 3, "cards": "H100 NVL 94GB, RTX 6000 Ada 48GB"}
+EMBED = {"job": "embed", "model": "Llama-3-8B", "weight_format": "BF16", "window_requests": 1e7}
+NOTHING = {"job": "serve", "model": "Llama-3-70B", "requests_per_second": 10, "first_token_limit": 0.01, "token_limit": 0.002}
+OWN = {"job": "rent_or_buy", "gpu": "H100 SXM 80GB"}
+
+
+@pytest.fixture(scope="module")
+def answers(book):
+    """Answers by case, with what is told of them."""
+    found = {name: deciding.answered(deciding.read(CASES / f"{name}.yaml"), book) for name in SOME}
+    found |= {name: deciding.answered(deciding.read(held), book) for name, held in (("embed", EMBED), ("year", YEAR))}
+    return {name: (answer, answer_words.told(answer, book, *deciding.more(answer, book))) for name, answer in found.items()}
+
+
+@pytest.fixture
+def run(capsys):
+    def done(*words):
+        status = cli_decide.main([str(word) for word in words])
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+    return done
+
+
+# As a table
+
+def test_the_best_choice_stands_first_and_the_others_say_why(book):
+    found = decide(CASES / "chat_70b.yaml", book)
+    answer = found.attrs["answer"]
+    assert (found["gpu"][0], found["provider"][0]) == (answer.best["gpu"], answer.best["provider"])
+    kept = found[found["reason"] == ""]
+    assert kept.index.tolist() == list(range(len(kept))) and kept["serving_usd_per_month"].is_monotonic_increasing
+    assert kept["beside"][0] == "" and (kept["beside"][1:] != "").all()
+    lost = found[found["reason"] != ""]
+    assert set(lost["gpu"]) == set(answer.lost) and not set(lost["gpu"]) & set(kept["gpu"])
+    assert (found["low_serving_usd_per_month"][0] <= found["serving_usd_per_month"][0] <= found["high_serving_usd_per_month"][0])
+
+
+def test_a_case_is_a_file_a_mapping_or_a_case(book):
+    from gpucalc.rows.case_file import read_case
+    held = {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1, "cards": "H100 SXM 80GB"}
+    whole = gpucalc.Case(**held)
+    tables = [decide(held, book), decide(whole, book)]
+    assert tables[0].equals(tables[1])
+    path = CASES / "three_on_one.yaml"
+    assert decide(path, book).equals(decide(read_case(path), book))
+    with pytest.raises(ValueError, match="^job: missing"):
+        decide(gpucalc.Case(model="Llama-3-8B"), book)
+    with pytest.raises(ValueError, match="model: missing|requests_per_second"):
+        decide({"job": "serve"}, book)
+
+
+def test_prices_of_ones_own(tmp_path):
+    mine = tmp_path / "mine.csv"
+    mine.write_text("gpu,usd_per_hour\nH100 SXM 80GB,0.50\n")
+    found = decide(CASES / "chat_70b.yaml", mine)
+    assert (found["gpu"][0], found["usd_per_hour"][0]) == ("H100 SXM 80GB", 0.5)
+
+
+def test_rent_or_buy_is_a_table_of_two(book):
+    found = decide(OWN, book)
+    assert sorted(found["way"]) == ["own", "rent"] and found["usd_per_hour"].is_monotonic_increasing
+    with pytest.raises(ValueError, match="^server_usd: the book has no price of a server of MI300X 192GB"):
+        decide(OWN | {"gpu": "MI300X 192GB"}, book)
+
+
+# In words
+
+def texts(told):
+    cards = [text for card in told.cards for text in (card.title, card.big, card.small, card.note, card.link)]
+    rows = [text for row in told.rows for text in (row["layout"], row["reason"])]
+    lists = [*told.binds, *told.helps, *told.loosen, *told.flips, *told.cautions]
+    return [told.question, told.headline, told.prices, *cards, *rows, *lists]
+
+
+@pytest.mark.parametrize("name", [*SOME, "embed", "year"])
+def test_no_sentence_shows_its_template(answers, name):
+    answer, told = answers[name]
+    for text in texts(told):
+        assert not set("{}") & set(text) and "  " not in text and " ," not in text, text
+        assert "nan" not in text.lower().split() and "inf" not in text.split() and "None" not in text, text
+        for wrong in ("1 GPUs", " 1 replicas", " 1 days", "1 machines", "1 tokens", "of 1 GPU each"):
+            assert wrong not in text.replace("11 ", "").replace("21 ", ""), text
+    assert [card.name for card in told.cards] == ["fits", "fast", "many", "long", "cost", "ways"]
+    assert told.question.endswith("?") and told.headline.endswith(".")
+    assert (name == "lab_rtx6000") == ("of your own" in told.headline)
+    assert answer.best["gpu"] in told.headline and answer.best["provider"] in told.headline
+
+
+def test_the_headline_says_what_how_many_from_whom_and_for_how_much(answers):
+    answer, told = answers["chat_70b"]
+    best, cost = answer.best, answer.figures["cost"]
+    three = gpucalc.core.figures.three_figures
+    assert told.headline == (
+        f"Take {best['rented_gpus']:.0f} × {best['gpu']} as {best['planned_replicas']:.0f} replicas of one GPU each, rented from "
+        f"{best['provider']} on demand: {three(cost.plan)} USD a month (8 in 10 between {three(cost.low)} and "
+        f"{three(cost.high)} USD). With this plan the limits hold in half of all cases.")
+    assert told.question.startswith("What does it take to serve Llama-3-70B in FP8 at 10 requests a second, with prompts")
+
+
+def test_the_rent_that_flips_a_choice_makes_it_cost_as_much(answers):
+    _, told = answers["chat_70b"]
+    best, other = told.rows[0], next(row for row in told.rows if row["gpu"] != told.rows[0]["gpu"])
+    rent = answer_words.turning_rent(other, best)
+    assert rent / other["usd_per_hour"] == pytest.approx(best["objective"] / other["objective"])
+    assert gpucalc.core.figures.hourly(rent) in told.flips[0]
+
+
+def test_a_load_that_flips_the_choice_does(answers, book):
+    answer, _ = answers["chat_70b"]
+    found, _ = deciding.more(answer, book)
+    assert found
+    change, gpu = found[0]
+    again = decide({"job": "serve", "model": "Llama-3-70B", "weight_format": "FP8", "cache_element_bytes": 1, "requests_per_second": 10,
+                    "prompt": 1000, "output": 300, "first_token_limit": 1, "token_limit": 0.05} | {change.name: change.value}, book)
+    assert again["gpu"][0] == gpu != answer.best["gpu"]
+
+
+def test_nothing_keeps_the_limits(book, run, tmp_path):
+    answer = deciding.answered(deciding.read(NOTHING), book)
+    told = answer_words.told(answer, book, *deciding.more(answer, book))
+    assert answer.best is None and told.cards == [] and told.flips == [] and told.cautions == []
+    assert told.headline.startswith("Nothing on offer keeps the limits") and "comes nearest" in told.headline
+    assert told.loosen and all(text.startswith("Allow ") and " instead of " in text for text in told.loosen)
+    assert all(row["reason"] for row in told.rows)
+    path = tmp_path / "case.yaml"
+    path.write_text("".join(f"{name}: {value}\n" for name, value in NOTHING.items()))
+    status, out, _ = run(path)
+    assert status == 0 and "What to loosen" in out
+
+
+def test_a_notebook_says_the_same(book):
+    text = deciding.said(CASES / "chat_70b.yaml", book)._repr_markdown_()
+    assert text.count("\n- ") > 10 and "- Does it fit? **" in text and "MI300X 192GB" in text and "**What binds**\n\n- " in text
+    assert "Rent or buy" in deciding.said(OWN, book)._repr_markdown_()
+
+
+# On demand, with spot beside it
+
+def test_a_run_is_decided_on_demand_and_spot_stands_beside_it(book):
+    """The line is the answer to the same case on spot, and what helps does not say it again."""
+    answer, spot = (deciding.answered(deciding.read(TUNE | more), book) for more in ({}, {"term": "spot"}))
+    assert set(answer.kept["term"]) == {"on-demand"} and set(spot.kept["term"]) == {"spot"}
+    assert deciding.answered(deciding.read(TUNE | {"term": "any"}), book).best["term"] == "spot"
+    told, best, show = answer_words.told(answer, book), spot.best, gpucalc.core.figures.dollars
+    ways = told.cards[-1]
+    assert ways.note.startswith(f"on spot, where machines may be taken back: {show(float(best['compute_usd']))} with the stops, if you get one "
+                                f"{best['gpu']} from {best['provider']}")
+    assert not any("spot" in text for text in [*told.helps, *told.cautions])
+    assert answer_words.told(spot, book).cards[-1].note == "this compares rents only"
+    assert "on spot, where machines" in deciding.said(TUNE, book)._repr_markdown_()
+
+
+def test_spot_helps_where_nothing_on_demand_keeps_the_limits(book):
+    plain, spot = (decide(TUNE | more, book)["compute_usd"][0] for more in ({}, {"term": "spot"}))
+    held = TUNE | {"budget_usd": (plain + spot) / 2, "sure": 0.5}
+    told = answer_words.told(deciding.answered(deciding.read(held), book), book)
+    assert told.cards == [] and any(text.startswith("With spot machines it can be done, for ") for text in told.helps)
+
+
+def test_a_price_of_one_provider_alone_is_not_firm(book):
+    """The same row decides with and without a second provider's; a price of the reader's own is firm alone."""
+    held = TUNE | {"cards": "H100 SXM 80GB"}
+    best = deciding.answered(deciding.read(held), book).best
+    others = (book["item"] == "rent") & (book["gpu"] == best["gpu"]) & (book["provider"] != best["provider"])
+    alone = book[~others | (book["term"] != "on-demand")]
+    alone.attrs, said = book.attrs, f"The cost is not firm: it rests on the price of one provider, seen once, on {best['date']}."
+    for prices, lonely in ((book, False), (alone, True), (alone.assign(yours=True), False)):
+        prices.attrs = book.attrs
+        told = answer_words.told(deciding.answered(deciding.read(held), prices), prices)
+        assert told.rows[0]["provider"] == best["provider"]
+        assert any(text.startswith(said) for text in told.cautions) is lonely
+        assert told.cards[-2].note.endswith(", of one provider alone: not firm") is lonely
+        assert ("no other provider has such a price" in told.cards[-1].note) is False
+
+
+# In the terminal
+
+@pytest.mark.parametrize("name", ["chat_70b", "lab_rtx6000"])
+def test_the_terminal_has_all_of_it_in_100_characters(run, name):
+    status, out, err = run(CASES / f"{name}.yaml")
+    assert (status, err) == (0, "") and max(map(len, out.splitlines())) <= 100
+    for title in ("Does it fit?", "How many GPUs?", "What does it cost?", "What binds", "What helps", "The next choices", "Prices of"):
+        assert (title in out) or (title == "The next choices" and name == "lab_rtx6000")
+
+
+def test_rent_or_buy_in_the_terminal(run, tmp_path):
+    path = tmp_path / "own.yaml"
+    path.write_text("job: rent_or_buy\ngpu: H100 SXM 80GB\n")
+    status, out, _ = run(path)
+    assert status == 0 and out.startswith("Rent or buy 8 × H100 SXM 80GB?") and "an hour of use of a GPU costs" in out
+
+
+def test_a_bad_file_is_refused_with_all_its_faults(run, tmp_path):
+    (tmp_path / "bad.yaml").write_text("job: serve\nmodel: Llama-3-80B\nrequests_per_second: ten\nbatch: 3\n")
+    (tmp_path / "bad.csv").write_text("gpu,usd_per_hour\nH100 SXM 80GB,-3\nHxx,1\n")
+    status, out, err = run(tmp_path / "bad.yaml", "--prices", tmp_path / "bad.csv", "--compare", tmp_path / "none.yaml")
+    assert (status, out) == (2, "")
+    for fault in ("model: data/models.csv has no model 'Llama-3-80B'", "requests_per_second: 'ten'", "batch: not for the job serve",
+                  "bad.csv, row 2", "bad.csv, row 3", "none.yaml"):
+        assert fault in err
+    assert run()[0] == 2 and run(CASES / "three_on_one.yaml", "--rows", "1,x")[0] == 2
+    assert run(CASES / "three_on_one.yaml", "--rows", "1,9999")[0] == 2
+    assert run(CASES / "three_on_one.yaml", "--only", "1")[0] == 2
+    assert run("--help")[0] == 0
+
+
+@pytest.mark.parametrize("rows", ["1,9999", "0,1", "1,x", "1", "1,2,3", "\u0663,\u0664", "1," + "9" * 5000])
+def test_choices_are_numbered_as_the_list_is(run, rows):
+    status, out, err = run(CASES / "three_on_one.yaml", "--rows", rows)
+    assert (status, out) == (2, "") and re.match(r"row \d+: not there; allowed: 1 to \d+$|ROWS=.*: allowed: two numbers", err)
+
+
+def test_a_report_replaces_no_file_of_another_kind(run, tmp_path):
+    case, page, prices = tmp_path / "own.yaml", tmp_path / "mine.html", tmp_path / "gpus.csv"
+    case.write_bytes((CASES / "three_on_one.yaml").read_bytes())
+    page.write_bytes(case.read_bytes())
+    prices.write_text("gpu,usd_per_hour\nH100 SXM 80GB,2\n")
+    (tmp_path / "link.html").symlink_to(page)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for read, out, told in [
+            (case, case, "own.yaml: allowed: a name that ends in .html or .htm"), (case, prices, "allowed: a name that ends in"),
+            (case, tmp_path / "report", "allowed: a name"), (page, page, "is the file of CASE"), (page, tmp_path / "link.html", "is the file of CASE")]:
+        status, printed, err = run(read, "--report", out)
+        assert (status, printed) == (2, "") and told in err
+    assert run(case, "--report", page, "--compare", tmp_path / "link.html")[2].startswith(f"OUT={page}: is the file of COMPARE")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert run(case, "--report", tmp_path / "Report.HTM")[0] == 0 and (tmp_path / "Report.HTM").read_text().startswith("<!doctype html>")
+
+
+def test_a_report_that_does_not_fit_on_the_disk_leaves_the_old_one(run, tmp_path, monkeypatch):
+    page = tmp_path / "report.html"
+    page.write_text("the old one")
+    written = Path.write_text
+
+    def full(path, text, **options):
+        written(path, text[:100], **options)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr(Path, "write_text", full)
+    status, out, err = run(CASES / "three_on_one.yaml", "--report", page)
+    assert (status, out) == (2, "") and "No space left on device" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"] and page.read_text() == "the old one"
+
+
+def test_prices_of_ones_own_are_marked(run, tmp_path):
+    mine = tmp_path / "mine.csv"
+    mine.write_text('gpu,usd_per_hour,provider\nH100 SXM 80GB,1.20,<script>alert(1)</script>\n')
+    status, out, _ = run(CASES / "chat_70b.yaml", "--prices", mine)
+    assert status == 0 and "<script>alert(1)</script>" in out
+    assert "(not yours)" in out and "Prices: mine.csv, laid over the book of" in out
+
+
+def own_file(folder, text, changed="2026-11-20"):
+    """A file of prices, last changed on a day."""
+    path = folder / "mine.csv"
+    path.write_text(text)
+    noon = datetime.datetime.fromisoformat(f"{changed}T12:00").timestamp()
+    os.utime(path, (noon, noon))
+    return path
+
+
+def plain(out):
+    return " ".join(out.split())
+
+
+def test_a_price_of_one_gpu_is_billed_by_the_gpu(run, tmp_path):
+    """Replicas of two GPUs at 2.95 USD/h each: three of them are six GPUs; sold eight at a time they are eight."""
+    mine = own_file(tmp_path, "gpu,usd_per_hour\nH100,2.95\nA100,1.40\n")
+    _, out, _ = run(CASES / "chat_70b.yaml", "--prices", mine, "--only", "1")
+    assert "Take 6 × H100 SXM 80GB as 3 replicas of 2 GPUs, tensor parallel 2," in plain(out)
+    month = 6 * 2.95 * 730
+    assert f": {gpucalc.core.figures.dollars(month)} a month (8 in 10 between" in plain(out)
+    assert "taken as billed by the GPU, alone or in machines of 2, 4 or 8; a column gpus says otherwise" in plain(out)
+    mine = own_file(tmp_path, "gpu,gpus,usd_per_hour\nH100,8,2.95\n")
+    assert f": {gpucalc.core.figures.dollars(8 * 2.95 * 730)} a month (" in plain(run(CASES / "chat_70b.yaml", "--prices", mine, "--only", "1")[1])
+
+
+@pytest.mark.parametrize("case", ["chat_70b", "own_8_h100", "lab_rtx6000"])
+def test_an_odd_price_is_asked_about_wherever_it_decides(run, tmp_path, case):
+    mine, page = own_file(tmp_path, "gpu,gpus,price\nH100,8,2.95\n"), tmp_path / "report.html"
+    _, out, _ = run(CASES / f"{case}.yaml", "--prices", mine, "--report", page)
+    for text in (plain(out), html.unescape(page.read_text(encoding="utf-8"))):
+        assert "is 2.95 the price of one GPU in a row of 8? Then write 23.6, or put it under usd_per_hour" in text
+        assert "H100 is taken as H100 SXM 80GB, not" in text and "term not stated: taken as on-demand" in text
+        assert re.search(r"0\.369 USD/h for one H100 SXM 80GB, on-demand, is number 1 of (\d+) with the book's \d+, the cheapest first; their median is", text)
+
+
+def test_the_terminal_counts_the_age_of_a_price_from_today(run, tmp_path, monkeypatch):
+    """The same case on two days: no caution at first, a caution with the date six months later; and with a clock that is behind."""
+    mine = own_file(tmp_path, "gpu,usd_per_hour\nH100,0.5\n")
+    old = "The price at your provider is from 2026-11-20, 185 days ago: ask for a new one."
+    for day, age, cautioned in (("2026-11-20", "your price of 2026-11-20", False), ("2026-11-24", "your price of 2026-11-20, 4 days old", False),
+                                ("2027-05-24", "your price of 2026-11-20, 185 days old", True)):
+        monkeypatch.setattr(cli_decide, "today", lambda day=day: datetime.date.fromisoformat(day))
+        monkeypatch.setattr(ages, "today", cli_decide.today)
+        out = plain(run(CASES / "chat_70b.yaml", "--prices", mine)[1])
+        assert age in out and (old in out) == cautioned
+        assert "date not stated: taken as 2026-11-20, when the file was last changed" in out
+    out = plain(run(CASES / "own_8_h100.yaml")[1])
+    assert re.search(r"Prices of 2026-11-09, 196 days old\.", out) and re.search(r"The price at .* is from 20\d\d(-\d\d-\d\d, |, up to )\d+ days ago", out)
+    monkeypatch.setattr(cli_decide, "today", lambda: datetime.date(2026, 10, 1))
+    out = plain(run(CASES / "chat_70b.yaml")[1])
+    assert out.endswith("Prices of 2026-11-09.") and "days ago" not in out
+
+
+def test_the_command_is_a_word_of_gpucalc(tmp_path):
+    done = subprocess.run([sys.executable, "-m", "gpucalc", "decide", tmp_path / "none.yaml"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "") and "none.yaml" in done.stderr
+
+
+# Side by side
+
+def test_two_cases_side_by_side(book):
+    found = compare(CASES / "chat_70b.yaml", CASES / "three_on_one.yaml", book).set_index("what")
+    assert found.loc["model"].tolist() == ["Llama-3-70B", "Llama-3.2-1B", ""]
+    assert found.loc["What does it cost?", "better"] == "second" and "USD a month" in found.loc["What does it cost?", "first"]
+    assert "prompt" not in found.index, "what is the same is left out"
+
+
+def test_jobs_of_different_kinds_are_not_compared(book, run):
+    told = "serve is to serve a model to users, qlora to tune adapters on a model in four bits: the two differ in kind"
+    with pytest.raises(ValueError, match="^" + re.escape(told)):
+        compare(CASES / "chat_70b.yaml", CASES / "lab_rtx6000.yaml", book)
+    status, out, err = run(CASES / "chat_70b.yaml", "--compare", CASES / "lab_rtx6000.yaml")
+    assert (status, out) == (2, "") and err.startswith(told)
+
+
+def test_a_case_beside_itself_is_the_same(book):
+    found = compare(CASES / "three_on_one.yaml", CASES / "three_on_one.yaml", book)
+    assert set(found["better"]) <= {"", "same"} and found["what"][0] == "take"
+
+
+def test_two_choices_of_one_case(book):
+    answer = deciding.answered(deciding.read(CASES / "chat_70b.yaml"), book)
+    found = deciding.offers(answer, book, 1, 2).set_index("what")
+    assert found.loc["why", "first"] == "the best" and found.loc["why", "second"].startswith("costs")
+    with pytest.raises(ValueError, match=f"^row 9999: not there; allowed: 1 to {len(deciding.table(answer, book))}$"):
+        deciding.offers(answer, book, 1, 9999)
+    with pytest.raises(ValueError, match="^row 0: not there"):
+        deciding.offers(answer, book, 0, 1)
+
+
+@pytest.mark.parametrize(("one", "other", "wins"), [
+    ((1, 2, 3), (4, 5, 6), "first"), ((4, 5, 6), (1, 2, 3), "second"), ((1, 2, 3), (3, 4, 5), "tie"), ((1, 2, 3), (1, 2, 3), "same")])
+def test_who_wins(one, other, wins):
+    from gpucalc.decisions.answer import Figure
+    assert deciding.better(Figure(*one, None, "USD"), Figure(*other, None, "USD"), "cost") == wins
+    swapped = {"first": "second", "second": "first"}.get(wins, wins)
+    assert deciding.better(Figure(*one, None, "token/second"), Figure(*other, None, "token/second"), "fast") == swapped
+    assert deciding.better(None, Figure(*other, None, "USD"), "cost") == ""

@@ -1,0 +1,215 @@
+"""What a choice among GPUs, layouts and offers asks: by hand, and as the searches of the pages have it."""
+import functools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from gpucalc import Case
+from gpucalc.decisions import capacity, rule
+from gpucalc.decisions.answer import completed
+from gpucalc.decisions.jobs import REPLICAS
+from gpucalc.decisions.layouts import AXES, NEUTRAL, blocks
+from gpucalc.decisions.layouts import layout_case
+from gpucalc.decisions.market import cards, replica_degrees
+from gpucalc.laws import choosing, serving, training_cost
+from gpucalc.rows import catalogue
+
+
+def test_splits_of_a_model_by_hand():
+    """Llama-3-70B: 64 heads, 8 of keys, 28,672 wide. Copies of key heads serve 16 GPUs, and 3 divides none of the three."""
+    sizes = dict(heads=64, kv_heads=8, intermediate=28672)
+    assert [choosing.split_misfits(**sizes, tensor_parallel=degree) for degree in (1, 2, 8, 16, 3)] == [0, 0, 0, 0, 3]
+    # A window's 16 heads of keys are copied on 32 GPUs; the 48 of a linear layer's state do not divide over them.
+    kinds = dict(heads=64, kv_heads=64, intermediate=6400, window_kv_heads=16, linear_value_heads=48)
+    assert [choosing.split_misfits(**kinds, tensor_parallel=degree) for degree in (16, 32)] == [0, 1]
+    # 12 heads of keys on 8 GPUs are neither divided nor copied; heads and width are.
+    assert choosing.split_misfits(heads=64, kv_heads=12, intermediate=28672, tensor_parallel=8) == 1
+
+
+@pytest.mark.parametrize("replica, server, reach, misfits", [
+    (8, 8, 8, 0), (16, 8, 8, 0), (4, 4, 8, 0), (8, 4, 8, 1), (2, 1, 8, 1), (8, 4, 72, 0), (2, 1, 72, 1), (1, 1, 1, 0)])
+def test_a_replica_goes_beyond_whole_servers_and_parts_of_a_rack(replica, server, reach, misfits):
+    """Nodes of 8. A network joins whole ones; what is sold of less is joined by a rack's switch alone, and a single GPU by nothing."""
+    assert choosing.server_misfits(replica, server, reach, 8) == misfits
+
+
+@pytest.mark.parametrize("model", catalogue.models().index)
+def test_a_model_splits_where_a_fleet_may(model):
+    architecture = Case(model=model).rows["model"]
+    tried = (1, 2, 3, 4, 6, 8, 16)
+    splits = [degree for degree in tried if Case(model=architecture, tensor_parallel=degree)("split_misfits") == 0]
+    assert splits == capacity.allowed_degrees(architecture, tried)
+
+
+def test_requests_by_hand():
+    assert choosing.final_context(1000, 300, 0) == 1300
+    assert choosing.first_token_alone(0.2, 0.03) == pytest.approx(0.23)
+    # 10 a second of 8 s each fill 80 places: 4 replicas of 20 exactly, which a queue does not survive.
+    assert [choosing.least_replicas(10, 8, batch) for batch in (20, 21, 79, 80, 81)] == [5, 4, 2, 2, 1]
+    assert choosing.planned_gpus(3, 4) == 12
+    # 70 GB of weights and an eighth of 80 GB of cache.
+    assert choosing.held_serving_bytes(70e9, 10e9) == 80e9
+
+
+def test_replicas_that_are_always_in_time_by_hand():
+    """10 requests a second of 8 s in places of 20, 1 in 20 late. Of 80 + 31.7 places all are filled for that share at most, since
+    31.7 is ln(20) sqrt(111.7): 6 replicas. One inside each, as a token without a limit allows, takes 80. Prompts wait for hardly any
+    where they fill a twentieth of each replica: 20; and where the first token has 0.04 s left, a hundredth: 100. A token of 0.02 s
+    and a prompt's 0.1 s over 100 make 0.002 s; 0.03 s leaves ten of it, so one inside is enough: 80."""
+    def most(turn=1e-6, answer_limit=math.inf, first=math.inf, token=math.inf):
+        return choosing.most_replicas(10, 8, 0.5, turn, 1, 0.02, 20, 100, 5, answer_limit, first, token, 0, 0, 0.05)
+    assert (most(answer_limit=12), most(answer_limit=9)) == (80, 80)
+    assert (most(turn=0.1, token=0.03), most(turn=4, answer_limit=12), most(turn=0.1, first=0.54)) == (80, 800, 100)
+    assert most(token=0.0205) > 50 * 80
+    assert most(answer_limit=8) == most(first=0.5) == most(answer_limit=7) == most(token=0.02) == math.inf
+
+
+SERVED = dict(model="Llama-3-70B", weight_format="FP8", prompt=1000, output=300)
+CARDS = ["H100 SXM 80GB", "H200 SXM 141GB", "MI300X 192GB", "L40S 48GB", "A100 PCIe 80GB"]
+
+
+@functools.cache
+def searched():
+    """Every card, degree and batch as the pages search them, at the times to plan for."""
+    case = Case(efficiency="achieved", context=serving.mean_context, **SERVED, **capacity.ENGINE)
+    points = capacity.paced(capacity.search(case, capacity.linked_gpus(CARDS[0], "FP8").loc[CARDS], (1, 2, 4, 8)))
+    return points[points["batch"] <= points["places"]].reset_index(drop=True)
+
+
+LOADS = dict(requests_per_second=st.floats(1e-3, 1e4), answer_limit=st.floats(3, 60), first_token_limit=st.floats(0.2, 5),
+             late_share=st.sampled_from([0.01, 0.05, 0.5]))
+
+
+def in_time(points, replicas, load):
+    """Whether so many replicas answer all but the late in time, at every point."""
+    columns = {name: points[name].to_numpy() for name in (*capacity.TIMES, *capacity.QUEUED, "batch")}
+    found = Case(**load, **columns, replicas=replicas).terms("answer_seconds", "time_to_first_token")
+    return (found["answer_seconds"] <= load["answer_limit"]) & (found["time_to_first_token"] <= load["first_token_limit"])
+
+
+@settings(max_examples=30)
+@given(st.fixed_dictionaries(LOADS))
+def test_the_least_replicas_are_in_time_and_one_less_is_not(load):
+    """At every card, degree and batch as the pages search them; where there are none, no number is in time."""
+    case = completed(Case(job="serve", token_limit=math.inf, **load, **SERVED))
+    found = cards(case, {"gpu": np.array(CARDS, object)})
+    market = {"cards": found, "assumed": {}} | replica_degrees(case, found)
+    every = REPLICAS._replace(per=("tensor_parallel", "batch"))
+    kept = pd.DataFrame(rule.solve((every,), case, market, ends=("plan",))["plan"].kept)
+    key = ["gpu", "tensor_parallel", "batch"]
+    found = searched().merge(kept[[*key, "replicas"]], on=key, how="left")
+    able = found["replicas"].notna().to_numpy()
+    assert able.sum() == len(kept)
+    least = found["replicas"].fillna(1e9).to_numpy()
+    filled = load["requests_per_second"] * found["request_seconds"] / found["batch"]
+    # No number is looked for where a full pass and a prompt leave nothing of the limit, or next to nothing.
+    alone = found["prompt_seconds"] + found["replica_pass_seconds"]
+    left = np.minimum(load["first_token_limit"] / alone, load["answer_limit"] / found["request_seconds"]).to_numpy()
+    kept_in_time = in_time(found, least, load)
+    assert kept_in_time[able].all() and (left[kept_in_time & ~able] < 1.01).all()
+    fewer = able & (least - 1 > filled)
+    assert not in_time(found, np.maximum(least - 1, 1), load)[fewer].any()
+
+
+@given(st.fixed_dictionaries(LOADS))
+def test_so_many_replicas_are_always_in_time(load):
+    points = searched()
+    most = Case(**load, token_limit=math.inf, **{
+        name: points[name].to_numpy() for name in (*capacity.TIMES, *capacity.QUEUED, "batch")})("most_replicas")
+    alone = points["prompt_seconds"] + points["replica_pass_seconds"]
+    # Nothing is promised where a full pass and a prompt, or a request alone, leave next to nothing of the limit.
+    left = np.minimum(load["first_token_limit"] / alone, load["answer_limit"] / points["request_seconds"]).to_numpy()
+    able = np.isfinite(most) & (left >= 1.02)
+    assert in_time(points, np.where(able, most, 1), load)[able].all()
+
+
+def test_the_largest_model_by_hand():
+    """80 GB with 10 GB of cache hold five times 14 GB, so five times 7 billion; 112 GB are trained in 80 to five sevenths."""
+    assert choosing.largest_params(7e9, 80e9, 14e9, 10e9) == pytest.approx(35e9)
+    assert choosing.largest_params(7e9, 80e9, 14e9, 90e9) == 0
+    assert choosing.largest_trained_params(7e9, 80e9, 112e9) == pytest.approx(5e9)
+
+
+def test_a_window_by_hand():
+    """A million requests of 0.1 s of a replica are 27.8 hours of one: 2 within a day, who are at it for 13.9 hours."""
+    assert choosing.window_replicas(10**6, 0.1, 24) == 2
+    assert choosing.busy_hours(10**6, 0.1, 2) == pytest.approx(13.8889, rel=1e-5)
+    # 864,000 requests of 0.1 s are one day exactly.
+    assert choosing.window_replicas(864_000, 0.1, 24) == 1 and choosing.window_replicas(864_001, 0.1, 24) == 2
+    assert choosing.window_usd(2.5, 8, 24) == 480
+
+
+def test_a_layout_by_hand():
+    # 64 GPUs over 2 x 4 leave 8; 60 over 8 leave 7, which is not whole; 4 over 8 leave the one there must be.
+    assert [choosing.left_data_parallel(gpus, 2, 4) for gpus in (64, 60, 4)] == [8, 7, 1]
+    assert [choosing.left_micro_batches(1024, 4, 8), choosing.left_micro_batches(4, 4, 8)] == [32, 1]
+    assert [choosing.usual_sequence_parallel(degree) for degree in (1, 2)] == [0, 1]
+
+
+def misfits(**changes):
+    """Rules that a layout of 64 GPUs in nodes of 8 breaks: 2 x 4 x 8, 1,024 sequences of 4,096 as 32 micro-batches of 4."""
+    fits = dict(gpus=64, global_batch=1024, sequence=4096, heads=64, kv_heads=8, intermediate=28672, layers=80, gpus_per_node=8,
+                micro_batch=4, micro_batches=32, data_parallel=8, tensor_parallel=2, pipeline_parallel=4)
+    return choosing.layout_misfits(**fits | changes)
+
+
+def test_misfits_of_a_layout_by_hand():
+    assert misfits() == 0
+    assert misfits(gpus=65) == misfits(gpus=63) == 1
+    assert misfits(micro_batches=31) == misfits(micro_batches=33) == 1
+    assert misfits(kv_heads=3) == 1 and misfits(layers=1) == 1 and misfits(layers=2) == 0
+    # Three ways over the sequence leave 4,096 undivided, and the GPUs and replicas that they take are others.
+    assert misfits(context_parallel=3, gpus=192) == 1
+    # Experts: none to split over 8; 64 of them over 8 of the 16 GPUs that hold them; 60 over 8 leave some over.
+    assert [misfits(expert_parallel=8, experts=count) for count in (0, 64, 60)] == [1, 0, 1]
+    assert misfits(expert_parallel=32, experts=64) == 1
+    # 4 GPUs in nodes of 3 lie across them in parts; in nodes of 1 or 2 whole.
+    assert [misfits(tensor_parallel=4, gpus=128, gpus_per_node=size) for size in (1, 2, 3, 8)] == [0, 0, 1, 0]
+
+
+@pytest.mark.parametrize("model, nodes", [("Llama-2-7B", 8), ("Llama-3-70B", 2), ("Mixtral-8x7B", 8), ("Qwen2.5-7B", 4)])
+def test_misfits_are_the_rules_of_the_search_over_layouts(model, nodes):
+    """0 exactly where no rule on the axes of a choice is broken: whole, divisible, within nodes, in steps of whole batches."""
+    values = dict(gpus=[8, 12, 16, 64], tensor_parallel=[1, 2, 4, 8], pipeline_parallel=[1, 2, 8, 48], context_parallel=[1, 4],
+                  expert_parallel=[1, 8], micro_batch=[1, 4])
+    case = layout_case(Case(model=model).rows["model"], "H100 SXM 80GB", 4096, gpus_per_node=nodes)
+    neutral = {name: [NEUTRAL.get(name, 1)] for name in AXES if name not in values}
+    grid = {"gpus": values["gpus"]} | {name: (values | neutral)[name] for name in AXES}
+    found = pd.concat([block.table() for block in blocks(case, grid, 192)], ignore_index=True)
+    law = Case(model=model, sequence=4096, gpus_per_node=nodes, global_batch=192).but(
+        **{name: found[name].to_numpy(float) for name in (*values, "data_parallel", "micro_batches")})("layout_misfits")
+    broken = ~found["reason"].isin(["", *(reason for reason in found["reason"].cat.categories if "training_bytes" in reason)])
+    assert (np.asarray(law > 0) == broken.to_numpy()).all() and 0 < broken.mean() < 1
+
+
+def test_a_run_by_hand():
+    # 100 hours by its layout, twice over the text, against 150 and 240 by published runs; two thirds of those with adapters.
+    assert choosing.run_gpu_hours(100, 150, 0, epochs=2) == 200 and choosing.run_gpu_hours(100, 240, 0, epochs=2) == 240
+    assert choosing.run_gpu_hours(100, 240, adapters=1) == pytest.approx(160)
+    # A stop every 30 hours by failures and every 15 by the provider is one every 10.
+    assert choosing.offer_interruption_seconds(30, 15, spot=1) == pytest.approx(10)
+    assert choosing.offer_interruption_seconds(30, 15) == pytest.approx(30)
+    # 1,000 hours, and 64 GPUs that start for half an hour.
+    assert choosing.stopped_gpu_hours(1000, 64, 1800) == 1032
+    assert choosing.committed_gpu_hours(70080, 1) == 70080 and choosing.committed_gpu_hours(70080) == 0
+
+
+def test_errors_joined_by_hand():
+    # e^0.3 and e^0.4 above are e^0.5 together; so are they below; at the likely both are nothing.
+    hours, slow = 1000.0, 2.0
+    up = choosing.joined_gpu_hours(hours * math.exp(0.3), slow * math.exp(0.4), hours, slow)
+    down = choosing.joined_gpu_hours(hours * math.exp(-0.3), slow * math.exp(-0.4), hours, slow)
+    assert up == pytest.approx(2000 * math.exp(0.5)) and down == pytest.approx(2000 * math.exp(-0.5))
+    assert choosing.joined_gpu_hours(hours, slow, hours, slow) == pytest.approx(2000)
+
+
+@pytest.mark.parametrize("years, other", [(1, 0), (1, 0.25), (3, 0), (3, 0.25)])
+def test_a_reservation_is_paid_for_its_term(years, other):
+    """8 GPUs for a year of 8,760 hours are 70,080 hours, of which other work pays a quarter or none."""
+    case = Case(gpus=8, reserved_years=years, other_work=other)
+    assert case.but(reserved=1)("committed_gpu_hours") == 70080 * years * (1 - other)
+    assert training_cost.reserved_gpu_hours(8, years, other) == 70080 * years * (1 - other)
+    assert case.but(reserved=0)("committed_gpu_hours") == 0
