@@ -70,7 +70,8 @@ def test_it_has_every_module_and_every_file_of_data(wheel):
     def files(folder):
         return {path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     made = files(wheel / "gpucalc")
-    assert {path for path in files(ROOT / "book") if path.suffix == ".py"} | {Path("_toc.yml")} == files(wheel / "book")
+    more = {Path("_toc.yml"), Path("components/report.css")}
+    assert {path for path in files(ROOT / "book") if path.suffix == ".py"} | more == files(wheel / "book")
     assert files(ROOT / "gpucalc") | {Path("data", path) for path in files(ROOT / "data")} - {Path("data/README.md")} <= made
 
 
