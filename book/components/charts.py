@@ -228,7 +228,7 @@ def _at_ends(named, x, line, x_axis, y_axis, log_y, order):
 def vega_text(value, name):
     """A Vega expression that writes a value of the quantity as core/figures.py does; a count with the word for what it counts."""
     unit, _, meaning, allowed, _ = QUANTITIES[name]
-    symbol, prefixes = unit_symbol(unit), UNITS[unit]["prefixes"]
+    symbol, prefixes, _ = UNITS[unit]
     if prefixes != "none":
         return f"replace(format({value}, '.3~s'), regexp('([a-zA-Zµ]?)$'), ' $1') + '{symbol}'"
     if not symbol and allowed in SHARES:
@@ -393,7 +393,7 @@ def units_in(moves, forms=()):
     """How the units of a finding and of sliders are printed, for the browser: data/units.csv."""
     parts = [part for choice in moves or [] for part in choice["parts"] if isinstance(part, dict)]
     used = {*forms, *(part["form"] for part in parts if "form" in part)}
-    return {unit: [row["symbol"], row["prefixes"], row["infinity"]] for unit, row in figures.UNITS.items() if unit in used}
+    return {unit: list(printed) for unit, printed in figures.UNITS.items() if unit in used}
 
 
 # Charts whose lines are laws: the browser evaluates the law's own arithmetic at the sliders' values.
@@ -586,7 +586,7 @@ def _in_unit(name):
 
 def takes_prefix(unit):
     """Whether values in the unit are printed with an SI prefix."""
-    return UNITS[unit]["prefixes"] != "none"
+    return UNITS[unit][1] != "none"
 
 
 def _same_everywhere(spec):

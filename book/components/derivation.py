@@ -130,7 +130,7 @@ def vocabulary_table() -> Markdown:
     """Every quantity of the vocabulary, with its unit (blank: a count or a share), its allowed values and its default."""
     defaults = {name: value for law in LAWS.values() for name, value in law.defaults.items()}
     usual = {name: markdown(number(value, QUANTITIES[name].unit)) for name, value in defaults.items()}
-    rows = "\n".join(f"| `{name}` | ${SYMBOLS[name]}$ | {markdown(each.meaning)} | {markdown(UNITS[each.unit]['symbol'])} "
+    rows = "\n".join(f"| `{name}` | ${SYMBOLS[name]}$ | {markdown(each.meaning)} | {markdown(UNITS[each.unit][0])} "
                      f"| {markdown(_range(each.allowed))} | {usual.get(name, '')} |"
                      for name, each in sorted(QUANTITIES.items()))
     return Markdown(f"| name in code | symbol | meaning | unit | allowed | default |\n|---|---|---|---|---|---|\n{rows}")

@@ -10,6 +10,7 @@ import math
 import sys
 from typing import Any
 
+from gpucalc.core import figures
 from gpucalc.core.evaluate import Case
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import DEFAULTS
@@ -28,7 +29,7 @@ class InUnit(Figure):
         self.unit, self.scale, self.turn = unit, scale, turn
 
     def __str__(self):
-        return drills.in_unit(self.value, self.unit)
+        return figures.in_unit(self.value, self.unit)
 
     def attributes(self) -> str:
         turn = self.turn or drills.Wrong("")

@@ -2,6 +2,7 @@
 import html
 import random
 
+from gpucalc.core import figures
 from ..components.show import Html, table
 from ..web import drills
 
@@ -31,7 +32,7 @@ def sheet() -> Html:
         drawn = [(one, _drawn(one)) for one in shown(topic)]
         title = f"<h3>{html.escape(drills.title(topic))}</h3>"
         lines = "".join(f"<li>{html.escape(_question(one, case))}</li>" for one, case in drawn)
-        answers = "".join(f"<li>{html.escape(drills.in_unit(one.answer(case), one.unit))}</li>" for one, case in drawn)
+        answers = "".join(f"<li>{html.escape(figures.in_unit(one.answer(case), one.unit))}</li>" for one, case in drawn)
         asked.append(f"{title}<ol>{lines}</ol>")
         key.append(f"{title}<ol>{answers}</ol>")
     folded = f'<details class="drill-key"><summary>Key</summary>{"".join(key)}</details>'

@@ -8,59 +8,13 @@ window.gpucalc = window.gpucalc || {};
 {
   const has = Object.hasOwn;
   const texts = () => gpucalc.texts;
-  const FIELD = /{([\w-]+)(?::([^}]+))?}/g;
   const finite = (value) => (typeof value === "string" ? value !== "" : Number.isFinite(value));
 
-  function fill(name, facts) {
-    const text = texts().texts[name];
-    const held = typeof text === "string" ? [["", text]] : text.filter(([condition]) => holds(condition, facts));
-    const joint = texts().parts[name], wanted = joint === undefined ? held.slice(0, 1) : held;
-    return wanted.map(([, said]) => said.replace(FIELD, (_, fact, form) => field(fact, form, facts))).join(joint ?? "");
-  }
+  // Printed from answer_words.py.
+  const { fill, said_verdict: saidVerdict, turning_rent: turningRent, _of_kind: ofKind, _layout: layout, _against: against,
+    _value: valueText } = gpucalc.told;
+  const begun = (text) => gpucalc.told.begun([text])[0];
 
-  const holds = (condition, facts) => !condition || condition.split(" & ").every((each) => isTrue(facts, ...each.split(" ")));
-
-  function isTrue(facts, name, comparison, given = "") {
-    const meant = /^[\d.]+$/.test(given) ? Number(given) : given;
-    const value = facts[name], other = given.startsWith("@") ? facts[given.slice(1)] : meant;
-    if (comparison === "known" || comparison === "unknown") return (value !== undefined) === (comparison === "known");
-    if (value === undefined || typeof value !== typeof other) return comparison === "!=";
-    return { "=": value === other, "!=": value !== other, "<": value < other, ">": value > other }[comparison];
-  }
-
-  function field(name, form, facts) {
-    const { figures } = gpucalc, { forms, words, nouns } = texts();
-    if (form === "text") return fill(name, facts);
-    if (name.includes("-")) return both(...name.split("-").map((each) => field(each, form, facts)));
-    if (!has(facts, name)) throw new Error(`${name}: no such fact`);
-    const value = facts[name];
-    if (has(words, form ?? "")) return words[form][key(value)] ?? key(value);
-    if (has(COMMAND, form ?? "")) return COMMAND[form](value);
-    if (typeof value === "string") return value;
-    if (has(nouns, form ?? "")) return `${figures.number(value)} ${value === 1 ? nouns[form] : form}`;
-    return forms.includes(form) ? figures[form](value) : figures.number(value, form ?? "");
-  }
-
-  // A text as one word of a shell, which no command takes for a flag.
-  function shell(text) {
-    const word = text.startsWith("-") ? `./${text}` : text;
-    return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\"'\"'")}'`;
-  }
-
-  // As a command takes them.
-  const COMMAND = { digits: (value) => value.toFixed(0), hundredths: (value) => value.toFixed(2), shell };
-
-  // Two figures with an "and" between; a unit that both have is said once.
-  function both(low, high) {
-    const cut = (text) => [text.split(" ")[0], text.slice(text.split(" ")[0].length)];
-    return `${cut(low)[1] === cut(high)[1] ? cut(low)[0] : low} and ${high}`;
-  }
-
-  const key = (value) => (typeof value === "string" ? value : String(Number(value.toPrecision(6))));
-
-  // The text of that name for the kind, for the kind that it is one of, or for all.
-  const ofKind = (name, kind) => [`${name}_${kind}`, `${name}_${texts().tables[kind]}`, name]
-    .find((each) => has(texts().texts, each));
   function plain(values) {
     const held = {};
     for (const name of Object.keys(values)) if (finite(values[name])) held[name] = values[name];
@@ -105,9 +59,6 @@ window.gpucalc = window.gpucalc || {};
     }
     return plain(known);
   }
-
-  // Which of renting and owning the draws say.
-  const saidVerdict = ({ cheaper, sure }) => (sure ? { owning: "own", renting: "rent" }[cheaper] : "close");
 
   // What the cheapest of the other ways cost, where their prices are firm, and which is the cheapest: of renting and owning the
   // draws say it, and an API has to be below both at today's prices.
@@ -221,21 +172,6 @@ window.gpucalc = window.gpucalc || {};
   const over = ({ value, most }) => (most ? value / most : Infinity);
   const nearer = ([, one], [, other]) => other.step - one.step || (over(one) === over(other) ? 0 : over(one) - over(other));
 
-  const layout = (row, kind) => (gpucalc.trains(kind)
-    ? ("micro_batch" in row ? fill(ofKind("layout", kind), row) : "")
-    : "planned_replicas" in row ? fill("layout_serve", row) : "");
-
-  // What a choice costs beside the best one. The same GPUs are off by the same error, so that only their rents count.
-  function against(row, best) {
-    const ratio = row.objective / best.objective, same = ["gpu", "gpus"].every((name) => row[name] === best[name]);
-    const tie = !same && (row.low_objective ?? Infinity) < (best.high_objective ?? Infinity);
-    const known = { ratio, more: ratio - 1, tie: Number(tie) };
-    return best.high_objective === undefined ? known : { ...known, best_high: best.high_objective };
-  }
-
-  // A text with a capital at its start.
-  const begun = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
-
   function binds({ case: whole }, known, found) {
     const said = found.map(([limit, share]) => fill("binds", { limit, most: gpucalc.valueOf(whole, limit).number, share }));
     return (said.length ? said : [fill("binds_none", known)]).map(begun);
@@ -248,12 +184,6 @@ window.gpucalc = window.gpucalc || {};
       const known = { kind, before, after, less: 1 - after / before, words: change.words, value_text: valueText(change) };
       return { change, text: begun(fill("helps", plain(known))) };
     });
-  }
-
-  // The value of a change in words; empty where its words have it already.
-  function valueText({ name, value, times }) {
-    if (typeof value === "string" || times === 1) return "";
-    return has(texts().texts, `value_${name}`) ? fill(`value_${name}`, { value }) : gpucalc.figures.quantity(name, value);
   }
 
   // Of each limit of the case that stops a GPU, what the nearest would need, as [text, row].
@@ -272,7 +202,7 @@ window.gpucalc = window.gpucalc || {};
     for (const row of rows.slice(1)) {
       if (row.holds && !seen.has(row.gpu) && found.length < texts().flips) {
         seen.add(row.gpu);
-        const turn = row.usd_per_hour * best.objective / row.objective;
+        const turn = turningRent(row, best);
         const [one, other] = [turn, row.usd_per_hour].map(gpucalc.figures.hourly);
         found.push({ row, turn, text: begun(fill("flip_rent", { ...row, turn, close: Number(one === other) })) });
       }

@@ -147,11 +147,6 @@ def scale(law: str, unit: str) -> float:
     raise ValueError(f"unit {unit!r}; allowed for {law}: {allowed}")
 
 
-def in_unit(value: float, unit: str) -> str:
-    """An amount that is already in a unit with its prefix, or in percent."""
-    return f"{figures.three_figures(value)} {unit}" if unit else figures.number(value)
-
-
 def asked_in(unit: str) -> str:
     """The unit that a question asks for, as a sentence says it."""
     return f"Answer in {SAID.get(unit, unit)}." if unit else ""

@@ -25,7 +25,7 @@ from gpucalc.rows.case_file import MOST_RATIO
 from gpucalc.rows.mapping import read_mapping
 from gpucalc.rows.price_checks import ITEMS
 from gpucalc.rows.tables import rows
-from . import drills, export, javascript, lessons
+from . import drills, export, javascript, lessons, printed
 from .reading import reading
 
 if TYPE_CHECKING:
@@ -143,7 +143,8 @@ def prices_of(book: "DataFrame") -> dict[str, Any]:
 
 def scripts(book: "DataFrame", follow: Iterable[str] = ()) -> dict[str, str]:
     """The scripts of front page and lessons by their files: `engine.js` with laws and prices, `owning_data.js`, `words.js` with
-    names and texts, `lesson_data.js`, and `drills_data.js` of the page of drills.
+    names and texts, `lesson_data.js`, and `drills_data.js` of the page of drills, and
+    `figures.js`, which writes numbers as text.
 
     follow: names of the laws and quantities that lessons show of a reader's case.
     """
@@ -152,7 +153,8 @@ def scripts(book: "DataFrame", follow: Iterable[str] = ()) -> dict[str, str]:
     words = dict(catalogue=catalogue_of(book), limits=limits_of(), reading=reading(book), texts=texts_of(),
                  prices=prices_of(book))
     return {"engine.js": export.script(book, [*export.OWNING_LAWS, *export.OWNING_QUANTITIES, *columns, *engine_flags.held()]),
-            "owning_data.js": javascript.assigned(dict(owning=_owning(book))), "words.js": javascript.assigned(words),
+            "owning_data.js": javascript.assigned(dict(owning=_owning(book))),
+            "words.js": javascript.assigned(words) + printed.texts_script(), "figures.js": printed.figures_script(),
             "lesson_data.js": lessons.script(follow), "drills_data.js": drills.script()}
 
 

@@ -160,8 +160,7 @@ def figures_data(quantities: Iterable[str] = QUANTITIES) -> dict[str, Any]:
     held = {name: QUANTITIES[name] for name in quantities}
     domains = {allowed: [low if abs(low) < float("inf") else None, included, high if high < float("inf") else None, whole]
                for allowed, (low, included, high, whole) in DOMAINS.items()}
-    return {"units": {unit: [row["symbol"], row["prefixes"], row["infinity"]] for unit, row in UNITS.items()},
-            "domains": domains,
+    return {"units": UNITS, "domains": domains,
             "quantities": {name: [held[name].unit, held[name].meaning, held[name].allowed] for name in held},
             "defaults": {name: value for law in LAWS.values() for name, value in law.defaults.items() if name in held}}
 

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from .quantities import QUANTITIES, read_rows
 
 _PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""))
-# How each unit of the vocabulary is printed: data/units.csv.
-UNITS = {row["unit"]: row for row in read_rows("units.csv")}
+# How each unit of the vocabulary is printed: its symbol, its prefixes and what infinity is called. A browser has these functions
+# too, as book/web/pyjs.py prints them, and the same table.
+UNITS = {row["unit"]: (row["symbol"], row["prefixes"], row["infinity"]) for row in read_rows("units.csv")}
 
 
 def number(value: float, unit: str = "") -> str:
@@ -16,9 +17,9 @@ def number(value: float, unit: str = "") -> str:
     """
     if unit not in UNITS:
         raise ValueError(f"unit {unit!r}: has no printed form; allowed: {', '.join(UNITS)}; add a row to data/units.csv")
-    symbol, prefixes = UNITS[unit]["symbol"], UNITS[unit]["prefixes"]
+    symbol, prefixes, infinity = UNITS[unit]
     if math.isinf(value):
-        return UNITS[unit]["infinity"]
+        return infinity
     if prefixes == "small":
         return seconds(value)
     if prefixes == "large":
@@ -57,7 +58,7 @@ def seconds(value: float) -> str:
 
 def unit_symbol(unit: str) -> str:
     """The unit as it is printed, without prefix: `byte/second` is B/s, a count is nothing."""
-    return UNITS[unit]["symbol"]
+    return UNITS[unit][0]
 
 
 def exact(value: float, unit: str = "byte") -> str:
@@ -110,6 +111,11 @@ def times(value: float) -> str:
     return f"{three_figures(value)} times" if math.isfinite(value) else "no limit"
 
 
+def in_unit(value: float, unit: str) -> str:
+    """An amount that is already in a unit with its prefix, or in percent."""
+    return f"{three_figures(value)} {unit}" if unit else number(value)
+
+
 def quantity(name: str, value: float) -> str:
     """A value of the vocabulary's quantity `name`, with its unit."""
-    return number(value, QUANTITIES[name].unit)
+    return number(value, QUANTITIES[name][0])

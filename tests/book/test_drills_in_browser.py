@@ -13,6 +13,7 @@ from book.components import derivation
 from book.components.formula import holding, is_share
 from book.pages import drills as drill_page
 from book.web import drills
+from book.web.printed import figures_script
 from gpucalc.core import figures
 from gpucalc.core.law import LAWS
 from tests.browser import ended, lay_out, visit
@@ -42,7 +43,7 @@ BLOCKED = "Object.defineProperty(window, 'localStorage', { get() { throw new Err
 def folder(tmp_path_factory):
     """The page with the strict policy that every page has."""
     folder = tmp_path_factory.mktemp("drills")
-    lay_out(folder, [*DRILLS, "drills.css"], {"drills_data.js": drills.script()})
+    lay_out(folder, [*DRILLS, "drills.css"], {"drills_data.js": drills.script(), "figures.js": figures_script()})
     scripts = "".join(f'<script defer src="{name}"></script>' for name in DRILLS)
     page = PAGE.format(scripts=scripts, app=drill_page.app().source, sheet=drill_page.sheet().source)
     (folder / "drills.html").write_text(secured(page), encoding="utf-8")
@@ -191,8 +192,8 @@ def test_right_and_wrong_answers_by_keyboard(opened):
     assert "You used the query heads" in page.inner_text("#drill-verdict")
     type_in(page, f"{right * 1.05:.6g} kB")
     said = page.inner_text("#drill-verdict")
-    assert "Right, with help. It is " + drills.in_unit(right, "kB") in said and focused(page) == "Next question"
-    assert "KV heads" in page.inner_text(".drill-steps") and drills.in_unit(right, "kB") in page.inner_text(".drill-steps")
+    assert "Right, with help. It is " + figures.in_unit(right, "kB") in said and focused(page) == "Next question"
+    assert "KV heads" in page.inner_text(".drill-steps") and figures.in_unit(right, "kB") in page.inner_text(".drill-steps")
     page.keyboard.press("Enter")
     assert "Question 2 of 5" in page.inner_text("#drill-title") and focused(page) == "drill-answer"
     assert page.evaluate("document.documentElement.scrollWidth") == 390
@@ -282,7 +283,7 @@ def test_a_sheet_is_printed_with_its_key(opened):
     assert page.evaluate("getComputedStyle(document.querySelector('.drill-key')).breakBefore") == "page"
     first = page.evaluate("gpucalc.drills.sheet(['kv-token'], 1, 4711).map(({ text, answer }) => [text, answer])")
     assert page.evaluate("gpucalc.drills.sheet(['kv-token'], 1, 4711).map(({ text, answer }) => [text, answer])") == first
-    assert drills.in_unit(first[0][1], "kB") in page.inner_text(".drill-key")
+    assert figures.in_unit(first[0][1], "kB") in page.inner_text(".drill-key")
 
 
 def test_without_a_script_the_sheet_stands(browser, folder):

@@ -8,6 +8,7 @@ import pytest
 
 from book.build.site import ROOT
 from book.web.javascript import figures_data, reached, script
+from book.web.printed import figures_script
 from gpucalc import Case
 from gpucalc.core import figures
 from gpucalc.core.evaluate import is_law
@@ -29,8 +30,9 @@ def page(browser):
     page = browser.new_page()
     page.set_content("<!doctype html><title>laws</title>")
     page.add_script_tag(content=script(LAWS, QUANTITIES))
-    for name in ("grid", "case", "figures"):
+    for name in ("grid", "case"):
         page.add_script_tag(path=STATIC / f"{name}.js")
+    page.add_script_tag(content=figures_script())
     yield page
     page.close()
 

@@ -18,8 +18,8 @@ from book.pages import (break_even as renting_options, budget, commitments, shar
 from gpucalc import Case
 from gpucalc.decisions import capacity, market, rent_or_buy, token_offers, what_changed
 from gpucalc.rows import catalogue, price_book, project_books
-from tests.contents import PRICED
 from tests.book.test_own_prices import HOSTILE, texts
+from tests.contents import PRICED
 
 H100, A100, L4 = GPUS = "H100 SXM 80GB", "A100 SXM 80GB", "L4 24GB"
 COLUMNS = list(price_book.PRICES.columns)

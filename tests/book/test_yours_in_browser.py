@@ -12,10 +12,11 @@ from book.build.inputs import ROOT
 from book.components import drills
 from book.components.sentences import Figure, Yours
 from book.web import drills as drill_data, front, lessons
-from book.web.drills import drill, in_unit
+from book.web.drills import drill
 from gpucalc.core.evaluate import FINDERS, Case
-from tests.browser import ended, lay_out, visit
+from gpucalc.core.figures import in_unit
 from tests.book.test_lesson_in_browser import PAGE, READY, address, answered, go
+from tests.browser import ended, lay_out, visit
 
 CASES = 8
 CHANGES = {"batch": 1, "weight_format": "FP8", "context": "mean_context"}

@@ -1,0 +1,295 @@
+"""Functions of Python as JavaScript, so that a text is written once for both languages.
+
+`functions` prints those of a module from their syntax trees. They may hold what texts are made with: conditions, loops,
+f-strings, comprehensions, methods of texts and lists. All else is refused with its line. What JavaScript lacks is `py`, of
+book/web/python.js.
+"""
+import ast
+import inspect
+import json
+import re
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+_RESERVED = frozenset("arguments await catch class const default delete do enum eval export extends function let new package "
+                      "py super switch this throw typeof var void".split())
+_OPERATORS: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
+_COMPARISONS: dict[type, str] = {ast.Eq: "===", ast.NotEq: "!==", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+# Calls by their names: of functions, and of methods, whose object stands first.
+_CALLS = {"abs": "Math.abs", "max": "Math.max", "min": "Math.min", "float": "Number", "math.floor": "Math.floor",
+          "math.isfinite": "Number.isFinite", **{name: f"py.{name.split('.')[-1]}" for name in (
+              "math.isinf", "math.log10", "int", "round", "len", "list", "sum", "str", "next", "re.fullmatch", "shlex.quote")}}
+_METHODS = {"get": "py.get", "join": "py.join", "removesuffix": "py.removesuffix", "removeprefix": "py.removeprefix",
+            "rstrip": "py.rstrip", "partition": "py.partition", "items": "Object.entries", "keys": "Object.keys",
+            "values": "Object.values", "sub": "py.sub"}
+_OWN_METHODS = {"replace": "replaceAll", "startswith": "startsWith", "endswith": "endsWith", "split": "split", "strip": "trim",
+                "lower": "toLowerCase", "upper": "toUpperCase", "append": "push"}
+
+
+class Refused(ValueError):
+    """What can't be printed, with the line in which it stands."""
+
+
+def functions(made: list[Callable], known: Mapping[str, str]) -> str:
+    """JavaScript that declares these functions of one module, constants that they name, and nothing else.
+
+    known: what stands in JavaScript for other names, {"UNITS": "gpucalc.data.units"}.
+
+    Raises Refused naming the function and the line.
+    """
+    module = inspect.getmodule(made[0])
+    names = {function.__name__ for function in made}
+    printers = [_Printer(function, names, known, vars(module)) for function in made]
+    texts = [printer.function() for printer in printers]
+    constants = {name: value for printer in printers for name, value in printer.constants.items()}
+    return "\n".join([*(f"  const {name} = {_constant(name, value)};" for name, value in constants.items()), *texts])
+
+
+def _constant(name, value):
+    if isinstance(value, re.Pattern):
+        return f"/{value.pattern.replace('/', chr(92) + '/')}/g"
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError):
+        allowed = "numbers, texts, patterns, and lists and mappings of them"
+        raise Refused(f"{name}: {type(value).__name__}; allowed: {allowed}") from None
+
+
+def _read(target):
+    """The expression of what is assigned to."""
+    return ast.copy_location(ast.parse(ast.unparse(target), mode="eval").body, target)
+
+
+class _Printer:
+    """One function on its way to JavaScript."""
+
+    def __init__(self, function, names, known, world):
+        self.lines, self.first = inspect.getsourcelines(function)
+        self.tree = ast.parse(inspect.cleandoc("\n" + "".join(self.lines))).body[0]
+        self.name, self.names, self.known, self.world = function.__name__, names, known, world
+        self.constants: dict[str, Any] = {}
+        self.own = {node.arg for node in ast.walk(self.tree) if isinstance(node, ast.arg)} | {
+            node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        for name in sorted(self.own & _RESERVED):
+            raise Refused(f"{self.name}: the name {name}; allowed: one that JavaScript does not keep for itself")
+
+    def refuse(self, node, allowed):
+        line = self.lines[node.lineno - 1].strip()
+        raise Refused(f"{self.name}, line {self.first + node.lineno - 1}: `{line}`; allowed: {allowed}")
+
+    def function(self):
+        arguments = self.tree.args
+        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
+            self.refuse(self.tree, "arguments by place")
+        given = [argument.arg for argument in arguments.args]
+        defaults = [f" = {self.value(default)}" for default in arguments.defaults]
+        taken = [name + default for name, default in zip(given, [""] * (len(given) - len(defaults)) + defaults)]
+        bound = {name for name in self.own if name not in given and self.is_assigned(name)}
+        declared = [f"    let {', '.join(sorted(bound))};"] if bound else []
+        body = [line for statement in self.tree.body for line in self.statement(statement)]
+        return "\n".join([f"  function {self.name}({', '.join(taken)}) {{", *declared, *(f"    {line}" for line in body), "  }"])
+
+    def is_assigned(self, name):
+        targets = [target for node in ast.walk(self.tree) if isinstance(node, (ast.Assign, ast.AugAssign, ast.For))
+                   for target in (node.targets if isinstance(node, ast.Assign) else [node.target])]
+        return any(isinstance(part, ast.Name) and part.id == name for target in targets for part in ast.walk(target))
+
+    # Statements, as lines
+
+    def statement(self, node):
+        match node:
+            case ast.Expr(ast.Constant(str())):
+                return []
+            case ast.Expr(value):
+                return [f"{self.value(value)};"]
+            case ast.Return(value):
+                return [f"return {self.value(value) if value else 'null'};"]
+            case ast.Assign([target], value):
+                return [f"{self.target(target)} = {self.value(value)};"]
+            case ast.AugAssign(target, ast.Add() | ast.BitOr() as operation, value):
+                return [f"{self.target(target)} = {self.value(ast.BinOp(_read(target), operation, value))};"]
+            case ast.If(test, body, orelse):
+                more = [line for statement in orelse for line in self.statement(statement)]
+                otherwise = ["} else {", *(f"  {line}" for line in more)] if more else []
+                return [f"if ({self.truth(test)}) {{", *self.block(body), *otherwise, "}"]
+            case ast.For(target, values, body, []):
+                return [f"for ({self.target(target)} of {self.several(values)}) {{", *self.block(body), "}"]
+            case ast.Raise(ast.Call(_, [message])):
+                return [f"throw new Error({self.value(message)});"]
+        self.refuse(node, "conditions, loops over values, assignments to names, `+=`, return and raise")
+
+    def block(self, body):
+        return [f"  {line}" for statement in body for line in self.statement(statement)]
+
+    def target(self, node):
+        match node:
+            case ast.Name(name):
+                return name
+            case ast.Tuple(parts) | ast.List(parts):
+                return f"[{', '.join(map(self.target, parts))}]"
+            case ast.Starred(part):
+                return f"...{self.target(part)}"
+            case ast.Subscript(value, ast.Slice()):
+                self.refuse(node, "one place")
+            case ast.Subscript(value, index):
+                return f"{self.value(value)}[{self.value(index)}]"
+        self.refuse(node, "names and places")
+
+    # Expressions
+
+    def truth(self, node):
+        """What is true in JavaScript where it is in Python: an empty list or mapping is not."""
+        match node:
+            case ast.Compare() | ast.Constant(bool()):
+                return self.value(node)
+            case ast.UnaryOp(ast.Not(), value):
+                return f"!{self.truth(value)}" if not isinstance(value, ast.Compare) else f"!({self.value(value)})"
+            case ast.Call(ast.Attribute(_, "startswith" | "endswith" | "isinf" | "isfinite")) | ast.Call(ast.Name("isinstance")):
+                return self.value(node)
+            case ast.BoolOp(kind, values):
+                return f"({(' && ' if isinstance(kind, ast.And) else ' || ').join(map(self.truth, values))})"
+        return f"py.truth({self.value(node)})"
+
+    def value(self, node):
+        match node:
+            case ast.Constant(None):
+                return "null"
+            case ast.Constant(value) if value is not ...:
+                return json.dumps(value, ensure_ascii=False)
+            case ast.Name(name):
+                return self.named(node, name)
+            case ast.Attribute(ast.Name("math"), "inf"):
+                return "Infinity"
+            case ast.Attribute(ast.Name(name), part) if self.is_module(name):
+                return self.known.get(f"{name}.{part}") or f"{self.named(node, name)}.{part}"
+            case ast.Attribute(value, name) if not name.startswith("_"):
+                return f"{self.value(value)}.{name}"
+            case ast.BinOp(left, ast.FloorDiv(), right):
+                return f"Math.floor({self.value(left)} / {self.value(right)})"
+            case ast.BinOp(left, ast.BitOr(), right):
+                return f"({{ ...{self.value(left)}, ...{self.value(right)} }})"
+            case ast.BinOp(left, operation, right) if type(operation) in _OPERATORS:
+                return f"({self.value(left)} {_OPERATORS[type(operation)]} {self.value(right)})"
+            case ast.UnaryOp(ast.USub(), value):
+                return f"-{self.value(value)}"
+            case ast.UnaryOp(ast.Not(), _):
+                return self.truth(node)
+            case ast.BoolOp(kind, values):
+                either = "and" if isinstance(kind, ast.And) else "or"
+                return f"py.{either}({', '.join([self.value(values[0]), *(f'() => {self.value(each)}' for each in values[1:])])})"
+            case ast.Compare(left, relations, others):
+                pairs = zip([left, *others], relations, others)
+                return f"({' && '.join(self.compared(node, *pair) for pair in pairs)})"
+            case ast.IfExp(test, a, b):
+                return f"({self.truth(test)} ? {self.value(a)} : {self.value(b)})"
+            case ast.Tuple(parts) | ast.List(parts):
+                return f"[{', '.join(map(self.value, parts))}]"
+            case ast.Starred(part):
+                return f"...{self.several(part)}"
+            case ast.Dict(names, values):
+                pairs = (f"...{self.value(value)}" if name is None else f"{self.key(name)}: {self.value(value)}"
+                         for name, value in zip(names, values))
+                return f"({{ {', '.join(pairs)} }})"
+            case ast.Subscript(value, ast.Slice(first, last, None)):
+                ends = [self.value(end) if end else given for end, given in ((first, "0"), (last, ""))]
+                return f"{self.value(value)}.slice({', '.join(filter(None, ends))})"
+            case ast.Subscript(value, ast.UnaryOp(ast.USub(), ast.Constant(int(place)))):
+                return f"{self.value(value)}.at(-{place})"
+            case ast.Subscript(value, ast.Constant(place)):
+                return f"{self.value(value)}[{json.dumps(place)}]"
+            case ast.Subscript(value, index):
+                return f"py.at({self.value(value)}, {self.value(index)})"
+            case ast.JoinedStr(parts):
+                return f"`{''.join(map(self.part, parts))}`"
+            case ast.Lambda(arguments, body):
+                return f"({', '.join(each.arg for each in arguments.args)}) => {self.value(body)}"
+            case ast.ListComp(element, loops) | ast.GeneratorExp(element, loops):
+                return self.comprehension(element, loops)
+            case ast.DictComp(name, value, loops):
+                return f"Object.fromEntries({self.comprehension(ast.Tuple([name, value]), loops)})"
+            case ast.Call():
+                return self.called(node)
+        self.refuse(node, "numbers, texts, names, arithmetic, comparisons, f-strings, comprehensions and calls")
+
+    def key(self, node):
+        return self.value(node) if isinstance(node, ast.Constant) else f"[{self.value(node)}]"
+
+    def several(self, node):
+        """What is looped over, as a list."""
+        lists = isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".split")
+        text = self.value(node)
+        return text if lists or isinstance(node, (ast.Tuple, ast.List, ast.ListComp)) else f"py.list({text})"
+
+    def is_module(self, name):
+        return name not in self.own and isinstance(self.world.get(name), types.ModuleType)
+
+    def named(self, node, name):
+        if name in self.own or name in self.names:
+            return name
+        if name in self.known:
+            return self.known[name]
+        if name not in self.world or callable(self.world[name]):
+            self.refuse(node, f"names that are printed too, or known: {', '.join(self.known)}")
+        self.constants[name] = self.world[name]
+        return name
+
+    def compared(self, node, left, relation, right):
+        match relation:
+            case ast.In():
+                return f"py.has({self.value(right)}, {self.value(left)})"
+            case ast.NotIn():
+                return f"!py.has({self.value(right)}, {self.value(left)})"
+            case ast.Is() if isinstance(right, ast.Constant) and right.value is None:
+                return f"{self.value(left)} == null"
+            case ast.IsNot() if isinstance(right, ast.Constant) and right.value is None:
+                return f"{self.value(left)} != null"
+        if type(relation) not in _COMPARISONS or any(isinstance(side, (ast.Tuple, ast.List, ast.Dict)) for side in (left, right)):
+            self.refuse(node, "comparisons of numbers and texts")
+        return f"{self.value(left)} {_COMPARISONS[type(relation)]} {self.value(right)}"
+
+    def part(self, node):
+        """A part of a template literal."""
+        match node:
+            case ast.Constant(str(text)):
+                return json.dumps(text, ensure_ascii=False)[1:-1].replace(r"\"", '"').replace("`", r"\`").replace("${", r"\${")
+            case ast.FormattedValue(value, -1, None):
+                return f"${{py.str({self.value(value)})}}"
+            case ast.FormattedValue(value, 114, None):
+                return f"${{py.repr({self.value(value)})}}"
+            case ast.FormattedValue(value, -1, form):
+                return f"${{py.format({self.value(value)}, {self.value(form)})}}"
+        self.refuse(node, "a value, with a form or with !r")
+
+    def comprehension(self, element, loops):
+        (first, *more) = loops
+        target, kept = self.target(first.target), self.several(first.iter)
+        for test in first.ifs:
+            kept += f".filter(({target}) => {self.truth(test)})"
+        if more:
+            return f"{kept}.flatMap(({target}) => {self.comprehension(element, more)})"
+        text = self.value(element)
+        return kept if text == target else f"{kept}.map(({target}) => {f'({text})' if text.startswith('{') else text})"
+
+    def called(self, node):
+        if node.keywords:
+            self.refuse(node, "arguments by place")
+        match node:
+            case ast.Call(ast.Name("any" | "all" as kind), [ast.GeneratorExp(element, [loop])]):
+                kept = self.comprehension(loop.target, [loop])
+                return f"{kept}.{'some' if kind == 'any' else 'every'}(({self.target(loop.target)}) => {self.truth(element)})"
+            case ast.Call(ast.Name("isinstance"), [value, ast.Name("str")]):
+                return f"(typeof {self.value(value)} === \"string\")"
+            case ast.Call(ast.Name("getattr"), [value, name]):
+                return f"{self.value(value)}[{self.value(name)}]"
+        given = ", ".join(map(self.value, node.args))
+        if ast.unparse(node.func) in _CALLS and ast.unparse(node.func) not in self.own:
+            return f"{_CALLS[ast.unparse(node.func)]}({given})"
+        match node.func:
+            case ast.Attribute(value, name) if not (isinstance(value, ast.Name) and self.is_module(value.id)):
+                if name in _METHODS:
+                    return f"{_METHODS[name]}({', '.join(filter(None, [self.value(value), given]))})"
+                if name in _OWN_METHODS:
+                    return f"{self.value(value)}.{_OWN_METHODS[name]}({given})"
+                self.refuse(node, f"methods {', '.join([*_METHODS, *_OWN_METHODS])}")
+        return f"{self.value(node.func)}({given})"

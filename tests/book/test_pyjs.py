@@ -1,0 +1,149 @@
+"""Functions that are printed as JavaScript: what they give in a browser is what they give in Python, and what can't be printed is refused."""
+import json
+import math
+import re
+
+import pytest
+
+from book.web import pyjs
+from book.web.printed import figures_script, texts_script
+
+SCALES = ((1000, "k"), (1, ""))
+WORD = re.compile(r"{(\w+)}")
+GIVEN = {"a": 1, "b": 2.5, "c": "text", "d": "", "e": [], "f": {}}
+
+
+def forms(value):
+    """Each form of a number in which a text may ask for it."""
+    return [f"{value:.0f}", f"{value:,.2f}", f"{value:.2e}", f"{value:g}", f"{value:,.1f}", f"{value:.3g}"]
+
+
+def rounding(value):
+    """To places before and behind the point, half to even."""
+    return [round(value), round(value, 2), round(value, -2), int(value), -value // 7]
+
+
+def scaled(value):
+    """The first that fits, else the last."""
+    scale, name = next((each for each in SCALES if abs(value) >= each[0]), SCALES[-1])
+    return f"{value / scale:g}{name}"
+
+
+def truths(value):
+    """An empty list and an empty mapping are not true, and so for `or`, `and` and `not`."""
+    return [1 if value else 0, value or "none", value and "some", not value, any(each for each in [value]), all(each for each in [value, 1])]
+
+
+def texts(text):
+    """Methods of texts, parts of them, and places from their end."""
+    first, mark, rest = text.partition("-")
+    return [text.replace("a", "o"), text.removesuffix("s"), text.removeprefix("b"), text.split(" "), text.upper(), first, mark, rest,
+            text[:2], text[1:], text[-1] if text else "", "an" in text, "-".join(text.split(" ")), text.startswith("b"), f"<{text!r}>",
+            len(text), text.strip(), f"{text.rstrip()}|"]
+
+
+def lists(values):
+    """Comprehensions with conditions, in one another, and of pairs; loops and `+=`."""
+    total, seen = 0, []
+    for place, (name, value) in values.items() and [(1, each) for each in values.items()]:
+        total += place
+        if isinstance(value, str) and value not in ("", "none"):
+            seen.append(name)
+        elif not isinstance(value, str):
+            total += 0
+    return [total, seen, [name for name in values if name != "a"], {f"{name}!": 1 for name in values}, [
+        one + other for one in ("x", "y") for other in ("1", "2")], values | {"z": 3}, [*seen, "end"], len(values)]
+
+
+def filled(text, values):
+    """Names in braces by what is there."""
+    return WORD.sub(lambda found: str(values.get(found[1], "?")), text)
+
+
+def matched(text):
+    """A pattern that fits as a whole, or nothing."""
+    found = re.fullmatch(r"(\d+) ?(h|min)?", text)
+    return found[1] if found is not None else math.inf
+
+
+NUMBERS = [0.5, 1.5, 2.5, 0.125, 2.675, 1234567.891, 1e-7, 999.5, 99999.5, 123456789, -3.5, 0, 45, 55, 150, 250, 1e21, 7]
+CASES = [(forms, [(each,) for each in NUMBERS]), (rounding, [(each,) for each in NUMBERS if each < 1e20]),
+         (scaled, [(each,) for each in (5, 1500, 0.5)]),
+         (truths, [(each,) for each in GIVEN.values()]), (texts, [(each,) for each in ("bananas", "a-b-c", "one two ", "", "it's", "a \"b\" 'c'")]),
+         (lists, [(GIVEN,)]), (filled, [("{a} and {c} and {nothing}", GIVEN)]), (matched, [("12 h",), ("x",)])]
+
+
+@pytest.mark.parametrize("function, calls", CASES, ids=lambda case: getattr(case, "__name__", None))
+def test_a_browser_gives_what_python_gives(browser, function, calls):
+    page = browser.new_page()
+    page.set_content("<!doctype html><title>printed</title>")
+    page.add_script_tag(content=figures_script())
+    page.add_script_tag(content=f"window.made = (() => {{ const {{ py }} = gpucalc; {pyjs.functions([function], {})}\nreturn {function.__name__}; }})()")
+    for given in calls:
+        found, wanted = page.evaluate("(given) => made(...given)", json.loads(json.dumps(given))), function(*given)
+        assert found == json.loads(json.dumps(wanted)) or wanted == math.inf == found, given
+    page.context.close()
+
+
+def looping(value):
+    while value:
+        value -= 1
+
+
+def trying(value):
+    try:
+        return value
+    except ValueError:
+        return 0
+
+
+def named(value):
+    return max([value], key=len)
+
+
+def kept(new):
+    return new
+
+
+def calling(value):
+    return value.count("a")
+
+
+def unknown(value):
+    return CASES_OF[value]    # noqa: F821
+
+
+def called(value):
+    return looping(value)
+
+
+def comparing(value):
+    return value == [1]
+
+
+def in_a_set(value):
+    return {value}
+
+
+@pytest.mark.parametrize("function, allowed", [
+    (looping, "looping, line \\d+: `while value:`; allowed: conditions, loops over values"), (trying, "`try:`; allowed: conditions"),
+    (named, "key=len.*; allowed: arguments by place"), (kept, "kept: the name new; allowed: one that JavaScript"),
+    (calling, "count.*; allowed: methods get, join"), (unknown, "CASES_OF.*; allowed: names that are printed too"),
+    (called, "`return looping\\(value\\)`; allowed: names that are printed too"), (comparing, "allowed: comparisons of numbers and texts"),
+    (in_a_set, "allowed: numbers, texts, names")], ids=lambda case: getattr(case, "__name__", None))
+def test_what_can_not_be_printed_is_refused_by_its_line(function, allowed):
+    with pytest.raises(pyjs.Refused, match=allowed):
+        pyjs.functions([function], {})
+
+
+def test_a_constant_that_json_has_not_is_refused():
+    with pytest.raises(pyjs.Refused, match="^CASES: list; allowed: numbers, texts, patterns"):
+        pyjs.functions([constant], {})
+
+
+def constant(value):
+    return CASES[value]
+
+
+def test_what_is_printed_is_small():
+    assert len(figures_script()) < 12_000 and len(texts_script()) < 8_000
