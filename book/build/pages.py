@@ -18,6 +18,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 
+import yaml
+
 from .editions import PICTURE
 from .inputs import BuildError, digest, files_in, no_space, surroundings, write_whole
 
@@ -28,6 +30,8 @@ COMMON = ("_config.yml", "requirements.txt", "book/_toc.yml", "book/glossary.md"
           "book/build/", "book/components/", "gpucalc/", "data/quantities.csv", "data/defaults.csv", "data/units.csv")
 IMPORTED = ["jupyter_book.sphinx", "myst_nb.sphinx_ext", "sphinx.builders.html", "sphinx_book_theme", "book.build.extension",
             "book.build.finish"]
+# Stands on a page for the headlines of parts of the contents.
+HEADLINES = re.compile(r"^<!-- the headlines of: (.+) -->$", re.MULTILINE)
 STEP = re.compile(r"(\w+) (?:sources|output): (\d+) of (\d+)")
 SAID_EVERY = 10  # seconds, while Sphinx reads or writes pages
 SURROUNDINGS = ("BOOK_URL", "GITHUB_REPOSITORY")
@@ -40,9 +44,18 @@ def page_sources(frozen, executed, lacking=()):
     """
     links = re.compile(rf"\]\((?:\.\./notebooks/)?({'|'.join(executed)})\.md\b(#[\w-]+)?")
     pages = {path.name: path.read_text(encoding="utf-8") for path in (frozen.folder / "book").glob("*.md")}
+    pages = {name: HEADLINES.sub(lambda found: listed(found[1].split(", "), frozen), page) for name, page in pages.items()}
     pages |= {f"{topic}.ipynb": without_provenance(path, frozen) for topic, path in executed.items()}
     return {name: links.sub(lambda link: f"]({link[1]}.ipynb{'' if link[1] in lacking else link[2] or ''}", page)
             for name, page in pages.items()}
+
+
+def listed(captions, frozen):
+    """The headline of each page of these parts of the contents, numbered."""
+    parts = yaml.safe_load((frozen.folder / "book/_toc.yml").read_text(encoding="utf-8"))["parts"]
+    chapters = [chapter for part in parts if part["caption"] in captions for chapter in part["chapters"]]
+    line = "{}. **[{title}](../notebooks/{file}.md).** {{glue:text}}`{file}.ipynb::headline:s`"
+    return "\n".join(line.format(place, **each) for place, each in enumerate(chapters, 1))
 
 
 def without_provenance(path, frozen):
