@@ -13,9 +13,8 @@ import sympy
 
 from gpucalc import laws
 from gpucalc.core import arithmetic
-from gpucalc.core.figures import UNITS
 from gpucalc.core.law import LAWS, law as as_law
-from gpucalc.core.quantities import DOMAINS, FLAG, FRACTION, LEVEL2, LEVEL3, QUANTITIES, RATE, SHARE, check
+from gpucalc.core.quantities import check, DOMAINS, FLAG, FRACTION, LEVEL2, LEVEL3, QUANTITIES, RATE, read_rows, SHARE
 from gpucalc.rows.tables import DATA
 
 CASES = 4
@@ -43,9 +42,9 @@ def cases(law):
 
 def units():
     registry = pint.UnitRegistry(None)
-    for unit, row in UNITS.items():
+    for row in read_rows("units.csv"):
         if row["definition"]:
-            registry.define(f"{unit} = {row['definition']}")
+            registry.define(f"{row['unit']} = {row['definition']}")
     return registry
 
 
