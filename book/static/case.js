@@ -9,6 +9,7 @@
 //   job.value("request_seconds")              // a Grid: given, else in a row, else a default, else the law of that name
 //   job.law("kv_bytes")                       // the law's own value, whatever is given; in Python case(law)
 //   job.but({ prompt: 2000, gpu: null })      // other rows and inputs, null takes one away; keeps what they do not change
+//   job.again(["request_seconds"], { batch })   // what gives the law for other batches, and nothing else anew
 //   job.on(new gpucalc.Axes({ choice: 500 }))   // the same on other axes; columns have to be given anew
 //   job.terms("request_seconds")              // { name: Grid } of the law and of every law it needs
 //
@@ -27,6 +28,14 @@ window.gpucalc = window.gpucalc || {};
     law.run(out, out.length, ...grids.flatMap((grid) => (grid.set ? [grid.over(set), -1] : [grid.values, 0])));
     return new Grid(axes, set, out);
   }
+
+  function at(values, places) {
+    const out = new Float64Array(places.length);
+    for (let k = 0; k < out.length; k++) out[k] = values[places[k]];
+    return out;
+  }
+
+  const spread = (size, [values, mask]) => (mask ? values : new Float64Array(size).fill(values[0]));
 
   // What errors say
 
@@ -139,6 +148,36 @@ window.gpucalc = window.gpucalc || {};
         if (key !== name) found[name] = this.memo.get(key).grid;
       }
       return found;
+    }
+
+    // What works the laws out for other values of what is moving, columns of numbers, and for some places of all columns: only
+    // what follows from it is worked out anew, and nothing is checked again. Gives a function of a law's name.
+    again(laws, moving) {
+      const held = this.but(moving), fresh = new Set(Object.keys(moving)), steps = [];
+      laws.forEach((law) => held.law(law));
+      for (const [key, { needs }] of held.memo) {
+        if (fresh.has(key) || !needs.some((need) => fresh.has(need))) continue;
+        fresh.add(key);
+        steps.push([key, needs]);
+      }
+      let fixed = new Map(), last = null;
+      return (values, places) => {
+        const done = { ...values };
+        if (places !== last) [fixed, last] = [new Map(), places];
+        const taken = (grid) => (grid.set ? [at(grid.over(), places), -1] : [grid.values, 0]);
+        const still = (name, law) => taken(held.memo.get(name)?.grid ?? held.axes.grid(law.defaults[name]));
+        const column = (name, law) => {
+          if (done[name]) return [done[name], -1];
+          if (!fixed.has(name)) fixed.set(name, still(name, law));
+          return fixed.get(name);
+        };
+        for (const [key, needs] of steps) {
+          const law = key.endsWith("()") && gpucalc.laws[key.slice(0, -2)];
+          done[key] = law ? new Float64Array(places.length) : done[needs[0]];
+          if (law) law.run(done[key], places.length, ...needs.flatMap((need) => column(need, law)));
+        }
+        return (law) => done[`${law}()`] ?? spread(places.length, column(`${law}()`));
+      };
     }
 
     known(key, make) {

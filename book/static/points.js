@@ -239,30 +239,30 @@ window.gpucalc = window.gpucalc || {};
     }
 
     // The least whole number that keeps the limits, for each choice of a table, by halving between its two laws; the high one where
-    // none does, or the least found in so many rounds. Where less than half is open, the case is made anew for it.
+    // none does, or the least found in so many rounds.
     least(table, more, far) {
-      const { low: lowest, high: highest, names, limits } = this.step.least;
-      let job = this.held(table, { more, far }), here = [...new Float64Array(count(table)).keys()];
+      const { low: lowest, high: highest, names, limits } = this.step.least, job = this.held(table, { more, far });
       const low = along(job, job.law(lowest)).slice();
       const high = along(job, job.law(highest)).map((value, k) => (Number.isFinite(value) ? value : low[k]));
-      for (let round = 0; ; round++) {
-        const open = here.filter((k) => low[k] < high[k]);
-        if (!open.length || round === gpucalc.data.rounds) return low.map((value, k) => Math.max(value, high[k]));
-        if (2 * open.length < here.length) {
-          here = open;
-          job = this.held(taken(table, here), { more: taken(more, here), far });
-        }
+      const most = limits.map((limit) => along(job, valueOf(job, limit.most)));
+      const moving = (values) => Object.fromEntries(names.map((name) => [name, values]));
+      const first = new gpucalc.Grid(job.axes, job.axes.set(["place"]), low.slice());
+      const again = job.again(limits.map((limit) => limit.of), moving(first));
+      let here = Int32Array.from(low.keys());
+      for (let round = 0; round < gpucalc.data.rounds; round++) {
+        const open = here.filter((place) => low[place] < high[place]);
+        if (!open.length) break;
+        if (2 * open.length < here.length) here = open; // columns that stay are not taken anew each time
         const middle = filled(here.length, (k) => Math.floor((low[here[k]] + high[here[k]]) / 2));
-        const grid = new gpucalc.Grid(job.axes, job.axes.set(["place"]), middle);
-        const tried = job.but(Object.fromEntries(names.map((name) => [name, grid]))), late = new Uint8Array(here.length);
-        for (const limit of limits) {
-          const of = along(tried, tried.law(limit.of)), most = along(tried, valueOf(tried, limit.most));
-          for (let k = 0; k < late.length; k++) if (!(of[k] <= most[k])) late[k] = 1;
-        }
+        const found = again(moving(middle), here), terms = limits.map((limit) => found(limit.of));
         here.forEach((place, k) => {
-          if (low[place] < high[place]) (late[k] ? low : high)[place] = middle[k] + late[k];
+          if (low[place] >= high[place]) return;
+          const enough = terms.every((values, n) => values[k] <= most[n][place]);
+          if (enough) high[place] = middle[k];
+          else low[place] = middle[k] + 1;
         });
       }
+      return low.map((value, k) => Math.max(value, high[k]));
     }
 
     holds(name) {
