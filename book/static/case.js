@@ -158,25 +158,27 @@ window.gpucalc = window.gpucalc || {};
       for (const [key, { needs }] of held.memo) {
         if (fresh.has(key) || !needs.some((need) => fresh.has(need))) continue;
         fresh.add(key);
-        steps.push([key, needs]);
+        steps.push({ key, needs, law: key.endsWith("()") && gpucalc.laws[key.slice(0, -2)] });
       }
       let fixed = new Map(), last = null;
-      return (values, places) => {
-        const done = { ...values };
-        if (places !== last) [fixed, last] = [new Map(), places];
-        const taken = (grid) => (grid.set ? [at(grid.over(), places), -1] : [grid.values, 0]);
-        const still = (name, law) => taken(held.memo.get(name)?.grid ?? held.axes.grid(law.defaults[name]));
-        const column = (name, law) => {
-          if (done[name]) return [done[name], -1];
-          if (!fixed.has(name)) fixed.set(name, still(name, law));
-          return fixed.get(name);
-        };
-        for (const [key, needs] of steps) {
-          const law = key.endsWith("()") && gpucalc.laws[key.slice(0, -2)];
-          done[key] = law ? new Float64Array(places.length) : done[needs[0]];
-          if (law) law.run(done[key], places.length, ...needs.flatMap((need) => column(need, law)));
+      const still = (name, law) => {
+        if (!fixed.has(name)) {
+          const grid = held.memo.get(name)?.grid ?? held.axes.grid(law.defaults[name]);
+          fixed.set(name, grid.set ? [at(grid.over(), last), -1] : [grid.values, 0]);
         }
-        return (law) => done[`${law}()`] ?? spread(places.length, column(`${law}()`));
+        return fixed.get(name);
+      };
+      return (values, places) => {
+        if (places !== last) [fixed, last] = [new Map(), places];
+        const done = new Map(Object.entries(values)), size = places.length;
+        const given = (name, law) => (done.has(name) ? [done.get(name), -1] : still(name, law));
+        for (const { key, needs, law } of steps) {
+          const out = law ? new Float64Array(size) : done.get(needs[0]), taken = [];
+          if (law) for (const need of needs) taken.push(...given(need, law));
+          if (law) law.run(out, size, ...taken);
+          done.set(key, out);
+        }
+        return (name) => spread(size, given(`${name}()`));
       };
     }
 

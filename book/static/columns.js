@@ -40,7 +40,8 @@ window.gpucalc = window.gpucalc || {};
       if (gone[k] === 0) left[lefts++] = k;
       else other[others++] = k;
     }
-    return [taken(table, left.subarray(0, lefts)), taken(table, other.subarray(0, others))];
+    const kept = others ? taken(table, left.subarray(0, lefts)) : { ...table };
+    return [kept, taken(table, other.subarray(0, others))];
   }
 
   // Every pair of rows of two tables that agree in a column, in the order of the left one; without a left one the right.

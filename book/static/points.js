@@ -255,12 +255,14 @@ window.gpucalc = window.gpucalc || {};
         if (2 * open.length < here.length) here = open; // columns that stay are not taken anew each time
         const middle = filled(here.length, (k) => Math.floor((low[here[k]] + high[here[k]]) / 2));
         const found = again(moving(middle), here), terms = limits.map((limit) => found(limit.of));
-        here.forEach((place, k) => {
-          if (low[place] >= high[place]) return;
-          const enough = terms.every((values, n) => values[k] <= most[n][place]);
+        for (let k = 0; k < here.length; k++) {
+          const place = here[k];
+          if (low[place] >= high[place]) continue;
+          let enough = true;
+          for (let n = 0; enough && n < terms.length; n++) enough = terms[n][k] <= most[n][place];
           if (enough) high[place] = middle[k];
           else low[place] = middle[k] + 1;
-        });
+        }
       }
       return low.map((value, k) => Math.max(value, high[k]));
     }
