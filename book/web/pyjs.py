@@ -43,7 +43,7 @@ def functions(made: list[Callable], known: Mapping[str, str]) -> str:
     printers = [_Printer(function, names, known, vars(module)) for function in made]
     texts = [printer.function() for printer in printers]
     constants = {name: value for printer in printers for name, value in printer.constants.items()}
-    return "\n".join([*(f"  const {name} = {_constant(name, value)};" for name, value in constants.items()), *texts])
+    return "\n".join([*(f"const {name} = {_constant(name, value)};" for name, value in constants.items()), *texts])
 
 
 def _constant(name, value):
@@ -54,6 +54,16 @@ def _constant(name, value):
     except (TypeError, ValueError):
         allowed = "numbers, texts, patterns, and lists and mappings of them"
         raise Refused(f"{name}: {type(value).__name__}; allowed: {allowed}") from None
+
+
+def _bare(text):
+    """An expression without the parentheses around all of it."""
+    depth = 0
+    for place, letter in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if not depth and place < len(text) - 1:
+            return text
+    return text[1:-1] if text.startswith("(") and not text.startswith("({") else text
 
 
 def _read(target):
@@ -86,9 +96,8 @@ class _Printer:
         defaults = [f" = {self.value(default)}" for default in arguments.defaults]
         taken = [name + default for name, default in zip(given, [""] * (len(given) - len(defaults)) + defaults)]
         bound = {name for name in self.own if name not in given and self.is_assigned(name)}
-        declared = [f"    let {', '.join(sorted(bound))};"] if bound else []
-        body = [line for statement in self.tree.body for line in self.statement(statement)]
-        return "\n".join([f"  function {self.name}({', '.join(taken)}) {{", *declared, *(f"    {line}" for line in body), "  }"])
+        declared = [f"let {', '.join(sorted(bound))};"] if bound else []
+        return "\n".join([f"function {self.name}({', '.join(taken)}) {{", *declared, *self.block(self.tree.body), "}"])
 
     def is_assigned(self, name):
         targets = [target for node in ast.walk(self.tree) if isinstance(node, (ast.Assign, ast.AugAssign, ast.For))
@@ -104,15 +113,14 @@ class _Printer:
             case ast.Expr(value):
                 return [f"{self.value(value)};"]
             case ast.Return(value):
-                return [f"return {self.value(value) if value else 'null'};"]
+                return [f"return {_bare(self.value(value)) if value else 'null'};"]
             case ast.Assign([target], value):
                 return [f"{self.target(target)} = {self.value(value)};"]
             case ast.AugAssign(target, ast.Add() | ast.BitOr() as operation, value):
                 return [f"{self.target(target)} = {self.value(ast.BinOp(_read(target), operation, value))};"]
             case ast.If(test, body, orelse):
-                more = [line for statement in orelse for line in self.statement(statement)]
-                otherwise = ["} else {", *(f"  {line}" for line in more)] if more else []
-                return [f"if ({self.truth(test)}) {{", *self.block(body), *otherwise, "}"]
+                otherwise = ["} else {", *self.block(orelse)] if orelse else []
+                return [f"if ({_bare(self.truth(test))}) {{", *self.block(body), *otherwise, "}"]
             case ast.For(target, values, body, []):
                 return [f"for ({self.target(target)} of {self.several(values)}) {{", *self.block(body), "}"]
             case ast.Raise(ast.Call(_, [message])):
@@ -120,7 +128,7 @@ class _Printer:
         self.refuse(node, "conditions, loops over values, assignments to names, `+=`, return and raise")
 
     def block(self, body):
-        return [f"  {line}" for statement in body for line in self.statement(statement)]
+        return [line for statement in body for line in self.statement(statement)]
 
     def target(self, node):
         match node:
@@ -200,6 +208,8 @@ class _Printer:
                 return f"{self.value(value)}[{json.dumps(place)}]"
             case ast.Subscript(value, index):
                 return f"py.at({self.value(value)}, {self.value(index)})"
+            case ast.JoinedStr([ast.Constant(text)]):
+                return json.dumps(text, ensure_ascii=False)
             case ast.JoinedStr(parts):
                 return f"`{''.join(map(self.part, parts))}`"
             case ast.Lambda(arguments, body):
@@ -220,6 +230,19 @@ class _Printer:
         lists = isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".split")
         text = self.value(node)
         return text if lists or isinstance(node, (ast.Tuple, ast.List, ast.ListComp)) else f"py.list({text})"
+
+    def is_text(self, node):
+        """Whether a value is known to be a text: of a function that says so."""
+        match node:
+            case ast.JoinedStr() | ast.Constant(str()):
+                return True
+            case ast.IfExp(_, a, b):
+                return self.is_text(a) and self.is_text(b)
+            case ast.Call(ast.Name(name), _) if name in self.names:
+                return self.world[name].__annotations__.get("return") in (str, "str")
+            case ast.Call(ast.Attribute(_, "removesuffix" | "removeprefix" | "replace" | "strip" | "rstrip" | "join")):
+                return True
+        return False
 
     def is_module(self, name):
         return name not in self.own and isinstance(self.world.get(name), types.ModuleType)
@@ -254,7 +277,8 @@ class _Printer:
             case ast.Constant(str(text)):
                 return json.dumps(text, ensure_ascii=False)[1:-1].replace(r"\"", '"').replace("`", r"\`").replace("${", r"\${")
             case ast.FormattedValue(value, -1, None):
-                return f"${{py.str({self.value(value)})}}"
+                text = self.is_text(value)
+                return f"${{{self.value(value)}}}" if text else f"${{py.str({self.value(value)})}}"
             case ast.FormattedValue(value, 114, None):
                 return f"${{py.repr({self.value(value)})}}"
             case ast.FormattedValue(value, -1, form):

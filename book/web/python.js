@@ -1,4 +1,5 @@
-// What functions that are printed from Python (book/web/pyjs.py) need and JavaScript lacks, with Python's meaning.
+// What functions that are printed from Python (book/web/pyjs.py) need and JavaScript lacks, with Python's meaning; what only those
+// that fill texts need is in python_texts.js.
 "use strict";
 window.gpucalc = window.gpucalc || {};
 {
@@ -84,25 +85,14 @@ window.gpucalc = window.gpucalc || {};
     return value;
   }
 
-  function partition(held, mark) {
-    const at = held.indexOf(mark);
-    return at < 0 ? [held, "", ""] : [held.slice(0, at), mark, held.slice(at + mark.length)];
-  }
-
   gpucalc.py = {
-    len, truth, list, has, at, int, round, format, log10, next, partition, and: either(false), or: either(true),
+    len, truth, list, has, at, int, round, format, log10, next, and: either(false), or: either(true),
     isinf: (value) => Math.abs(value) === Infinity,
     str: (value) => (value === null || value === undefined ? "None" : String(value)),
     repr: (value) => (!text(value) ? String(value) : value.includes("'") && !value.includes('"') ? `"${value}"`
       : `'${value.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`),
-    sum: (values) => values.reduce((a, b) => a + b, 0),
-    get: (held, name, otherwise = null) => (Object.hasOwn(held, name) ? held[name] : otherwise),
     join: (mark, values) => list(values).join(mark),
     removesuffix: (held, end) => (end && held.endsWith(end) ? held.slice(0, -end.length) : held),
-    removeprefix: (held, begin) => (held.startsWith(begin) ? held.slice(begin.length) : held),
-    quote: (held) => (/^[\w@%+=:,./-]+$/.test(held) ? held : `'${held.replaceAll("'", "'\"'\"'")}'`),
     rstrip: (held) => held.trimEnd(),
-    fullmatch: (pattern, held) => new RegExp(`^(?:${pattern})$`).exec(held),
-    sub: (pattern, by, held) => held.replace(pattern, (...found) => by(found)),
   };
 }

@@ -77,7 +77,7 @@ CASES = [(forms, [(each,) for each in NUMBERS]), (rounding, [(each,) for each in
 def test_a_browser_gives_what_python_gives(browser, function, calls):
     page = browser.new_page()
     page.set_content("<!doctype html><title>printed</title>")
-    page.add_script_tag(content=figures_script())
+    page.add_script_tag(content=f"{figures_script()}gpucalc.trains = null;\n{texts_script()}")
     page.add_script_tag(content=f"window.made = (() => {{ const {{ py }} = gpucalc; {pyjs.functions([function], {})}\nreturn {function.__name__}; }})()")
     for given in calls:
         found, wanted = page.evaluate("(given) => made(...given)", json.loads(json.dumps(given))), function(*given)
