@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from textwrap import wrap
 
+from .core.evaluate import plugin
 from .core.figures import three_figures
-from .core.plugins import plugin
 from .decisions import answer_words, decide as deciding, owning_words
 from .decisions.owning_words import is_owning
 from .decisions.rent_or_buy import rent_or_buy

@@ -11,7 +11,6 @@ from gpucalc.core.quantities import QUANTITIES
 from gpucalc.decisions import answer_words
 from gpucalc.decisions import answer as plan, jobs, rule
 from gpucalc.decisions.market import market
-from gpucalc.decisions.sensitivity import turns
 from gpucalc.rows import case_file
 from gpucalc.rows.project_books import MissingPrice
 from gpucalc.rows.tables import rows
@@ -108,7 +107,7 @@ def work_out(held, book):
     except MissingPrice:
         return Worked(held)
     tables = solved(answer.case, answer.kind, book, plan.judged(answer.case))
-    return Worked(held, answer, tables, turns(answer, book), answer_words.told(answer, book))
+    return Worked(held, answer, tables, plan.turns(answer, book), answer_words.told(answer, book))
 
 
 def worked(seed, book):

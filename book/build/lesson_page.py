@@ -14,7 +14,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 
-from ..components.titles import PAGES
+from ..components.links import PAGES
 from .finish import settings
 from .glossary import NO_LINK_IN, explain_terms
 

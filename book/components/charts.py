@@ -17,7 +17,7 @@ from gpucalc.core.evaluate import is_law, Row
 from gpucalc.core.figures import unit_symbol, UNITS
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import FRACTION, QUANTITIES, RATE, SHARE
-from .familiar import FAMILIAR
+from .show import FAMILIAR
 from .sentences import markdown
 from .sentences import Figure, held
 

@@ -1,6 +1,14 @@
-"""Addresses in the words of a source: papers, repositories, models and sites that it names."""
+"""Where links lead: the book's own pages by name, and papers, repositories, models and sites that a source names."""
 import html
 import re
+from pathlib import Path
+
+import yaml
+
+# What the pages are called, by name.
+CONTENTS = Path(__file__).parents[1] / "_toc.yml"
+_PARTS = yaml.safe_load(CONTENTS.read_text(encoding="utf-8")).get("parts", [])
+PAGES = {chapter["file"]: chapter.get("title", "") for part in _PARTS for chapter in part["chapters"]}
 
 _FILE = r"[\w./+-]+\.(?:md|mdx|py|csv|json|jsonl|ya?ml|toml|ts|h|cc|parquet|txt)\b"
 _COMMIT = r"(?: \(commit (?P<commit>[0-9a-f]{7,40})\)| @(?P<at>[0-9a-f]{7,40}))?"

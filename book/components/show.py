@@ -8,6 +8,14 @@ from .dates import foreign_rows, is_dated, marked, marked_date
 from .links import linked, links
 from .sentences import Markdown, markdown
 
+# The eight cards and eight models that readers meet: what a lesson's table shows, where the catalogue has all.
+FAMILIAR = {
+    "gpu": ("H100 SXM 80GB", "H200 SXM 141GB", "B200 SXM 180GB", "MI300X 192GB", "A100 SXM 80GB", "L40S 48GB", "RTX 4090 24GB",
+            "L4 24GB"),
+    "model": ("Llama-3-8B", "Llama-3-70B", "Llama-3.1-405B", "Mistral-7B", "Qwen2.5-7B", "Gemma-2-9B", "Mixtral-8x7B",
+              "DeepSeek-V3"),
+}
+
 
 _NOT_YOURS = " <small>not yours</small></td>"
 _NUMBER = ' class="number"'
@@ -128,3 +136,9 @@ def reach(share):
 def volume(count):
     """A large count at three significant figures, in words from a million on: `9.47 million`, `826,000`; never if infinite."""
     return number(float(f"{count:.3g}")) if math.isfinite(count) else "never"
+
+
+def familiar(frame, kind, *also):
+    """The rows of a table of all GPUs or models (`kind`) that readers meet; those of the names in `also` come first."""
+    names = [name for name in dict.fromkeys((*also, *FAMILIAR[kind])) if name in frame.index]
+    return frame.loc[names]

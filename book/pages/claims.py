@@ -5,7 +5,7 @@ from ..components import claims as held
 from ..components.catalogue_table import catalogue_table
 from ..components.claims import ASSUMING, CONTRADICTED, CORRECT, OPEN, OUTDATED, VERDICTS, WRONG
 from ..components.show import table
-from ..components.titles import PAGES
+from ..components.links import PAGES
 
 # In words what each verdict means, in the order in which they are counted.
 MEANINGS = {

@@ -17,7 +17,7 @@ from gpucalc.rows.tables import rows
 from ..components.links import linked
 from ..components.sentences import environment
 from ..components.show import Html
-from ..components.titles import PAGES
+from ..components.links import PAGES
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -18,7 +18,7 @@ from gpucalc.rows.rents import cheapest_rent
 from gpucalc.rows.tables import rows
 from ..components.dates import marked_date
 from ..components.show import Html
-from ..components.titles import PAGES
+from ..components.links import PAGES
 
 if TYPE_CHECKING:
     from pandas import DataFrame

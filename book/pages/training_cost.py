@@ -37,7 +37,7 @@ from gpucalc.rows.price_book import RESERVED_YEARS
 from gpucalc.rows.rents import rents
 from ..components.charts import axis, finish
 from ..components.dates import by_price
-from ..components.familiar import familiar
+from ..components.show import familiar
 from ..components.picture import Sheet, WIDE
 from ..components.show import table
 

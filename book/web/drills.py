@@ -18,7 +18,7 @@ from gpucalc.rows.mapping import check_names, read_mapping
 from ..components.derivation import called, said
 from ..components.formula import holding, is_share
 from ..components.sentences import held
-from ..components.titles import PAGES
+from ..components.links import PAGES
 from . import javascript
 from .lessons import TITLES
 

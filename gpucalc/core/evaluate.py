@@ -4,6 +4,7 @@ A law's arguments are found by name: in what was given, in the rows, as the valu
 sourced defaults. No value is found by accident: an unknown name, a blank cell and a name that two rows give are errors.
 """
 import difflib
+import functools
 import reprlib
 from collections import namedtuple
 from collections.abc import Callable, Iterable
@@ -58,13 +59,20 @@ class Explanation:
 
     def _repr_markdown_(self):
         """As a notebook shows it, where a package that is installed says how; else there is the plain text alone."""
-        from .plugins import plugin
         shown = plugin("explanation")
         return shown and shown(self)
 
     def __repr__(self):
         name, _, value = self.steps[-1]
         return f"{name} = {'a column' if hasattr(value, '__len__') else number(value, QUANTITIES[name].unit)}"
+
+
+@functools.cache
+def plugin(name: str) -> Callable | None:
+    """The function that another package has declared under this name, as an entry point of the group `gpucalc.shown`; None where
+    none is installed."""
+    from importlib.metadata import entry_points
+    return next((found.load() for found in entry_points(group="gpucalc.shown", name=name)), None)
 
 
 class Case:

@@ -218,6 +218,26 @@ def helping(given, case, book, tables, kept):
     return sorted(found, key=lambda each: each.after)
 
 
+def turns(answer: Answer, book: pd.DataFrame) -> list[tuple[Change, str]]:
+    """What would turn the choice: of each load and length, in each direction, the first of a job's `turns` at which another GPU
+    is the best, and it."""
+    if answer.best is None:
+        return []
+    case, kind = answer.case, answer.kind
+    tables, found = market(case, book, kind), {}
+    for change in JOBS[kind].turns:
+        way = change.name, change.times > 1
+        value = case.inputs.get(change.name)
+        value = value[change.name] if isinstance(value, dict) else value
+        if way not in found and isinstance(value, int | float):
+            whole = QUANTITIES[change.name].allowed.startswith("a whole")
+            value = max(round(value * change.times), 1) if whole else value * change.times
+            best = first_of(kept_at_plan(case.but(**{change.name: value}), tables, kind), kind)
+            if best is not None and best["gpu"] != answer.best["gpu"]:
+                found[way] = change._replace(value=value), best["gpu"]
+    return list(found.values())
+
+
 def _best_of(case, book, kind, tables, others):
     """The best choice on the market of the case, which has `others` than the offers of `tables` or the same; None where there is
     none, or the book has no such offer."""

@@ -18,7 +18,6 @@ from .jobs import JOBS, trains
 from .points import number_of
 from .rent_or_buy import rent_or_buy
 from .rent_own_or_api import ways
-from .sensitivity import turns
 
 SIDES = ["what", "first", "second", "better"]
 NOTHING = "nothing keeps the limits"
@@ -83,7 +82,7 @@ def more(answer: plan.Answer, book: pd.DataFrame) -> tuple[list, Any]:
     """What is told beside an answer: the loads that turn it, and the other ways to serve the load."""
     unlike = trains(answer.kind) or answer.kind == "embed"
     other = None if answer.best is None or unlike else ways(answer.case, book, answer.best)
-    return turns(answer, book), other
+    return plan.turns(answer, book), other
 
 
 def table(answer: plan.Answer, book: pd.DataFrame) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import pytest
 
 from book.build.charts import CATEGORIES
 from book.components import charts
-from book.components.familiar import FAMILIAR
+from book.components.show import FAMILIAR
 from book.components.picture import COLORS
 from gpucalc import Case, kv_cache, serving
 from gpucalc.core.law import LAWS

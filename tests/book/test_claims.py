@@ -12,7 +12,7 @@ from book.components.claims import DATED
 from book.components.claims import claim, claims, dearest
 from book.components.claims import ASSUMING, BOUNDS, CONTRADICTED, CORRECT, OPEN, OUTDATED, WRONG, agrees, factor, judged
 from book.components.measured import claims_table, compare, comparison_table, error_table, signed_percent
-from book.components.titles import PAGES
+from book.components.links import PAGES
 from book.pages import claims as shown_claims
 from gpucalc import LAWS, QUANTITIES
 from gpucalc.core.figures import dollars, number, percent

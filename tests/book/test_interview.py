@@ -6,7 +6,7 @@ import re
 import pytest
 
 from book.build.site import ROOT
-from book.components.titles import PAGES
+from book.components.links import PAGES
 from book.pages import interview
 from book.pages.interview import Held, said_html
 from gpucalc.core.evaluate import Case

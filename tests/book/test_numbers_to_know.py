@@ -6,7 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from book.build.site import ROOT
-from book.components.titles import PAGES
+from book.components.links import PAGES
 from book.pages import numbers_to_know as know
 from gpucalc.rows import price_book
 from tests.browser import visit
