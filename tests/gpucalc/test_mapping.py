@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from gpucalc.rows.mapping import read_mapping
+from gpucalc.rows.mapping import check_names, read_mapping
 
 
 @pytest.fixture
@@ -101,3 +101,12 @@ def test_twenty_levels_and_4096_characters_are_read(read):
 def test_a_pipe_is_no_file():
     with pytest.raises(ValueError, match="^/dev/zero: not a regular file"):
         read_mapping("/dev/zero")
+
+
+@pytest.mark.parametrize("held, message", [
+    ([1], r"^\[1\]; allowed: name, unit$"), ({"nam": 1}, "^nam: unknown; allowed: name, unit; close: name$"),
+    ({"unit": 1}, "^name: missing$")])
+def test_names_are_known_and_those_that_are_needed_are_there(held, message):
+    with pytest.raises(ValueError, match=message):
+        check_names(held, ["name", "unit"], ["name"])
+    check_names({"name": 1, "unit": 2}, ["name", "unit"], ["name"])
