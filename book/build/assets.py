@@ -17,6 +17,9 @@ UNUSED = ["**/*.map", "locales", "images", "*webpack-macros.html", "scripts/boot
 FONT_FACE = r"@font-face\s*\{[^}]*webfonts/fa-%s[^}]*\}"
 FONTS = ("solid-900", "regular-400", "brands-400")
 NAME = r"[\w-]|\\."
+# The book's own scripts, with those that are printed from Python, and what of them no browser needs.
+OWN = [*(path.name for path in sorted((Path(__file__).parents[1] / "static").glob("*.js"))), "figures.js", "words.js"]
+COMMENT = re.compile(r"^[ \t]*//.*\n", re.MULTILINE)
 PROPERTY = re.compile(r"(?<=[{;])\s*(--[\w-]+):[^;{}\"'()]*(?:;|(?=\}))")
 
 
@@ -30,6 +33,10 @@ def lighten(html: Path, cache: Path) -> None:
         text = style.read_text(encoding="utf-8")
         kinds = json.dumps([text, sorted(used & names_in(text))])
         style.write_text(kept(cache, "style", kinds, lambda text=text: purged(text, used)), encoding="utf-8")
+    for name in OWN:
+        if (static / name).is_file():
+            script = (static / name).read_text(encoding="utf-8")
+            (static / name).write_text(COMMENT.sub("", script), encoding="utf-8")
     subset_fonts(static, cache)
     drop_unread(static)
     remove(static, ["vendor"])

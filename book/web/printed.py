@@ -7,7 +7,6 @@ from gpucalc.core import figures
 from gpucalc.decisions import answer_words, engine_flags
 from . import pyjs
 
-_HERE = Path(__file__).parent
 _FIGURES = ("number", "three_figures", "seconds", "unit_symbol", "exact", "gib", "percent", "usd", "hourly", "dollars", "days",
             "signed", "chance", "times", "in_unit", "quantity", "_scaled", "_minus")
 _TOLD = ("fill", "begun", "said_verdict", "turning_rent", "_holds", "_true", "_field", "_key", "_of_kind", "_layout", "_against",
@@ -17,7 +16,7 @@ _TOLD = ("fill", "begun", "said_verdict", "turning_rent", "_holds", "_true", "_f
 def figures_script() -> str:
     """What `py` of a printed function is, and `gpucalc.figures`, the functions of core/figures.py."""
     known = {"UNITS": "gpucalc.data.units", "QUANTITIES": "gpucalc.data.quantities"}
-    return _lean("python.js") + _block("figures", _those(figures, _FIGURES), known)
+    return _script("python.js") + _block("figures", _those(figures, _FIGURES), known)
 
 
 def texts_script() -> str:
@@ -27,13 +26,11 @@ def texts_script() -> str:
     known = {name: f"gpucalc.texts.{held}" for name, held in texts.items()}
     known |= {"figures": "gpucalc.figures", "engine_flags.FORMS": "gpucalc.forms", "trains": "gpucalc.trains"}
     forms = _block("forms", list(engine_flags.FORMS.values()), {})
-    return _lean("python_texts.js") + forms + _block("told", _those(answer_words, _TOLD), known)
+    return _script("python_texts.js") + forms + _block("told", _those(answer_words, _TOLD), known)
 
 
-def _lean(name):
-    """A script of this folder without comments and indents, as every page with a chart loads it."""
-    lines = map(str.strip, (_HERE / name).read_text(encoding="utf-8").splitlines())
-    return "".join(f"{line}\n" for line in lines if line and not line.startswith("//"))
+def _script(name):
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
 def _those(module: Any, names: Iterable[str]) -> list[Callable]:

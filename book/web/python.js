@@ -63,7 +63,8 @@ window.gpucalc = window.gpucalc || {};
   }
 
   function general(size, figures) {
-    const [digits, power] = exponential(size, figures - 1).split("e"), bare = (held) => (held.includes(".") ? held.replace(/\.?0+$/, "") : held);
+    const [digits, power] = exponential(size, figures - 1).split("e");
+    const bare = (held) => (held.includes(".") ? held.replace(/\.?0+$/, "") : held);
     if (size && (power < -4 || power >= figures)) return `${bare(digits)}e${power.replace(/^([+-])(\d)$/, "$10$2")}`;
     return bare(fixed(size, size ? Math.max(figures - 1 - power, 0) : 0));
   }
