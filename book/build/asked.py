@@ -276,8 +276,8 @@ def _places(text):
 
 
 def _call(function, arguments, named):
-    """The call as JSON holds it; None where nobody watches it, without a book, and for arguments that can't be written."""
-    if kept.answered() or kept.watcher() is None:
+    """The call as JSON holds it; None inside another, without a book, and for arguments that can't be written."""
+    if kept.answered():
         return None
     books: list = []
     try:

@@ -29,12 +29,6 @@ window.gpucalc = window.gpucalc || {};
     return new Grid(axes, set, out);
   }
 
-  function at(values, places) {
-    const out = new Float64Array(places.length);
-    for (let k = 0; k < out.length; k++) out[k] = values[places[k]];
-    return out;
-  }
-
   const spread = (size, [values, mask]) => (mask ? values : new Float64Array(size).fill(values[0]));
 
   // What errors say
@@ -164,7 +158,7 @@ window.gpucalc = window.gpucalc || {};
       const still = (name, law) => {
         if (!fixed.has(name)) {
           const grid = held.memo.get(name)?.grid ?? held.axes.grid(law.defaults[name]);
-          fixed.set(name, grid.set ? [at(grid.over(), last), -1] : [grid.values, 0]);
+          fixed.set(name, grid.set ? [grid.taken(last), -1] : [grid.values, 0]);
         }
         return fixed.get(name);
       };

@@ -108,8 +108,9 @@ window.gpucalc = window.gpucalc || {};
 
     // The values at these places, each counted in row-major order along all axes.
     taken(places) {
-      const map = this.axes.map(this.set, this.axes.whole);
-      return Float64Array.from(places, (place) => this.values[map[place]]);
+      const map = this.axes.map(this.set, this.axes.whole), out = new Float64Array(places.length);
+      for (let k = 0; k < out.length; k++) out[k] = this.values[map[places[k]]];
+      return out;
     }
 
     place(index) {

@@ -20,9 +20,8 @@ _COMPARISONS: dict[type, str] = {ast.Eq: "===", ast.NotEq: "!==", ast.Lt: "<", a
 _CALLS = {"abs": "Math.abs", "max": "Math.max", "min": "Math.min", "float": "Number", "math.floor": "Math.floor",
           "math.isfinite": "Number.isFinite", **{name: f"py.{name.split('.')[-1]}" for name in (
               "math.isinf", "math.log10", "int", "round", "len", "list", "sum", "str", "next", "re.fullmatch", "shlex.quote")}}
-_METHODS = {"get": "py.get", "join": "py.join", "removesuffix": "py.removesuffix", "removeprefix": "py.removeprefix",
-            "rstrip": "py.rstrip", "partition": "py.partition", "items": "Object.entries", "keys": "Object.keys",
-            "values": "Object.values", "sub": "py.sub"}
+_METHODS = {name: f"py.{name}" for name in ("get", "join", "removesuffix", "removeprefix", "rstrip", "partition", "sub")} | {
+    "items": "Object.entries", "keys": "Object.keys", "values": "Object.values"}
 _OWN_METHODS = {"replace": "replaceAll", "startswith": "startsWith", "endswith": "endsWith", "split": "split", "strip": "trim",
                 "lower": "toLowerCase", "upper": "toUpperCase", "append": "push"}
 
@@ -95,14 +94,15 @@ class _Printer:
         given = [argument.arg for argument in arguments.args]
         defaults = [f" = {self.value(default)}" for default in arguments.defaults]
         taken = [name + default for name, default in zip(given, [""] * (len(given) - len(defaults)) + defaults)]
-        bound = {name for name in self.own if name not in given and self.is_assigned(name)}
-        declared = [f"let {', '.join(sorted(bound))};"] if bound else []
+        bound = sorted(self.assigned() - set(given))
+        declared = [f"let {', '.join(bound)};"] if bound else []
         return "\n".join([f"function {self.name}({', '.join(taken)}) {{", *declared, *self.block(self.tree.body), "}"])
 
-    def is_assigned(self, name):
+    def assigned(self):
         targets = [target for node in ast.walk(self.tree) if isinstance(node, (ast.Assign, ast.AugAssign, ast.For))
                    for target in (node.targets if isinstance(node, ast.Assign) else [node.target])]
-        return any(isinstance(part, ast.Name) and part.id == name for target in targets for part in ast.walk(target))
+        return {part.id for target in targets for part in ast.walk(target)
+                if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
 
     # Statements, as lines
 
