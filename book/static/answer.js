@@ -85,7 +85,7 @@ window.gpucalc = window.gpucalc || {};
       }
     });
     const furthest = ([, one], [, other]) => other.score[0] - one.score[0] || other.score[1] - one.score[1];
-    return new Map([...found].sort(furthest).map(([gpu, { score, table, place }]) => {
+    return Object.fromEntries([...found].sort(furthest).map(([gpu, { score, table, place }]) => {
       const limit = steps[score[0]].limits[score[1]], row = rowOf(table, place);
       const value = (name) => (has(row, name) ? row[name] : valueOf(whole, name));
       const reached = limit.at ? `${limit.at}_${limit.of}` : limit.of;

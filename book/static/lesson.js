@@ -89,7 +89,7 @@
     const found = gpucalc.answerTo(given), { kind, best } = found, view = gpucalc.lessons.views[page]?.[kind];
     if (!view) return { ...nothing(kind), ...(best ? { held: ofChoice(found), names: namesOf(found) } : {}) };
     if (!best) return { kind, said: ["Nothing on offer keeps the limits of your case: there is no choice to put numbers to."] };
-    const facts = gpucalc.words.facts(found);
+    const facts = gpucalc.words.case_facts({ ...found, helps: [] }, gpucalc.prices);
     if (page === "break_even") return bought(kind, { gpu: best.gpu, usd_per_hour: best.usd_per_hour, term: best.term }, facts);
     return { ...worked(kind, view, ofChoice(found), best, facts), names: namesOf(found) };
   }
@@ -126,7 +126,7 @@
     if (!gpucalc.owning) return { kind, said: ["The prices given leave out what an owned server costs."] };
     const data = gpucalc.atOwnRents(gpucalc.owning, state.gpu, rents), { deal, lacks } = gpucalc.rentOrBuy(state, data);
     const known = { ...facts, gpu: state.gpu, lacks };
-    if (lacks) return { kind, said: [`This lesson has no numbers for your case: ${gpucalc.words.fill("lacks", known)}.`] };
+    if (lacks) return { kind, said: [`This lesson has no numbers for your case: ${gpucalc.told.fill("lacks", known)}.`] };
     const likely = Object.fromEntries(Object.entries(deal.ranges).map(([name, ends]) => [name, ends[1]]));
     const held = new gpucalc.Case({}, { ...deal.inputs, ...deal.fixed, ...likely });
     return worked(kind, gpucalc.lessons.views[page][kind], held, {}, known);
@@ -157,7 +157,7 @@
       .filter((each) => each && each.value !== 0);
     const known = { ...facts };
     for (const { law, values, value: of } of [...steps].reverse()) Object.assign(known, finite({ ...values, [law]: of }));
-    const said = gpucalc.words.fill(textFor(kind), known);
+    const said = gpucalc.told.fill(textFor(kind), known);
     return { kind, held: here, said: [said], steps: steps.length > 1 || view.laws.length === 1 ? steps : [] };
   }
 

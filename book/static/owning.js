@@ -109,7 +109,7 @@ window.gpucalc = window.gpucalc || {};
     const covered = term.years && (likely.years ?? data.assumptions.years[1]) <= term.years;
     const network = data.network && !server.networked ? { network_ports: size, ...data.network } : { network_usd: 0 };
     return {
-      lacks: "", gpu: state.gpu, rent, server, doubt: server.current === false ? found : [], size,
+      lacks: "", gpu: state.gpu, rows: { rent }, server, doubt: server.current === false ? found : [], size,
       cheaper: rent.provider === "given" ? null : rents.find((row) => !row.sure && row.usd_per_hour < rent.usd_per_hour) ?? null,
       ranges: ranges(likely, term.names.filter((each) => !(covered && each === "rent_decline")), data),
       fixed: { gpus_per_server: size, ...network, ...term.fixed, ...(covered ? { rent_decline: 0 } : {}) },
@@ -156,7 +156,7 @@ window.gpucalc = window.gpucalc || {};
   gpucalc.rentOrBuy = (state, data) => {
     const deal = dealOf(state, data);
     if (deal.lacks) return { lacks: deal.lacks };
-    const sure = isGiven(state.sure) ? Number(state.sure) : data.inside, likely = likelyOf(deal), drawn = drawnCase(deal, data);
+    const sure = isGiven(state.sure) ? Number(state.sure) : data.inside, likely = deal.likely = likelyOf(deal), drawn = drawnCase(deal, data);
     const middle = new gpucalc.Case({}, { ...deal.inputs, ...deal.fixed, ...likely });
     const banded = (law, given = {}) => {
       const [low, plan, high] = band(outcomes(drawn.but(given), law), data.inside);

@@ -13,7 +13,7 @@ window.gpucalc = window.gpucalc || {};
   const KEPT = 8;
   const has = Object.hasOwn;
   const held = new Map(); // the last answers, by state
-  const word = () => gpucalc.words;
+  const word = () => gpucalc.words, fill = (name, facts) => gpucalc.told.fill(name, facts), begun = (text) => gpucalc.told.begun([text])[0];
   const finite = (value) => (Number.isFinite(value) ? value : null);
 
   // Cards
@@ -28,44 +28,39 @@ window.gpucalc = window.gpucalc || {};
     };
   }
 
-  const sureCard = (known, why) => {
-    const [big, small] = ["big_sure", "small_sure"].map((name) => word().fill(name, known));
-    return card("sure", gpucalc.texts.sure, { big, small, note: "" }, null, why);
-  };
-
-  function cardsOf(found, known) {
-    const made = word().cards(found, known).map(({ name, title, big, small, note, page, link, bar }) =>
-      card(name, title, { big, small, note }, bar, [page, link], name === "fits" ? known.memory_bytes : 0));
-    return [...made, sureCard(known, ["measurements", "how wrong the formulas are"])];
+  // The cards as answer_words.py or owning_words.py makes them, and one on how sure they are.
+  function cardsOf(made, known, why) {
+    const [big, small] = ["big_sure", "small_sure"].map((name) => fill(name, known));
+    return [...made.map(({ name, title, big, small, note, page, link, bar }) =>
+      card(name, title, { big, small, note }, bar, [page, link], name === "fits" ? known.memory_bytes : 0)),
+    card("sure", gpucalc.texts.sure, { big, small, note: "" }, null, why)];
   }
+  const allCards = (found, known) => cardsOf(word().cards(found, known), known, ["measurements", "how wrong the formulas are"]);
 
   // Where nothing keeps the limits: what comes nearest.
   function noCard(found, known, rows) {
-    const [loose] = word().loosen(found, rows, known), nearest = loose?.[1] ?? rows[0];
-    const near = nearest ? { nearest: nearest.gpu, ...Object.fromEntries(["reason", "limit", "value", "most"].map((name) =>
-      [`nearest_${name}`, nearest[name]])) } : {};
-    const offered = Number([...found.lost.values()].some(({ limit }) => limit.of !== "unrented"));
-    const note = word().fill("headline_none", { ...known, ...near, offered });
-    const change = loose && Number.isFinite(nearest.value) ? { [nearest.limit]: nearest.value * (1 + 1e-9) } : null;
-    return { ...card("fits", gpucalc.texts.titles.fits, { big: word().fill("big_none", known), small: "", note }, null,
-      gpucalc.texts.why[found.kind].fits), helps: change ? { text: loose[0], change } : null };
+    const loosened = word().loosened(found, rows, known), near = word().nearest(found, rows, loosened);
+    const note = fill("headline_none", { ...known, ...near }), [[text, row] = []] = loosened;
+    const change = row && Number.isFinite(row.value) ? { [row.limit]: row.value * (1 + 1e-9) } : null;
+    return { ...card("fits", gpucalc.texts.titles.fits, { big: fill("big_none", known), small: "", note }, null,
+      gpucalc.texts.why[found.kind].fits), helps: change ? { text: begun(text), change } : null };
   }
 
   // Options and flips
 
   // Of each GPU its best choice, and what the others lack.
   function rowsOf(found) {
-    const { gpu = [] } = found.kept, first = [...new Set(gpu)].map((name) => gpu.indexOf(name));
-    return word().choices(found, first);
+    const { gpu = [] } = found.kept, first = [...new Set(gpu)].map((name) => gpu.indexOf(name)), columns = Object.entries(found.kept);
+    return word().compared(found, first.map((place) => Object.fromEntries(columns.map(([name, column]) => [name, column[place]]))));
   }
 
   // The same with the case that each is.
   function optionsOf(rows) {
     return rows.map((row) => ({
-      key: `${row.gpu} ${row.offer ?? ""}`, words: word().fill("option", row.holds ? row : { gpu: row.gpu }),
+      key: `${row.gpu} ${row.offer ?? ""}`, words: fill("option", row.holds ? row : { gpu: row.gpu }),
       gpus: row.holds ? row.gpus : null, usd: row.holds ? row.objective : null,
       low_usd: row.holds ? row.low_objective ?? null : null, high_usd: row.holds ? row.high_objective ?? null : null,
-      reason: row.reason || word().fill("option_best", row),
+      reason: row.reason || fill("option_best", row),
       state: row.holds ? { cards: row.gpu, ...(row.yours ? {} : { provider: row.provider }), term: row.term } : null,
     }));
   }
@@ -74,49 +69,21 @@ window.gpucalc = window.gpucalc || {};
   function flipsOf(rows, state) {
     if (has(state, "rents")) return [];
     const below = (turn) => Number((turn * 0.999).toPrecision(4));
-    return word().flips(rows).filter(({ row, turn }) => turn < row.usd_per_hour)
-      .map(({ row, turn, text }) => ({ key: "rents", text, value: `gpu,usd_per_hour,term\n${row.gpu},${below(turn)},${row.term}` }));
+    return word().flips(rows).filter(([row, turn]) => turn < row.usd_per_hour)
+      .map(([row, turn, text]) => ({ key: "rents", text: begun(text), value: `gpu,usd_per_hour,term\n${row.gpu},${below(turn)},${row.term}` }));
   }
 
   // Rent or buy
 
   function owningAnswer(state, rents) {
-    const { own } = gpucalc.texts;
-    if (!gpucalc.owning) return nothing(word().fill("lacks", { lacks: "book" }));
-    const data = atOwnRents(gpucalc.owning, state.gpu, rents), found = gpucalc.rentOrBuy(state, data);
+    if (!gpucalc.owning) return nothing(fill("lacks", { lacks: "book" }));
+    const data = atOwnRents(gpucalc.owning, state.gpu, rents), found = gpucalc.rentOrBuy(state, data), words = gpucalc.owning_words;
     const known = { kind: "own", gpu: state.gpu, lacks: found.lacks, sure: state.sure ?? data.inside };
-    if (found.lacks) return nothing(word().fill("lacks", known));
-    Object.assign(known, factsOf(found, state));
-    const bars = { ways: null, cost: { ...found.owned, bound: null }, long: found.needed && { ...found.needed, bound: null } };
-    const said = (name) => Object.fromEntries(["big", "small", "note"].map((part) =>
-      [part, word().fill(`${part}_own_${name}`, known)]));
-    const cards = Object.entries(own).map(([name, [title, link]]) =>
-      card(name, title, said(name), bars[name], ["break_even", link]));
-    cards.push(sureCard(known, ["break_even", "how the draws are made"]));
-    return { ...nothing(), cards, flips: ownFlips(found, state) };
-  }
-
-  function factsOf({ deal, verdict, owned, rented, needed }, state) {
-    const ends = (name, figure) => (figure ? ["low", "plan", "high"].map((end) => [`${name}_${end}`, figure[end]]) : []);
-    const { rent, server, ranges } = deal;
-    return {
-      verdict: word().saidVerdict(verdict), chance: verdict.chance,
-      doubt: Number(deal.doubt.length > 0), rent_usd: rent.usd_per_hour, provider: rent.provider, server_usd: server.server_usd,
-      use: state.utilization ?? ranges.utilization?.[1],
-      ...Object.fromEntries([...ends("owned", owned), ...ends("rented", rented), ...ends("needed", needed)]),
-    };
-  }
-
-  // Inputs of the job at whose value the other wins.
-  function ownFlips({ turns }, state) {
-    const { takes } = gpucalc.catalogue.jobs[state.job], { quantities } = gpucalc.catalogue;
-    const there = Object.entries(turns).filter(([name, value]) => takes.includes(name) && Number.isFinite(value));
-    return there.map(([name, value]) => {
-      const { unit, meaning } = quantities[name];
-      const turn_text = unit === "" ? gpucalc.figures.percent(value) : gpucalc.figures.number(value, unit);
-      const text = word().begun(word().fill("flip_own", { turn_text, meaning }));
-      return { key: name, value: Number(value.toPrecision(6)), text };
-    });
+    if (found.lacks) return nothing(fill("lacks", known));
+    Object.assign(known, word().plain(words.of_deal(found)));
+    const turns = words.turning(found, gpucalc.catalogue.jobs[state.job].takes);
+    return { ...nothing(), cards: cardsOf(words.cards(found, known), known, ["break_even", "how the draws are made"]),
+      flips: turns.map(([key, value, text]) => ({ key, value: Number(value.toPrecision(6)), text: begun(text) })) };
   }
 
   // Rents that the reader pasted, over those of the book
@@ -133,16 +100,16 @@ window.gpucalc = window.gpucalc || {};
   // The answer
 
   const pricesOf = () => {
-    const { own, file, date } = gpucalc.prices;
-    return { date, note: own ? `Your prices, ${file}, lie over this book's.` : "" };
+    const { own_book: own, book, book_date: date } = gpucalc.prices;
+    return { date, note: own ? `Your prices, ${book}, lie over this book's.` : "" };
   };
   const nothing = (text = "") => (
     { faults: text ? [{ key: "", text }] : [], cards: [], cautions: [], options: [], flips: [], commands: [],
       prices: pricesOf() });
 
   function served(state, given) {
-    const found = gpucalc.answerTo(given), known = word().facts(found), rows = rowsOf(found);
-    const cards = found.best ? cardsOf(found, known) : [noCard(found, known, rows)];
+    const found = { ...gpucalc.answerTo(given), helps: [] }, known = word().case_facts(found, gpucalc.prices), rows = rowsOf(found);
+    const cards = found.best ? allCards(found, known) : [noCard(found, known, rows)];
     const there = found.best
       ? { cautions: word().cautions(known), flips: flipsOf(rows, state), commands: word().commands(found, known) } : {};
     return { found, known, shown: { ...nothing(), cards, options: optionsOf(rows), ...there } };
@@ -181,20 +148,21 @@ window.gpucalc = window.gpucalc || {};
   }
 
   // What the other ways to get the work done add to the facts.
-  function waysFacts(found, helps) {
+  function waysFacts(found) {
     const served = gpucalc.owning && !gpucalc.trains(found.kind);
-    return word().facts(found, served ? gpucalc.waysToServe(found.case, found.best, gpucalc.owning) : null, helps);
+    return word().case_facts(found, gpucalc.prices, served ? gpucalc.waysToServe(found.case, found.best, gpucalc.owning) : null);
   }
 
-  function filled({ found, known: facts, shown }, binds, helps, turns) {
-    const [first] = word().helps(found, helps), texts = found.best ? word().binds(found, facts, binds) : [];
+  function filled({ found: held, known: facts, shown }, binds, helps, turns) {
+    const found = { ...held, binds, helps }, [first] = word().helps(found);
+    const texts = found.best ? gpucalc.told.begun(word().binds(found, facts)) : [];
     const about = texts.map((_, k) => gpucalc.texts.limited[binds[k]?.[0]] ?? "cost"), last = found.best ? "cost" : "fits";
-    const of = found.best ? waysFacts(found, helps) : facts;
-    const ways = found.best ? cardsOf(found, of).find(({ id }) => id === "ways") : null;
-    const help = first ? { text: first.text, change: { [first.change.name]: first.change.value } } : null;
+    const of = found.best ? waysFacts(found) : facts;
+    const ways = found.best ? allCards(found, of).find(({ id }) => id === "ways") : null;
+    const help = first ? { text: begun(word().helping(found, first)), change: { [first.change.name]: first.change.value } } : null;
     const cards = shown.cards.map((each) => ({ ...(each.id === "ways" ? ways ?? each : each),
       binds: texts.filter((_, k) => about[k] === each.id).join("; "), helps: (each.id === last && help) || each.helps }));
-    const flips = word().turns(turns).map(({ change, text }) => ({ key: change.name, value: change.value, text }));
+    const flips = turns.map(({ change, gpu }) => ({ key: change.name, value: change.value, text: begun(word().turned(change, gpu)) }));
     return { ...shown, cards, cautions: found.best ? word().cautions(of) : [], flips: [...shown.flips, ...flips] };
   }
 

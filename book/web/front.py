@@ -19,7 +19,6 @@ from gpucalc.decisions.answer import judged, released
 from gpucalc.decisions.jobs import USUAL_TERM
 from gpucalc.laws.model_size import active_params
 from gpucalc.rows import bands, catalogue, choices, price_book
-from gpucalc.rows.ages import STALE_DAYS
 from gpucalc.rows.case_file import LEAST, LISTS, MOST, SURE, sizes, span
 from gpucalc.rows.case_file import MOST_RATIO
 from gpucalc.rows.mapping import read_mapping
@@ -104,11 +103,8 @@ def texts_of() -> dict[str, Any]:
     """The texts of an answer, and what decides which of them are said."""
     return dict(texts=answer_texts.TEXTS | answer_texts.PAGE | engine_flags.TEXTS, parts=answer_words.PARTS,
                 nouns=answer_texts.NOUNS, words=answer_texts.WORDS, sure=answer_texts.SURE,
-                titles=answer_texts.TITLES, why=answer_texts.WHY, bars=answer_texts.BARS,
-                cautions=answer_texts.CAUTIONS, forms=answer_words.FORMS, named=answer_words.NAMED, times=answer_words.TIME,
-                tables=answer_words.TABLES, worth=answer_words.WORTH, flips=answer_words.FLIPS, own=answer_texts.OWN,
-                limited=answer_texts.LIMITED, engine=engine_flags.NAMES, roles=engine_flags.ROLES,
-                cache=answer_words.CACHES[0])
+                titles=answer_texts.TITLES, why=answer_texts.WHY, forms=answer_words.FORMS, tables=answer_words.TABLES,
+                own=answer_texts.OWN, limited=answer_texts.LIMITED)
 
 
 def _job(name):
@@ -137,8 +133,7 @@ def _quantity(name):
 
 def prices_of(book: "DataFrame") -> dict[str, Any]:
     """Whose prices they are, of which file and which day, and after how many days one has to be checked."""
-    date = book.attrs.get("book", book.attrs["date"]).removesuffix(".csv")
-    return dict(own=book.attrs["own"], file=book.attrs["file"], date=date, stale_days=STALE_DAYS)
+    return {name: value for name, value in answer_words.book_facts(book).items() if name not in ("today", "book_days")}
 
 
 def scripts(book: "DataFrame", follow: Iterable[str] = ()) -> dict[str, str]:
@@ -154,7 +149,8 @@ def scripts(book: "DataFrame", follow: Iterable[str] = ()) -> dict[str, str]:
                  prices=prices_of(book))
     return {"engine.js": export.script(book, [*export.OWNING_LAWS, *export.OWNING_QUANTITIES, *columns, *engine_flags.held()]),
             "owning_data.js": javascript.assigned(dict(owning=_owning(book))),
-            "words.js": javascript.assigned(words) + printed.texts_script(), "figures.js": printed.figures_script(),
+            "words.js": javascript.assigned(words) + printed.texts_script() + printed.answers_script(),
+            "figures.js": printed.figures_script(),
             "lesson_data.js": lessons.script(follow), "drills_data.js": drills.script()}
 
 

@@ -4,13 +4,18 @@ from pathlib import Path
 from typing import Any
 
 from gpucalc.core import figures
-from gpucalc.decisions import answer_words, engine_flags
+from gpucalc.decisions import answer_words, engine_flags, owning_words
 from . import pyjs
 
 _FIGURES = ("number", "three_figures", "seconds", "unit_symbol", "exact", "gib", "percent", "usd", "hourly", "dollars", "days",
             "signed", "chance", "times", "in_unit", "quantity", "_scaled", "_minus")
-_TOLD = ("fill", "begun", "said_verdict", "turning_rent", "_holds", "_true", "_field", "_key", "_of_kind", "_layout", "_against",
-         "_value")
+_FILL = ("fill", "begun", "_holds", "_true", "_field", "_key")
+_WORDS = ("case_facts", "named", "narrow_cache", "plain", "choice", "cards", "cautions", "compared", "nearest", "binds", "helps",
+          "helping", "loosened", "flips", "turned", "commands", "said_verdict", "turning_rent", "_of_best", "_of_ways",
+          "_on_spot", "_of_kind", "_layout", "_against", "_value", "_distance", "_before", "_less")
+_TEXTS = {name: f"gpucalc.texts.{held}" for name, held in {
+    "_ALL": "texts", "TEXTS": "texts", "PARTS": "parts", "WORDS": "words", "NOUNS": "nouns", "FORMS": "forms", "TABLES": "tables",
+    "TITLES": "titles", "WHY": "why", "OWN": "own"}.items()}
 
 
 def figures_script() -> str:
@@ -21,12 +26,25 @@ def figures_script() -> str:
 
 def texts_script() -> str:
     """`gpucalc.told`: what fills the texts of an answer, `gpucalc.texts`, and `gpucalc.forms`, words of a shell."""
-    texts = {"_ALL": "texts", "TEXTS": "texts", "PARTS": "parts", "WORDS": "words", "NOUNS": "nouns", "FORMS": "forms",
-             "TABLES": "tables"}
-    known = {name: f"gpucalc.texts.{held}" for name, held in texts.items()}
-    known |= {"figures": "gpucalc.figures", "engine_flags.FORMS": "gpucalc.forms", "trains": "gpucalc.trains"}
+    known = _TEXTS | {"figures": "gpucalc.figures", "engine_flags.FORMS": "gpucalc.forms"}
     forms = _block("forms", list(engine_flags.FORMS.values()), {})
-    return _script("python_texts.js") + forms + _block("told", _those(answer_words, _TOLD), known)
+    return _script("python_texts.js") + forms + _block("told", _those(answer_words, _FILL), known)
+
+
+def answers_script() -> str:
+    """`gpucalc.words`: the facts and words of an answer; `gpucalc.engine_words` those of its command, `gpucalc.owning_words` of
+    rent or buy."""
+    asked = {name: f"gpucalc.asked.{name}" for name in ("value_of", "number_of", "given", "repository", "caches")}
+    known = _TEXTS | asked | {
+        "engine_flags": "gpucalc.engine_words", "engine_flags.given": "gpucalc.asked.given", "figures": "gpucalc.figures",
+        "catalogue.weight_format": "gpucalc.asked.weight_format", "ceil": "Math.ceil", "trains": "gpucalc.trains",
+        "_FREE": "gpucalc.data.free", "QUANTITIES": "gpucalc.catalogue.quantities",
+        "_items": "",    # no number of a browser is one of NumPy
+        **{name: f"gpucalc.told.{name}" for name in ("fill", "begun")}, "said_verdict": "gpucalc.words.said_verdict"}
+    return "".join([_script("python_answers.js"),
+                    _block("engine_words", _those(engine_flags, ("known", "roles")), known),
+                    _block("words", _those(answer_words, _WORDS), known),
+                    _block("owning_words", _those(owning_words, ("of_deal", "cards", "turning")), known)])
 
 
 def _script(name):

@@ -12,18 +12,23 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-_RESERVED = frozenset("arguments await catch class const default delete do enum eval export extends function let new package "
-                      "py super switch this throw typeof var void".split())
+_RESERVED = frozenset("arguments await case catch class const default delete do enum eval export extends false function "
+                      "implements instanceof interface let new null package private protected public py static super switch "
+                      "this throw true typeof var void".split())
 _OPERATORS: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
 _COMPARISONS: dict[type, str] = {ast.Eq: "===", ast.NotEq: "!==", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 # Calls by their names: of functions, and of methods, whose object stands first.
 _CALLS = {"abs": "Math.abs", "max": "Math.max", "min": "Math.min", "float": "Number", "math.floor": "Math.floor",
           "math.isfinite": "Number.isFinite", **{name: f"py.{name.split('.')[-1]}" for name in (
-              "math.isinf", "math.log10", "int", "round", "len", "list", "sum", "str", "next", "re.fullmatch", "shlex.quote")}}
+              "math.isinf", "math.log10", "math.prod", "int", "round", "len", "list", "sum", "str", "next", "re.fullmatch",
+              "shlex.quote")}}
 _METHODS = {name: f"py.{name}" for name in ("get", "join", "removesuffix", "removeprefix", "rstrip", "partition", "sub")} | {
     "items": "Object.entries", "keys": "Object.keys", "values": "Object.values"}
 _OWN_METHODS = {"replace": "replaceAll", "startswith": "startsWith", "endswith": "endsWith", "split": "split", "strip": "trim",
                 "lower": "toLowerCase", "upper": "toUpperCase", "append": "push"}
+
+# Kinds of values by what they are in JavaScript.
+_KINDS = {"str": "string", "int | float": "number"}
 
 
 class Refused(ValueError):
@@ -65,6 +70,11 @@ def _bare(text):
     return text[1:-1] if text.startswith("(") and not text.startswith("({") else text
 
 
+def _spelled(name):
+    """A name as JavaScript may have it: one that it keeps for itself gets a dash."""
+    return f"{name}_" if name in _RESERVED else name
+
+
 def _read(target):
     """The expression of what is assigned to."""
     return ast.copy_location(ast.parse(ast.unparse(target), mode="eval").body, target)
@@ -80,8 +90,6 @@ class _Printer:
         self.constants: dict[str, Any] = {}
         self.own = {node.arg for node in ast.walk(self.tree) if isinstance(node, ast.arg)} | {
             node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-        for name in sorted(self.own & _RESERVED):
-            raise Refused(f"{self.name}: the name {name}; allowed: one that JavaScript does not keep for itself")
 
     def refuse(self, node, allowed):
         line = self.lines[node.lineno - 1].strip()
@@ -91,7 +99,7 @@ class _Printer:
         arguments = self.tree.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
             self.refuse(self.tree, "arguments by place")
-        given = [argument.arg for argument in arguments.args]
+        given = [_spelled(argument.arg) for argument in arguments.args]
         defaults = [f" = {self.value(default)}" for default in arguments.defaults]
         taken = [name + default for name, default in zip(given, [""] * (len(given) - len(defaults)) + defaults)]
         bound = sorted(self.assigned() - set(given))
@@ -99,22 +107,22 @@ class _Printer:
         return "\n".join([f"function {self.name}({', '.join(taken)}) {{", *declared, *self.block(self.tree.body), "}"])
 
     def assigned(self):
-        targets = [target for node in ast.walk(self.tree) if isinstance(node, (ast.Assign, ast.AugAssign, ast.For))
+        targets = [target for node in ast.walk(self.tree) if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For))
                    for target in (node.targets if isinstance(node, ast.Assign) else [node.target])]
-        return {part.id for target in targets for part in ast.walk(target)
+        return {_spelled(part.id) for target in targets for part in ast.walk(target)
                 if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
 
     # Statements, as lines
 
     def statement(self, node):
         match node:
-            case ast.Expr(ast.Constant(str())):
+            case ast.Expr(ast.Constant(str())) | ast.AnnAssign(_, _, None):
                 return []
             case ast.Expr(value):
                 return [f"{self.value(value)};"]
             case ast.Return(value):
                 return [f"return {_bare(self.value(value)) if value else 'null'};"]
-            case ast.Assign([target], value):
+            case ast.Assign([target], value) | ast.AnnAssign(target, _, value):
                 return [f"{self.target(target)} = {self.value(value)};"]
             case ast.AugAssign(target, ast.Add() | ast.BitOr() as operation, value):
                 return [f"{self.target(target)} = {self.value(ast.BinOp(_read(target), operation, value))};"]
@@ -133,7 +141,7 @@ class _Printer:
     def target(self, node):
         match node:
             case ast.Name(name):
-                return name
+                return _spelled(name)
             case ast.Tuple(parts) | ast.List(parts):
                 return f"[{', '.join(map(self.target, parts))}]"
             case ast.Starred(part):
@@ -175,8 +183,8 @@ class _Printer:
                 return f"{self.value(value)}.{name}"
             case ast.BinOp(left, ast.FloorDiv(), right):
                 return f"Math.floor({self.value(left)} / {self.value(right)})"
-            case ast.BinOp(left, ast.BitOr(), right):
-                return f"({{ ...{self.value(left)}, ...{self.value(right)} }})"
+            case ast.Dict() | ast.BinOp(_, ast.BitOr(), _):
+                return f"({{ {', '.join(self.pairs(node))} }})"
             case ast.BinOp(left, operation, right) if type(operation) in _OPERATORS:
                 return f"({self.value(left)} {_OPERATORS[type(operation)]} {self.value(right)})"
             case ast.UnaryOp(ast.USub(), value):
@@ -195,10 +203,6 @@ class _Printer:
                 return f"[{', '.join(map(self.value, parts))}]"
             case ast.Starred(part):
                 return f"...{self.several(part)}"
-            case ast.Dict(names, values):
-                pairs = (f"...{self.value(value)}" if name is None else f"{self.key(name)}: {self.value(value)}"
-                         for name, value in zip(names, values))
-                return f"({{ {', '.join(pairs)} }})"
             case ast.Subscript(value, ast.Slice(first, last, None)):
                 ends = [self.value(end) if end else given for end, given in ((first, "0"), (last, ""))]
                 return f"{self.value(value)}.slice({', '.join(filter(None, ends))})"
@@ -213,7 +217,7 @@ class _Printer:
             case ast.JoinedStr(parts):
                 return f"`{''.join(map(self.part, parts))}`"
             case ast.Lambda(arguments, body):
-                return f"({', '.join(each.arg for each in arguments.args)}) => {self.value(body)}"
+                return f"(({', '.join(_spelled(each.arg) for each in arguments.args)}) => {self.value(body)})"
             case ast.ListComp(element, loops) | ast.GeneratorExp(element, loops):
                 return self.comprehension(element, loops)
             case ast.DictComp(name, value, loops):
@@ -222,14 +226,30 @@ class _Printer:
                 return self.called(node)
         self.refuse(node, "numbers, texts, names, arithmetic, comparisons, f-strings, comprehensions and calls")
 
+    def pairs(self, node):
+        """What a mapping holds, or the two that are laid over one another."""
+        match node:
+            case ast.Dict(names, values):
+                return [f"...{self.value(value)}" if name is None else f"{self.key(name)}: {self.value(value)}"
+                        for name, value in zip(names, values)]
+            case ast.BinOp(left, ast.BitOr(), right):
+                return [*self.pairs(left), *self.pairs(right)]
+        return [f"...{self.value(node)}"]
+
     def key(self, node):
         return self.value(node) if isinstance(node, ast.Constant) else f"[{self.value(node)}]"
 
     def several(self, node):
         """What is looped over, as a list."""
-        lists = isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".split")
         text = self.value(node)
-        return text if lists or isinstance(node, (ast.Tuple, ast.List, ast.ListComp)) else f"py.list({text})"
+        match node:
+            case ast.Tuple() | ast.List() | ast.ListComp() | ast.Call(ast.Name("sorted")):
+                return text
+            case ast.Call(ast.Attribute(_, "split" | "items" | "keys" | "values")):
+                return text
+            case ast.Name(name) if isinstance(self.constants.get(name), (list, tuple)):
+                return text
+        return f"py.list({text})"
 
     def is_text(self, node):
         """Whether a value is known to be a text: of a function that says so."""
@@ -249,7 +269,7 @@ class _Printer:
 
     def named(self, node, name):
         if name in self.own or name in self.names:
-            return name
+            return _spelled(name)
         if name in self.known:
             return self.known[name]
         if name not in self.world or callable(self.world[name]):
@@ -267,6 +287,8 @@ class _Printer:
                 return f"{self.value(left)} == null"
             case ast.IsNot() if isinstance(right, ast.Constant) and right.value is None:
                 return f"{self.value(left)} != null"
+            case ast.Is() | ast.IsNot():
+                return f"{self.value(left)} {'===' if isinstance(relation, ast.Is) else '!=='} {self.value(right)}"
         if type(relation) not in _COMPARISONS or any(isinstance(side, (ast.Tuple, ast.List, ast.Dict)) for side in (left, right)):
             self.refuse(node, "comparisons of numbers and texts")
         return f"{self.value(left)} {_COMPARISONS[type(relation)]} {self.value(right)}"
@@ -295,15 +317,28 @@ class _Printer:
         text = self.value(element)
         return kept if text == target else f"{kept}.map(({target}) => {f'({text})' if text.startswith('{') else text})"
 
+    def record(self, node, made):
+        """A named tuple as an object; what is not given is its default."""
+        given = dict(zip(made._fields, map(self.value, node.args))) | {each.arg: self.value(each.value) for each in node.keywords}
+        given = {name: json.dumps(value) for name, value in made._field_defaults.items()} | given
+        return f"({{ {', '.join(f'{name}: {given[name]}' for name in made._fields)} }})"
+
     def called(self, node):
+        match node:
+            case ast.Call(ast.Name("sorted"), [values], [ast.keyword("key", key)]):
+                return f"py.sorted({self.several(values)}, {self.value(key)})"
+            case ast.Call(ast.Name(name)) if hasattr(self.world.get(name), "_fields") and name not in self.own:
+                return self.record(node, self.world[name])
         if node.keywords:
             self.refuse(node, "arguments by place")
         match node:
             case ast.Call(ast.Name("any" | "all" as kind), [ast.GeneratorExp(element, [loop])]):
                 kept = self.comprehension(loop.target, [loop])
                 return f"{kept}.{'some' if kind == 'any' else 'every'}(({self.target(loop.target)}) => {self.truth(element)})"
-            case ast.Call(ast.Name("isinstance"), [value, ast.Name("str")]):
-                return f"(typeof {self.value(value)} === \"string\")"
+            case ast.Call(ast.Name("isinstance"), [value, kind]) if ast.unparse(kind) in _KINDS:
+                return f"(typeof {self.value(value)} === \"{_KINDS[ast.unparse(kind)]}\")"
+            case ast.Call(ast.Name("getattr"), [value, name, otherwise]):
+                return f"({self.value(value)}[{self.value(name)}] ?? {self.value(otherwise)})"
             case ast.Call(ast.Name("getattr"), [value, name]):
                 return f"{self.value(value)}[{self.value(name)}]"
         given = ", ".join(map(self.value, node.args))

@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core import figures
-from ..core.quantities import DEFAULTS
 from ..rows import catalogue
 from ..rows.ages import age, day, STALE_DAYS
 from ..rows.price_report import notes
 from . import engine_flags
-from .answer import Answer
+from .answer import Answer, Help
 from .answer_texts import BARS, CAUTIONS, NOUNS, PAGE, PARTS as _PARTS, TEXTS, TITLES, WHY, WORDS
-from .jobs import JOBS, trains
+from .jobs import Change, JOBS, trains
 from .points import number_of, value_of
 from .rent_or_buy import Verdict
 from .rent_own_or_api import API, OWNED
@@ -37,25 +36,35 @@ TIME = {"serve": "answer_seconds", "offline": "busy_hours", "embed": "busy_hours
 
 def plain(values: dict[str, Any]) -> dict[str, Any]:
     """Numbers and texts by name as facts: without infinite and blank ones."""
-    held = {name: value.item() if hasattr(value, "item") else value for name, value in values.items()}
-    return {name: value for name, value in held.items()
+    return {name: value for name, value in _items(values).items()
             if isinstance(value, str) and value or isinstance(value, int | float) and math.isfinite(value)}
+
+
+def _items(values):
+    """The same without numbers of NumPy."""
+    return {name: value.item() if hasattr(value, "item") else value for name, value in values.items()}
 
 
 def facts(answer: Answer, book: Any, ways: Ways | None = None) -> dict[str, Any]:
     """What the sentences about an answer name: of its case, its best choice and their figures, and of the other `ways`."""
+    best, held = answer.best, book_facts(book)
+    return case_facts(answer, held | (row_age(best, held) if best else {}), ways)
+
+
+def case_facts(answer: Answer, held: dict[str, Any], ways: Ways | None = None) -> dict[str, Any]:
+    """The same with what is held of the book."""
     case, best = answer.case, answer.best
-    known = book_facts(book) | {"kind": answer.kind} | named(case) | {name: number_of(case, name) for name in NAMED}
+    known = held | {"kind": answer.kind} | named(case) | {name: number_of(case, name) for name in NAMED}
     if answer.kind == "serve":
-        known["in_time"] = 100 * (1 - case.inputs.get("late_share", DEFAULTS["late_share"].value))
+        known["in_time"] = 100 * (1 - engine_flags.given(case, "late_share"))
     if trains(answer.kind):
         known["step_tokens"] = number_of(case, "sequence") * number_of(case, "global_batch")
         known["most_gpus"] = number_of(case, "gpus")
     known = plain(known)
     if best is None:
         return known
-    known |= _of_best(answer, best, book) | row_age(best, known)
-    return known | _of_ways(ways, best[answer.objective]) | _on_spot(answer) | {"kind": answer.kind}
+    known |= _of_best(answer, best) | _of_ways(ways, best[answer.objective]) | _on_spot(answer)
+    return known | {"kind": answer.kind}
 
 
 def book_facts(book: Any) -> dict[str, Any]:
@@ -83,7 +92,8 @@ def caches() -> dict[str, str]:
 
 def narrow_cache(case: Any) -> dict[str, str]:
     """The format of a case's cache, where it is given and narrower than the usual one."""
-    found = [name for width, name in list(caches().items())[1:] if case.inputs.get("cache_element_bytes") == float(width)]
+    given = case.inputs.get("cache_element_bytes")
+    found = [name for width, name in caches().items() if name != CACHES[0] and given == float(width)]
     return {"cache_format": found[0]} if found else {}
 
 
@@ -92,11 +102,11 @@ def named(case: Any) -> dict[str, str]:
     return {kind: row.name for kind, row in case.rows.items() if isinstance(getattr(row, "name", None), str)}
 
 
-def _of_best(answer, best, book):
-    known = choice(answer, best, book)
+def _of_best(answer, best):
+    known = choice(answer, best)
     for name, figure in answer.figures.items():
-        low, plan, high = figure[:3]
-        known |= {f"{name}_low": min(low, high), f"{name}_plan": plan, f"{name}_high": max(low, high)}
+        low, high = figure.low, figure.high
+        known |= {f"{name}_low": min(low, high), f"{name}_plan": figure.plan, f"{name}_high": max(low, high)}
         known |= {f"{name}_bound": math.inf if figure.bound is None else figure.bound}
     return plain(known)
 
@@ -115,7 +125,7 @@ def _of_ways(ways, rent):
         if row:
             known |= {f"{name}_usd": row.usd, f"{name}_who": row.who}
     if "own_usd" in known:
-        likely, verdict = ways.owning.deal.ranges["likely"], ways.owning.verdict
+        likely, verdict = ways.owning.deal.likely, ways.owning.verdict
         known |= {"rent_level": ways.level, "own_years": likely["years"], "rent_fall": likely.get("rent_decline", math.inf),
                   "verdict": said_verdict(verdict)}
         if verdict.cheaper == "owning":
@@ -132,7 +142,7 @@ def _on_spot(answer):
     return plain({"spot_usd": found.after} | {f"spot_{name}": found.choice[name] for name in ("gpu", "gpus", "provider", "sole")})
 
 
-def choice(answer: Answer, row: dict[str, Any], book: Any) -> dict[str, Any]:
+def choice(answer: Answer, row: dict[str, Any]) -> dict[str, Any]:
     """The facts of one choice of the answer: of its row, and what follows from it."""
     known = plain(row)
     if trains(answer.kind):
@@ -155,7 +165,7 @@ def choice(answer: Answer, row: dict[str, Any], book: Any) -> dict[str, Any]:
     ends = {f"{end}objective": f"{end}{answer.objective}" for end in ("", "low_", "high_", "sure_")}
     known |= {end: known[name] for end, name in ends.items() if name in known}
     known |= {"time": known[TIME[answer.kind]]} if TIME[answer.kind] in known else {}
-    return known | {"stale": int(row.get("stale", False)), "yours": int("row" in row and bool(book.at[row["row"], "yours"]))}
+    return known | {"stale": int(row.get("stale", 0)), "yours": int(row.get("yours", 0))}
 
 
 # The answer to a case in words: its facts put into the texts of `answer_texts`, for pages, the terminal and the report.
@@ -167,6 +177,7 @@ FORMS = ("seconds", "percent", "dollars", "usd", "hourly", "days", "chance", "ti
 WORTH = 0.005    # less than this rounds to no per cent
 FLIPS = 3
 _ALL = TEXTS | PAGE | engine_flags.TEXTS
+_FREE = {kind: job.free for kind, job in JOBS.items()}
 PARTS = _PARTS | engine_flags.PARTS
 _FIELD = re.compile(r"{([\w-]+)(?::([^}]+))?}")
 TABLES = {kind: job.like for kind, job in JOBS.items() if job.like}
@@ -276,19 +287,29 @@ def told(answer: Answer, book: Any, turns: list | None = None, ways: Ways | None
     known, kind = facts(answer, book, ways), answer.kind
     rows = choices(answer, book)
     out = [row for row in rows if row["reason"] and not row["holds"]]
-    loosen = _loosen(answer, out, known)
-    nearest = loosen[0][1] if loosen else next(iter(out), None)
-    nearest = {"nearest": nearest["gpu"]} | {f"nearest_{name}": nearest.get(name) for name in (
-        "reason", "limit", "value", "most")} if nearest else {}
-    there, offered = answer.best is not None, any(lost.limit.of != "unrented" for lost in answer.lost.values())
-    headline = fill(_of_kind("headline", kind) if there else "headline_none", known | nearest | {"offered": int(offered)})
-    cautions = [fill(f"caution_{name}", known) for name in CAUTIONS] if there else []
+    loosen, there = loosened(answer, out, known), answer.best is not None
+    headline = fill(_of_kind("headline", kind), known) if there else fill("headline_none", known | nearest(answer, out, loosen))
     return Told(
         question=fill(_of_kind("question", kind), known) + "?", headline=headline, cards=cards(answer, known) if there else [],
-        rows=rows, binds=begun(binds(answer, known)) if there else [], helps=begun(helps(answer)),
-        loosen=begun(text for text, _ in loosen), flips=begun(flips(rows, turns)) if there else [],
-        cautions=list(filter(None, cautions)), prices=fill("prices", known), commands=commands(answer, known),
+        rows=rows, binds=begun(binds(answer, known)) if there else [],
+        helps=begun(helping(answer, each) for each in helps(answer)), loosen=begun(text for text, _ in loosen),
+        flips=begun([*(text for *_, text in flips(rows)), *(turned(*each) for each in turns or [])]) if there else [],
+        cautions=cautions(known) if there else [], prices=fill("prices", known), commands=commands(answer, known),
         noted=notes(book))
+
+
+def nearest(answer: Answer, lost: list[dict[str, Any]], loosen: list[tuple[str, dict]]) -> dict[str, Any]:
+    """Where nothing keeps the limits: the facts of what comes nearest, and whether anything that may be used is on offer."""
+    row = loosen[0][1] if loosen else lost[0] if lost else {}
+    known = {f"nearest_{name}": row.get(name) for name in ("reason", "limit", "value", "most")} if row else {}
+    return known | ({"nearest": row["gpu"]} if row else {}) | {
+        "offered": int(any(each.limit.of != "unrented" for each in answer.lost.values()))}
+
+
+def cautions(known: dict[str, Any]) -> list[str]:
+    """What to be careful of with the best choice."""
+    found = [fill(f"caution_{name}", known) for name in CAUTIONS]
+    return [text for text in found if text]
 
 
 def commands(answer: Answer, known: dict[str, Any]) -> list[Command]:
@@ -307,7 +328,8 @@ def begun(texts: Iterable[str]) -> list[str]:
 
 def cards(answer: Answer, known: dict[str, Any]) -> list[Card]:
     """The six cards of an answer."""
-    kind, found = answer.kind, []
+    kind = answer.kind
+    found: list[Card] = []
     for name, title in TITLES.items():
         bar = BARS.get(kind, {}).get(name, name)
         big, small, note = (fill(_of_kind(f"{part}_{name}", kind), known) for part in ("big", "small", "note"))
@@ -319,14 +341,19 @@ def cards(answer: Answer, known: dict[str, Any]) -> list[Card]:
 def choices(answer: Answer, book: Any) -> list[dict[str, Any]]:
     """The facts of every choice with `layout`, `holds` and `reason`: those that keep the limits, the best first, then others."""
     kept = zip(*(np.asarray(column).tolist() for column in answer.kept.values()))
-    found = [choice(answer, dict(zip(answer.kept, row)), book) | {"holds": True} for row in kept]
+    return compared(answer, [dict(zip(answer.kept, row)) for row in kept])
+
+
+def compared(answer: Answer, kept: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same of some of the choices that keep the limits, the best first."""
+    found = [choice(answer, row) | {"holds": True} for row in kept]
     for row in found:
         row["layout"] = _layout(row, answer.kind)
         row["reason"] = "" if row is found[0] else fill("later", row | _against(row, found[0]))
     case = named(answer.case) | narrow_cache(answer.case) | {"sure": float(value_of(answer.case, "sure"))}
-    case |= {} if trains(answer.kind) else {"weights": float(answer.case("weight_bytes"))}
+    case |= {} if trains(answer.kind) else {"weights": float(value_of(answer.case, "weight_bytes"))}
     for gpu, lost in sorted(answer.lost.items(), key=_distance):
-        row = case | choice(answer, lost.row, book) | plain({"value": lost.value, "most": lost.most})
+        row = case | choice(answer, lost.row) | plain({"value": lost.value, "most": lost.most})
         row |= {"gpu": gpu, "limit": lost.limit.most if isinstance(lost.limit.most, str) else "", "holds": False}
         layout = _layout(row, answer.kind) if lost.step else ""
         found.append(row | {"layout": layout, "reason": fill(f"lost_{lost.limit.of}", row)})
@@ -360,12 +387,26 @@ def binds(answer: Answer, known: dict[str, Any]) -> list[str]:
     return found or [fill("binds_none", known)]
 
 
-def helps(answer: Answer) -> list[str]:
-    """What each change does to the objective, where it is worth a word; spot stands with the ways to pay if there is a plan."""
-    before = float(answer.kept[answer.objective][0]) if answer.best else math.inf
-    return [fill("helps", plain({"kind": answer.kind, "before": before, "after": after, "less": 1 - after / before,
-                                 "words": change.words, "value_text": _value(change)}))
-            for change, after, _ in answer.helps if 1 - after / before >= WORTH and not (answer.best and change.name == "term")]
+def helps(answer: Answer) -> list[Help]:
+    """The changes that are worth a word; spot stands with the ways to pay if there is a plan."""
+    best = answer.best
+    return [each for each in answer.helps if _less(answer, each) >= WORTH and not (best and each.change.name == "term")]
+
+
+def helping(answer: Answer, found: Help) -> str:
+    """What a change does to the objective."""
+    change, less = found.change, _less(answer, found)
+    return fill("helps", plain({"kind": answer.kind, "before": _before(answer), "after": found.after, "less": less,
+                                "words": change.words, "value_text": _value(change)}))
+
+
+def _before(answer):
+    best = answer.best
+    return float(best[answer.objective]) if best else math.inf
+
+
+def _less(answer, found):
+    return 1 - found.after / _before(answer)
 
 
 def _value(change):
@@ -376,32 +417,36 @@ def _value(change):
     return fill(name, {"value": value}) if name in TEXTS else figures.quantity(change.name, value)
 
 
-def _loosen(answer, lost, known):
+def loosened(answer: Answer, lost: list[dict[str, Any]], known: dict[str, Any]) -> list[tuple[str, dict]]:
     """Of each limit of the case that stops a GPU, what the nearest would need, as (words, row)."""
     if answer.best is not None:
         return []
-    found = {}
+    found: dict[str, dict] = {}
     for row in lost:
-        if row["limit"] in JOBS[answer.kind].free and "value" in row:
-            held = found.setdefault(row["limit"], row)
-            found[row["limit"]] = min(held, row, key=lambda each: each["value"])
-    budget = {name: known[name] for name in ("budget_usd", "usd_per_month") if name in known}
-    budget = {"budget": next(iter(budget.values()))} if budget else {}
-    return [(fill("loosen", row | budget | {"nearest": row["gpu"]}), row) for row in found.values()]
+        limit = row["limit"]
+        if limit in _FREE[answer.kind] and "value" in row and (limit not in found or row["value"] < found[limit]["value"]):
+            found[limit] = row
+    budget = [known[name] for name in ("budget_usd", "usd_per_month") if name in known]
+    more = {"budget": budget[0]} if budget else {}
+    return [(fill("loosen", row | more | {"nearest": row["gpu"]}), row) for row in found.values()]
 
 
-def flips(rows: list[dict[str, Any]], turns: list | None = None) -> list[str]:
-    """What would turn the choice: the rent at which the nearest other GPUs win, and the loads and lengths that change it."""
-    best, seen = rows[0], {rows[0]["gpu"]}
-    found: list[str] = []
+def flips(rows: list[dict[str, Any]]) -> list[tuple[dict, float, str]]:
+    """The rents at which the nearest other GPUs win, as (row, rent, words)."""
+    best, seen = rows[0], [rows[0]["gpu"]]
+    found: list[tuple[dict, float, str]] = []
     for row in rows[1:]:
         if row["holds"] and row["gpu"] not in seen and len(found) < FLIPS:
-            seen.add(row["gpu"])
+            seen.append(row["gpu"])
             turn = turning_rent(row, best)
             close = figures.hourly(turn) == figures.hourly(row["usd_per_hour"])
-            found.append(fill("flip_rent", row | {"turn": turn, "close": int(close)}))
-    return found + [fill("flip_turn", {"value_text": _value(change), "words": change.words, "gpu": gpu})
-                    for change, gpu in turns or []]
+            found.append((row, turn, fill("flip_rent", row | {"turn": turn, "close": int(close)})))
+    return found
+
+
+def turned(change: Change, gpu: str) -> str:
+    """A load or a length at which another GPU is the best."""
+    return fill("flip_turn", {"value_text": _value(change), "words": change.words, "gpu": gpu})
 
 
 def turning_rent(row: dict[str, Any], best: dict[str, Any]) -> float:

@@ -1,6 +1,6 @@
 """The command that runs a served plan: the rows of data/engine_flags.csv as texts of an answer, and what they name of it.
 
-The browser fills the same texts with the same facts: book/static/answer_words.js.
+The browser fills the same texts with the same facts: `known` and `roles` are printed as JavaScript (book/web/printed.py).
 """
 import re
 import shlex
@@ -85,8 +85,9 @@ def _letters(text):
 def known(answer: Answer, facts: dict[str, Any]) -> dict[str, Any]:
     """What the texts of a command name, from the facts of the best choice and its case."""
     case, model = answer.case, answer.case.rows["model"]
-    given = {name: value for name in NAMES if name not in facts and (value := _given(case, name)) is not None}
-    found = {"mtp_layers": 0, "prompt_chunk": 0} | given | facts
+    held = {name: given(case, name) for name in NAMES if name not in facts}
+    found: dict[str, Any] = {"mtp_layers": 0, "prompt_chunk": 0}
+    found |= {name: value for name, value in held.items() if value is not None} | facts
     groups, degree = found.get("attention_parallel", 1), found.get("tensor_parallel", 1) * found.get("pipeline_parallel", 1)
     found |= {"repository": repository(facts["model"], model) or facts["model"]}
     found |= {"native_format": model.get("native_format") or "BF16"}
@@ -106,7 +107,7 @@ def held() -> list[str]:
     return [name for name in NAMES if name in QUANTITIES]
 
 
-def _given(case, name):
+def given(case: Any, name: str) -> Any:
     """What the case has under a name, of itself or in a row, else what formulas take; None for nothing."""
     if name in case.inputs:
         return float(value_of(case, name))

@@ -24,18 +24,24 @@ def is_owning(case: Case) -> bool:
 def facts(found: RentOrBuy, case: Case, book: Any) -> dict[str, Any]:
     """What the sentences about renting or buying name."""
     known = book_facts(book) | {"kind": "own", "gpu": case.rows["gpu"].name, "lacks": found.lacks}
-    deal, verdict = found.deal, found.verdict
-    if deal is None or verdict is None:
+    if found.lacks:
         return plain(known | {"gpus_per_server": given_value(case, "gpus_per_server", 1)})
-    likely, rent = deal.ranges["likely"], deal.rows["rent"]
-    known |= {
+    return plain(known | of_deal(found))
+
+
+def of_deal(found: RentOrBuy) -> dict[str, Any]:
+    """What they name of the deal and of what the draws say."""
+    deal: Any = found.deal
+    verdict: Any = found.verdict
+    likely = deal.likely
+    known = {
         "verdict": said_verdict(verdict), "chance": verdict.chance,
         "doubt": int(len(deal.doubt) > 0), "gpus_per_server": deal.fixed["gpus_per_server"], "rent_usd": likely["usd_per_hour"],
-        "server_usd": likely["server_usd"], "use": likely["utilization"], "provider": rent.provider}
+        "server_usd": likely["server_usd"], "use": likely["utilization"], "provider": deal.rows["rent"].provider}
     for name in ("owned", "rented", "needed"):
         band = getattr(found, name)
         known |= {f"{name}_{end}": getattr(band, end) for end in ("low", "plan", "high")} if band else {}
-    return plain(known)
+    return known
 
 
 def told(found: RentOrBuy, case: Case, book: Any) -> Told:
@@ -44,8 +50,8 @@ def told(found: RentOrBuy, case: Case, book: Any) -> Told:
     question, prices = fill("question_own", known) + "?", fill("prices", known)
     if found.lacks:
         return Told(question, begun([fill("lacks", known)])[0] + ".", [], [], [], [], [], [], [], prices, noted=notes(book))
-    flips = begun(_flips(found, case))
-    return Told(question, fill("headline_own", known), _cards(found, known), [], [], [], [], flips, _old(found, known), prices,
+    flips = begun(text for *_, text in turning(found, rows("jobs")[case.rows["job"].name]["takes"].split()))
+    return Told(question, fill("headline_own", known), cards(found, known), [], [], [], [], flips, _old(found, known), prices,
                 noted=notes(book))
 
 
@@ -55,25 +61,28 @@ def _old(found, known):
     return [text for row in rows if (text := fill("caution_stale", {**known, **row_age(row, known)}))]
 
 
-def _cards(found, known):
+def cards(found: RentOrBuy, known: dict[str, Any]) -> list[Card]:
+    """The cards of the answer."""
     bars = {"cost": (found.owned, "USD/hour"), "long": (found.needed, "")}
-    cards = []
+    made: list[Card] = []
     for name, (title, link) in OWN.items():
         band, unit = bars.get(name, (None, ""))
         big, small, note = (fill(f"{part}_own_{name}", known) for part in ("big", "small", "note"))
         bar = Figure(band.low, band.plan, band.high, None, unit) if band else None
-        cards.append(Card(name, title, big, small, note, "break_even", link, bar))
-    return cards
+        made.append(Card(name, title, big, small, note, "break_even", link, bar))
+    return made
 
 
-def _flips(found, case):
-    """The inputs of the job at whose value the other wins."""
-    takes = rows("jobs")[case.rows["job"].name]["takes"].split()
-    for name, value in found.turns.items():
+def turning(found: RentOrBuy, takes: list[str]) -> list[tuple[str, float, str]]:
+    """The inputs of the job at whose value the other wins, each with the value and the words."""
+    made: list[tuple[str, float, str]] = []
+    turns: Any = found.turns
+    for name, value in turns.items():
         if name in takes and value == value:
-            unit = QUANTITIES[name].unit
+            unit, meaning = QUANTITIES[name].unit, QUANTITIES[name].meaning
             shown = figures.number(value, unit) if unit else figures.percent(value)
-            yield fill("flip_own", {"turn_text": shown, "meaning": QUANTITIES[name].meaning})
+            made.append((name, value, fill("flip_own", {"turn_text": shown, "meaning": meaning})))
+    return made
 
 
 def table(case: Case, book: Any) -> pd.DataFrame:

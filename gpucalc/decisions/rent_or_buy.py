@@ -183,9 +183,14 @@ class Deal(NamedTuple):
     fixed: dict
     doubt: Any
 
+    @property
+    def likely(self) -> dict[str, float]:
+        """The likely values of what varies."""
+        return self.ranges["likely"].to_dict()
+
     def case(self, *rows):
         """The case of all likely values with their sources: the prices' own rows, what is fixed, the ranges, and `rows`."""
-        likely = Row(self.ranges["likely"].to_dict(), "data/assumptions.csv or parameter")
+        likely = Row(self.likely, "data/assumptions.csv or parameter")
         fixed = Row(self.fixed, "parameter or price book")
         priced = [row for row in self.rows.values() if row is not None]
         changed = {name: row for row in (likely, fixed) for name, value in row.items()

@@ -24,24 +24,25 @@ ANSWERS = """(states) => states.map((state) => {
   const given = gpucalc.jobOf(state);
   if (given.faults.length) return { faults: given.faults.map(({ key }) => key) };
   try {
-    const found = gpucalc.answerTo(given), choices = gpucalc.words.choices(found), { kept, objective, best } = found;
-    const binds = gpucalc.bindsOf(found), helps = gpucalc.helpsOf(found), known = gpucalc.words.facts(found, null, helps);
+    const solved = gpucalc.answerTo(given), { kept, objective, best } = solved, { words } = gpucalc;
+    const binds = gpucalc.bindsOf(solved), helps = gpucalc.helpsOf(solved), found = { ...solved, binds, helps };
+    const rows = (kept.gpu ?? []).map((_, k) => Object.fromEntries(Object.entries(kept).map(([name, column]) => [name, column[k]])));
+    const choices = words.compared(found, rows), known = words.case_facts(found, gpucalc.prices);
     const of = (name) => Array.from(kept[name] ?? []).slice(0, FIRST);
     return {
       kept: kept.gpu?.length ?? 0, objective,
       first: Object.fromEntries(["gpu", "provider", "term", "row", `low_${objective}`, objective, `high_${objective}`]
         .map((name) => [name, of(name)])),
       best: best && Object.fromEntries(Object.entries(best)), figures: found.figures,
-      lost: [...found.lost].map(([gpu, { limit, value, most }]) => [gpu, limit.reason, value, most]),
+      lost: Object.entries(found.lost).map(([gpu, { limit, value, most }]) => [gpu, limit.reason, value, most]),
       turns: gpucalc.turnsOf(found).map(({ change, gpu }) => [change.words, change.value, gpu]),
       binds, helps: helps.map(({ change, after }) => [change.words, after]),
-      cards: best ? gpucalc.words.cards(found, known).map(({ big, small, note }) => [big, small, note]) : [],
-      commands: gpucalc.words.commands(found, known).map(({ title, text, note }) => [title, text, note]),
+      cards: best ? words.cards(found, known).map(({ big, small, note }) => [big, small, note]) : [],
+      commands: words.commands(found, known).map(({ title, text, note }) => [title, text, note]),
       reasons: choices.map(({ gpu, layout, reason }) => [gpu, layout, reason]),
-      said: [best ? gpucalc.words.binds(found, known, binds) : [], gpucalc.words.helps(found, helps).map(({ text }) => text),
-        best ? gpucalc.words.flips(choices).map(({ text }) => text) : [],
-        best ? [] : gpucalc.words.loosen(found, choices, known).map(([text]) => text),
-        best ? gpucalc.words.cautions(known) : []],
+      said: [best ? words.binds(found, known) : [], words.helps(found).map((each) => words.helping(found, each)),
+        best ? words.flips(choices).map(([, , text]) => text) : [], words.loosened(found, choices, known).map(([text]) => text)]
+        .map(gpucalc.told.begun).concat([best ? words.cautions(known) : []]),
     };
   } catch (error) {
     return { error: error.message };
@@ -180,8 +181,8 @@ def test_a_command_is_the_same_for_any_plan_and_any_name(page):
     """Every setting of the table, and names of strangers."""
     for each in PLANS:
         known = {"kind": "serve", "planned_replicas": 2, "memory_utilization": 0.9} | each
-        assert page.evaluate("(known) => gpucalc.words.fill('command', known)", known) == answer_words.fill("command", known)
-        assert page.evaluate("(known) => gpucalc.words.fill('run_note', known)", known) == answer_words.fill("run_note", known)
+        assert page.evaluate("(known) => gpucalc.told.fill('command', known)", known) == answer_words.fill("command", known)
+        assert page.evaluate("(known) => gpucalc.told.fill('run_note', known)", known) == answer_words.fill("run_note", known)
 
 
 OWNED = [

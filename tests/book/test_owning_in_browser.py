@@ -93,7 +93,7 @@ def test_rent_or_buy_is_what_python_says(page, book, pytestconfig):
         for (server, said), (row, verdict) in zip(found["standIns"], answer.stand_ins):
             assert server["row"] == row.name and same_verdict(said, verdict)
         assert (found["cheaper"] or {}).get("row") == getattr(answer.cheaper, "name", None)
-        assert found["deal"]["rent"].get("row", "parameter usd_per_hour") == answer.deal.rows["rent"].name
+        assert found["deal"]["rows"]["rent"].get("row", "parameter usd_per_hour") == answer.deal.rows["rent"].name
         for name, *ends in answer.deal.ranges.itertuples():
             assert found["deal"]["ranges"][name] == pytest.approx(ends, rel=1e-9)
     assert any(each.stand_ins for each in wanted)

@@ -2,11 +2,12 @@
 import json
 import math
 import re
+from typing import NamedTuple
 
 import pytest
 
 from book.web import pyjs
-from book.web.printed import figures_script, texts_script
+from book.web.printed import answers_script, figures_script, texts_script
 
 SCALES = ((1000, "k"), (1, ""))
 WORD = re.compile(r"{(\w+)}")
@@ -66,11 +67,47 @@ def matched(text):
     return found[1] if found is not None else math.inf
 
 
+class Note(NamedTuple):
+    """A text and what goes with it."""
+
+    text: str
+    size: float = 1
+    marks: list = []
+
+
+def records(values):
+    """Named tuples, by place and by name, with their defaults."""
+    whole = [Note("a"), Note("b", 2.5), Note("c", marks=values), Note(text="d", size=len(values))]
+    return [[each.text, each.size, each.marks] for each in whole]
+
+
+def ordered(values):
+    """By numbers, by lists of them, and as they stand where these are equal; each value is itself and no other."""
+    held = sorted(values.items(), key=lambda item: (-item[1], len(item[0])))
+    first = held[0]
+    return [held, sorted(held, key=lambda each: len(each[0])), [each is first for each in held], [each is not first for each in held]]
+
+
+def kinds(values):
+    """What is a number, what a text; a part that may not be there; names that JavaScript keeps for itself; a product."""
+    case: list = [each for each in values if isinstance(each, int | float)]
+    new, this = [each for each in values if isinstance(each, str)], math.prod(case)
+    return [case, new, this, [new + 1 for new in case], [getattr(each, "real", None) is None for each in [""]], (lambda new: new)(this)]
+
+
+def laid(values):
+    """Mappings over one another."""
+    other: dict
+    other = {"a": 0, **values}
+    return values | {"a": 3, "z": 4} | ({"y": 5} if values else {}) | other
+
+
 NUMBERS = [0.5, 1.5, 2.5, 0.125, 2.675, 1234567.891, 1e-7, 999.5, 99999.5, 123456789, -3.5, 0, 45, 55, 150, 250, 1e21, 7]
 CASES = [(forms, [(each,) for each in NUMBERS]), (rounding, [(each,) for each in NUMBERS if each < 1e20]),
          (scaled, [(each,) for each in (5, 1500, 0.5)]),
          (truths, [(each,) for each in GIVEN.values()]), (texts, [(each,) for each in ("bananas", "a-b-c", "one two ", "", "it's", "a \"b\" 'c'")]),
-         (lists, [(GIVEN,)]), (filled, [("{a} and {c} and {nothing}", GIVEN)]), (matched, [("12 h",), ("x",)])]
+         (lists, [(GIVEN,)]), (filled, [("{a} and {c} and {nothing}", GIVEN)]), (matched, [("12 h",), ("x",)]), (records, [([1, 2],)]), (ordered, [({"one": 1, "two": 2, "three": 2, "ten": 1},)]), (kinds, [([1, "a", None, 2.5, "b"],)]),
+         (laid, [({"a": 1, "b": 2},), ({},)])]
 
 
 @pytest.mark.parametrize("function, calls", CASES, ids=lambda case: getattr(case, "__name__", None))
@@ -101,8 +138,16 @@ def named(value):
     return max([value], key=len)
 
 
-def kept(new):
-    return new
+def starred(*values):
+    return values
+
+
+def by_text(value):
+    return sorted(value, key=len, reverse=True)
+
+
+def undeclared(value):
+    return isinstance(value, bytes)
 
 
 def calling(value):
@@ -127,7 +172,8 @@ def in_a_set(value):
 
 @pytest.mark.parametrize("function, allowed", [
     (looping, "looping, line \\d+: `while value:`; allowed: conditions, loops over values"), (trying, "`try:`; allowed: conditions"),
-    (named, "key=len.*; allowed: arguments by place"), (kept, "kept: the name new; allowed: one that JavaScript"),
+    (named, "key=len.*; allowed: arguments by place"), (starred, "allowed: arguments by place"),
+    (by_text, "reverse=True.*; allowed: arguments by place"), (undeclared, "bytes.*; allowed: names that are printed too"),
     (calling, "count.*; allowed: methods get, join"), (unknown, "CASES_OF.*; allowed: names that are printed too"),
     (called, "`return looping\\(value\\)`; allowed: names that are printed too"), (comparing, "allowed: comparisons of numbers and texts"),
     (in_a_set, "allowed: numbers, texts, names")], ids=lambda case: getattr(case, "__name__", None))
@@ -147,3 +193,4 @@ def constant(value):
 
 def test_what_is_printed_is_small():
     assert len(figures_script()) < 12_000 and len(texts_script()) < 8_000
+    assert len(answers_script()) < 18_500
