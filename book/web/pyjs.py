@@ -1,8 +1,8 @@
 """Functions of Python as JavaScript, so that a text is written once for both languages.
 
 `functions` prints those of a module from their syntax trees. They may hold what texts are made with: conditions, loops,
-f-strings, comprehensions, methods of texts and lists. All else is refused with its line. What JavaScript lacks is `py`, of
-book/web/python.js.
+f-strings, comprehensions, methods of texts and lists, named tuples, sorts by a key. All else is refused with its line. What
+JavaScript lacks is `py`, of book/web/python.js.
 """
 import ast
 import inspect
@@ -27,7 +27,7 @@ _METHODS = {name: f"py.{name}" for name in ("get", "join", "removesuffix", "remo
 _OWN_METHODS = {"replace": "replaceAll", "startswith": "startsWith", "endswith": "endsWith", "split": "split", "strip": "trim",
                 "lower": "toLowerCase", "upper": "toUpperCase", "append": "push"}
 
-# Kinds of values by what they are in JavaScript.
+# Kinds of values by what they are in JavaScript, where true and false are no numbers.
 _KINDS = {"str": "string", "int | float": "number"}
 
 
@@ -90,6 +90,8 @@ class _Printer:
         self.constants: dict[str, Any] = {}
         self.own = {node.arg for node in ast.walk(self.tree) if isinstance(node, ast.arg)} | {
             node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        if self.name in _RESERVED:
+            self.refuse(self.tree, "a name that JavaScript does not keep for itself")
 
     def refuse(self, node, allowed):
         line = self.lines[node.lineno - 1].strip()
@@ -161,7 +163,8 @@ class _Printer:
                 return self.value(node)
             case ast.UnaryOp(ast.Not(), value):
                 return f"!{self.truth(value)}" if not isinstance(value, ast.Compare) else f"!({self.value(value)})"
-            case ast.Call(ast.Attribute(_, "startswith" | "endswith" | "isinf" | "isfinite")) | ast.Call(ast.Name("isinstance")):
+            case ast.Call(ast.Attribute(_, "startswith" | "endswith" | "isinf" | "isfinite")) | ast.Call(
+                    ast.Name("isinstance" | "any" | "all")):
                 return self.value(node)
             case ast.BoolOp(kind, values):
                 return f"({(' && ' if isinstance(kind, ast.And) else ' || ').join(map(self.truth, values))})"
@@ -243,7 +246,7 @@ class _Printer:
         """What is looped over, as a list."""
         text = self.value(node)
         match node:
-            case ast.Tuple() | ast.List() | ast.ListComp() | ast.Call(ast.Name("sorted")):
+            case ast.Tuple() | ast.List() | ast.ListComp() | ast.Call(ast.Name("sorted" | "enumerate")):
                 return text
             case ast.Call(ast.Attribute(_, "split" | "items" | "keys" | "values")):
                 return text
@@ -319,8 +322,10 @@ class _Printer:
 
     def record(self, node, made):
         """A named tuple as an object; what is not given is its default."""
+        if any(isinstance(each, ast.Starred) for each in node.args) or any(each.arg is None for each in node.keywords):
+            self.refuse(node, "fields one by one")
         given = dict(zip(made._fields, map(self.value, node.args))) | {each.arg: self.value(each.value) for each in node.keywords}
-        given = {name: json.dumps(value) for name, value in made._field_defaults.items()} | given
+        given = {name: _constant(name, value) for name, value in made._field_defaults.items()} | given
         return f"({{ {', '.join(f'{name}: {given[name]}' for name in made._fields)} }})"
 
     def called(self, node):
@@ -337,8 +342,12 @@ class _Printer:
                 return f"{kept}.{'some' if kind == 'any' else 'every'}(({self.target(loop.target)}) => {self.truth(element)})"
             case ast.Call(ast.Name("isinstance"), [value, kind]) if ast.unparse(kind) in _KINDS:
                 return f"(typeof {self.value(value)} === \"{_KINDS[ast.unparse(kind)]}\")"
-            case ast.Call(ast.Name("getattr"), [value, name, otherwise]):
-                return f"({self.value(value)}[{self.value(name)}] ?? {self.value(otherwise)})"
+            case ast.Call(ast.Name("getattr"), [value, name, ast.Constant(None)]):
+                return f"({self.value(value)}[{self.value(name)}] ?? null)"
+            case ast.Call(ast.Name("enumerate"), [values]):
+                return f"{self.several(values)}.map((each, place) => [place, each])"
+            case ast.Call(ast.Name("min" | "max" as kind), [values]):
+                return f"Math.{kind}(...{self.several(values)})"
             case ast.Call(ast.Name("getattr"), [value, name]):
                 return f"{self.value(value)}[{self.value(name)}]"
         given = ", ".join(map(self.value, node.args))

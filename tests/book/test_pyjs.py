@@ -85,7 +85,7 @@ def ordered(values):
     """By numbers, by lists of them, and as they stand where these are equal; each value is itself and no other."""
     held = sorted(values.items(), key=lambda item: (-item[1], len(item[0])))
     first = held[0]
-    return [held, sorted(held, key=lambda each: len(each[0])), [each is first for each in held], [each is not first for each in held]]
+    return [list(enumerate(values)), max([each for _, each in held]), min(values.values()), held, sorted(held, key=lambda each: len(each[0])), [each is first for each in held], [each is not first for each in held]]
 
 
 def kinds(values):
@@ -146,6 +146,18 @@ def by_text(value):
     return sorted(value, key=len, reverse=True)
 
 
+def spread(values):
+    return Note(*values)
+
+
+def delete(value):
+    return value
+
+
+def elsewhere(value):
+    return getattr(value, "size", 0)
+
+
 def undeclared(value):
     return isinstance(value, bytes)
 
@@ -173,7 +185,8 @@ def in_a_set(value):
 @pytest.mark.parametrize("function, allowed", [
     (looping, "looping, line \\d+: `while value:`; allowed: conditions, loops over values"), (trying, "`try:`; allowed: conditions"),
     (named, "key=len.*; allowed: arguments by place"), (starred, "allowed: arguments by place"),
-    (by_text, "reverse=True.*; allowed: arguments by place"), (undeclared, "bytes.*; allowed: names that are printed too"),
+    (spread, "Note.*; allowed: fields one by one"), (delete, "allowed: a name that JavaScript does not keep"),
+    (elsewhere, "getattr.*; allowed: names that are printed too"), (by_text, "reverse=True.*; allowed: arguments by place"), (undeclared, "bytes.*; allowed: names that are printed too"),
     (calling, "count.*; allowed: methods get, join"), (unknown, "CASES_OF.*; allowed: names that are printed too"),
     (called, "`return looping\\(value\\)`; allowed: names that are printed too"), (comparing, "allowed: comparisons of numbers and texts"),
     (in_a_set, "allowed: numbers, texts, names")], ids=lambda case: getattr(case, "__name__", None))
