@@ -27,7 +27,7 @@ FRONT = ["front_state.js", "front_sentence.js", "front_cards.js", "front.js"]
 # What a lesson loads once its address holds a case.
 LESSON = [*ENGINE, "front_state.js", "lesson_data.js", "yours.js"]
 # What the page of drills loads.
-DRILLS = ["parts.js", "drills_data.js", "grid.js", "case.js", "figures.js", "drills.js", "drills_read.js", "drills_progress.js",
+DRILLS = ["parts.js", "figures.js", "drills_data.js", "grid.js", "case.js", "drills.js", "drills_read.js", "drills_progress.js",
           "drills_sheet.js", "drills_page.js"]
 LOGGER = logging.getLogger(__name__)
 PROMPTS = {"input": "Show code", "output": "How this is computed", "all": "How this is computed"}
@@ -118,7 +118,8 @@ def add_chart_scripts(app, pagename, templatename, context, doctree):
 
 def add_catalogue(app, pagename, templatename, context, doctree):
     if 'class="data-table catalogue"' in context.get("body", ""):
-        app.add_js_file("catalogue.js", loading_method="defer")
+        for script in ("parts.js", "catalogue.js"):
+            app.add_js_file(script, loading_method="defer")
 
 
 def add_interview(app, pagename, templatename, context, doctree):

@@ -1,28 +1,9 @@
 // Tables of the catalogue: groups of columns, search, filters, and two rows side by side. What is chosen stands in the address.
 (() => {
-  function make(name, properties = {}, ...children) {
-    const made = Object.assign(document.createElement(name), properties);
-    made.append(...children);
-    return made;
-  }
-
+  const { make, button, labelled, choice, fromAddress, toAddress } = window.gpucalc;
   const words = (cell) => cell.textContent.trim();
-  const labelled = (text, control) => make("label", {}, make("span", { textContent: text }), control);
-  const choice = (options) => make("select", {}, ...options.map(([value, text]) => new Option(text, value)));
 
   // The address holds `show=Money&vendor=AMD&find=h100&compare=A,B`; a second table's names begin with `2.`.
-  function fromAddress() {
-    const pairs = location.hash.slice(1).split("&").filter((pair) => pair.includes("="));
-    const decoded = (text) => { try { return decodeURIComponent(text); } catch { return ""; } };
-    return new Map(pairs.map((pair) => pair.split("=")).map(([key, value]) => [decoded(key), value.split(",").map(decoded)]));
-  }
-
-  function toAddress(held) {
-    const pairs = [...held].filter(([, values]) => values.some(Boolean))
-      .map(([key, values]) => `${encodeURIComponent(key)}=${values.map(encodeURIComponent).join(",")}`);
-    history.replaceState(null, "", pairs.length ? `#${pairs.join("&")}` : location.pathname + location.search);
-  }
-
   // Which of two figures is better, and by how many times.
   function judged(way, [a, b]) {
     if (!Number.isFinite(a) || !Number.isFinite(b)) return { text: "–" };
@@ -54,7 +35,7 @@
       const select = choice([["", "any"], ...found.map((each) => [each, each])]);
       return { key: head.dataset.filter, title: words(head), column, select };
     });
-    const reset = make("button", { type: "button", textContent: "Reset" });
+    const reset = button("Reset", clean);
     const count = make("span", { className: "catalogue-count", role: "status" });
     const buttons = [...groups, "All"].map((text) => make("button", { type: "button", textContent: text, ariaPressed: "false" }));
     const show = make("div", { className: "catalogue-groups", role: "group", ariaLabel: "Columns" }, ...buttons);
@@ -154,9 +135,7 @@
         chosen.set(row, box);
         row.cells[0].prepend(box);
       }
-      const clear = make("button", { type: "button", textContent: "Clear" });
-      clear.addEventListener("click", () => (choose([]), search.focus()));
-      pane.append(verdict, clear);
+      pane.append(verdict, button("Clear", () => (choose([]), search.focus())));
     }
 
     function restore() {
@@ -189,7 +168,6 @@
     search.addEventListener("input", () => (match(), keep()));
     for (const { select } of filters) select.addEventListener("change", () => (match(), keep()));
     for (const button of buttons) button.addEventListener("click", () => (turn(button.textContent), keep()));
-    reset.addEventListener("click", clean);
     if (figure.hasAttribute("data-compare")) boxes();
     const finder = make("div", { className: "catalogue-find" }, labelled("Search", search),
       ...filters.map(({ title, select }) => labelled(title, select)), reset, count);

@@ -2,9 +2,8 @@
 // #topic=kv_cache&level=1 chooses, #drill=kv-token&seed=7 asks.
 "use strict";
 {
-  const { drills, make, generator } = gpucalc, { data, progress, inUnit } = drills;
+  const { drills, make, button, generator } = gpucalc, { data, progress } = drills;
   const app = document.getElementById("drill-app"), COUNTS = [5, 10, 20], AGAIN = 3, MOST_SEED = 1e6;
-  const button = (textContent, onclick, className = "") => make("button", { type: "button", textContent, onclick, className });
   const link = (href, textContent) => make("a", { href, textContent });
   const plural = (count, one) => `${count} ${one}${count === 1 ? "" : "s"}`;
   const newSeed = () => Math.floor(Math.random() * MOST_SEED);
@@ -166,7 +165,7 @@
     return input.select();
   }
 
-  const exactly = ({ answer, unit }) => `It is ${inUnit(answer, unit)}.`;
+  const exactly = ({ answer, unit }) => `It is ${gpucalc.figures.in_unit(answer, unit)}.`;
 
   function farOff(said, { answer }) {
     const times = said > answer ? said / answer : answer / said, share = Math.round(100 * Math.abs(said / answer - 1));

@@ -1,14 +1,6 @@
 // The questions of an interview: filters, points to tick that stay in the browser, and the questions of the other page on demand.
 (() => {
-  const KEY = "interview", WAIT = 8000, { make } = window.gpucalc;
-
-  const button = (textContent, act) => {
-    const made = make("button", { type: "button", textContent });
-    made.addEventListener("click", act);
-    return made;
-  };
-  const labelled = (text, control) => make("label", {}, make("span", { textContent: text }), control);
-  const choice = (options) => make("select", {}, ...options.map(([value, text]) => new Option(text, value)));
+  const KEY = "interview", WAIT = 8000, { make, button, labelled, choice } = window.gpucalc;
 
   // What is kept between visits, if the browser allows it; else for this visit.
   const store = (() => {
@@ -19,21 +11,12 @@
     return {
       get: (name) => (held[name] && typeof held[name] === "object" ? held[name] : {}),
       put(name, value) { held[name] = value; write(); },
-      clear() { held = {}; try { localStorage.removeItem(KEY); } catch { /* blocked */ } },
     };
   })();
 
   // The address holds `kind=design&role=training`, or a mock's `mock=45&role=training&seed=7`.
-  function fromAddress() {
-    const decoded = (text) => { try { return decodeURIComponent(text); } catch { return ""; } };
-    const pairs = location.hash.slice(1).split("&").filter((pair) => pair.includes("=")).map((pair) => pair.split("="));
-    return Object.fromEntries(pairs.map(([key, value]) => [key, decoded(value)]));
-  }
-
-  function toAddress(held) {
-    const pairs = Object.entries(held).filter(([, value]) => value).map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
-    history.replaceState(null, "", pairs.length ? `#${pairs.join("&")}` : location.pathname + location.search);
-  }
+  const fromAddress = () => Object.fromEntries([...gpucalc.fromAddress()].map(([key, values]) => [key, values.join(",")]));
+  const toAddress = (held) => gpucalc.toAddress(Object.entries(held).map(([key, value]) => [key, [value]]));
 
   function read(element) {
     const { roles, topic, minutes } = element.dataset;
@@ -192,9 +175,7 @@
     if (document.querySelector(".interview-find")) finder(labels);
     addEventListener("hashchange", reveal);
     reveal();
-    window.interview = {
-      button, labelled, choice, options, store, fromAddress, toAddress, questions, boxes, tick, gather, labels,
-    };
+    window.interview = { options, store, fromAddress, toAddress, questions, boxes, tick, gather, labels };
     document.dispatchEvent(new CustomEvent("interview"));
   });
 })();

@@ -1,6 +1,6 @@
 // A mock interview: a random set of questions whose minutes add up, timers, and at the end what was said and what was missed.
 (() => {
-  const LENGTHS = [15, 30, 45, 60], SAVED = 5000, { make, generator, shuffled } = window.gpucalc;
+  const LENGTHS = [15, 30, 45, 60], SAVED = 5000, { make, button, labelled, choice, generator, shuffled } = window.gpucalc;
 
   // One question of each kind after the other, as chance has it.
   function mixed(all, random) {
@@ -31,8 +31,7 @@
   const total = (numbers) => numbers.reduce((sum, each) => sum + each, 0);
 
   function start() {
-    const { button, labelled, choice, options, store, labels } = window.interview;
-    const { fromAddress, toAddress, questions, boxes, gather } = window.interview;
+    const { options, store, labels, fromAddress, toAddress, questions, boxes, gather } = window.interview;
     const root = document.querySelector(".mock");
     if (!root) return;
     const status = make("p", { className: "mock-status", role: "status" });

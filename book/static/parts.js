@@ -1,4 +1,4 @@
-// What the pages of drills and of interview questions share: elements, and chance that can be had again.
+// What the pages of drills, of interview questions and of the catalogue share: elements, addresses, and chance that can be had again.
 //
 //   gpucalc.make("p", { className: "x" }, "text", child)    // an element
 //   gpucalc.generator("sheet 7")()                          // numbers from 0 to 1, the same from the same text
@@ -10,6 +10,23 @@ window.gpucalc = window.gpucalc || {};
     const element = Object.assign(document.createElement(tag), properties);
     element.append(...children);
     return element;
+  }
+
+  const button = (textContent, onclick, className = "") => make("button", { type: "button", textContent, onclick, className });
+  const labelled = (text, control) => make("label", {}, make("span", { textContent: text }), control);
+  const choice = (options) => make("select", {}, ...options.map(([value, text]) => new Option(text, value)));
+
+  // What the address holds, as `kind=design&compare=A,B`: of each name its values.
+  function fromAddress() {
+    const pairs = location.hash.slice(1).split("&").filter((pair) => pair.includes("=")).map((pair) => pair.split("="));
+    const decoded = (text) => { try { return decodeURIComponent(text); } catch { return ""; } };
+    return new Map(pairs.map(([key, value]) => [decoded(key), value.split(",").map(decoded)]));
+  }
+
+  function toAddress(held) {
+    const pairs = [...held].filter(([, values]) => values.some(Boolean))
+      .map(([key, values]) => `${encodeURIComponent(key)}=${values.map(encodeURIComponent).join(",")}`);
+    history.replaceState(null, "", pairs.length ? `#${pairs.join("&")}` : location.pathname + location.search);
   }
 
   // Mulberry32, started by the text's FNV-1a.
@@ -33,5 +50,5 @@ window.gpucalc = window.gpucalc || {};
     return left;
   }
 
-  Object.assign(gpucalc, { make, generator, shuffled });
+  Object.assign(gpucalc, { make, button, labelled, choice, fromAddress, toAddress, generator, shuffled });
 }

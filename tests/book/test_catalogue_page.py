@@ -21,7 +21,7 @@ FRAME = pd.DataFrame({
 GROUPS = {"Memory": ["bandwidth"], "Power": ["tdp_watts", "vendor"], "Source": ["year", "note"]}
 HEAD = ('<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8"><title>Cards</title>'
         '<link rel="stylesheet" href="{static}/site.css"><style>body {{ color: var(--pst-color-text-base); background: var(--pst-color-background); }}</style>'
-        '<script src="{static}/site.js"></script>'
+        '<script src="{static}/site.js"></script><script defer src="{static}/parts.js"></script>'
         '<script defer src="{static}/catalogue.js"></script><main class="bd-content"><article class="bd-article"><h1>Cards</h1>')
 
 
