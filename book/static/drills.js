@@ -6,7 +6,7 @@
 //   gpucalc.drills.steps(drawn)           // [{ law, called, said, numbers, result }]: each formula in words and in numbers
 "use strict";
 {
-  const { Case, figures, drills, generator } = gpucalc, { data } = drills;
+  const { Case, figures, drills, generator, judging } = gpucalc, { data } = drills;
   const has = Object.hasOwn, isQuantity = (name) => has(gpucalc.data.quantities, name);
   const BLANK = /\{(\w+)(?::(\w+))?\}/g;
 
@@ -27,7 +27,7 @@
     const drill = drillNamed(name), held = caseOf({ ...drill.given, ...choice });
     const answer = held.law(drill.law).number / drill.scale;
     const mistaken = drill.wrong.map((turn) => comesTo(drill, turn, held));
-    const text = drill.ask.replace(BLANK, (_, blank, form) => blankText(held, blank, form));
+    const text = drill.ask.replace(BLANK, (_, blank, form) => judging.blank_text(held, blank, form));
     return { name, choice, text, unit: drill.unit, answer, mistaken, held };
   }
 
@@ -62,27 +62,9 @@
     return (isKnown ? held.value(name) : held.law(name)).number;
   }
 
-  function blankText(held, name, form) {
-    if (held.rows[name]) return held.rows[name].name;
-    const value = valued(held, name);
-    if (!form) return figures.quantity(name, value);
-    return has(gpucalc.data.units, form) ? figures.number(value, form) : figures[form](value);
-  }
-
-  // Judging, as Drill.judged does
-
-  const off = (said, value) => (value > 0 ? Math.abs(said / value - 1) : Infinity);
-
-  function near(said, value, order) {
-    if (!order) return off(said, value) <= data.within + 1e-9; // 110 is within a tenth of 100
-    return value > 0 && said / value >= 1 / data.order && said / value <= data.order;
-  }
-
   function judged({ name, answer, mistaken }, said) {
-    const counts = near(said, answer, drillNamed(name).order), own = off(said, answer);
-    const most = counts ? Math.min(data.met, own) : data.within;
-    const turns = mistaken.map((value, turn) => [off(said, value), turn]).filter(([far]) => far <= most);
-    return { counts, turn: turns.length ? turns.reduce((a, b) => (b[0] < a[0] ? b : a))[1] : null };
+    const [counts, turn] = judging.verdict(said, answer, mistaken, drillNamed(name).order);
+    return { counts, turn };
   }
 
   // The steps with the numbers put in
@@ -107,8 +89,5 @@
     return gpucalc.laws[name].of(...gpucalc.laws[name].args.map((each) => held.argument(each, law).number));
   }
 
-  // An amount in the unit that was asked for, as book/components/drills.py prints it.
-  const inUnit = (value, unit) => figures.in_unit(value, unit);
-
-  Object.assign(drills, { draw, of, judged, steps, inUnit, drillNamed });
+  Object.assign(drills, { draw, of, judged, steps, valued, drillNamed });
 }

@@ -16,7 +16,7 @@
   function sheet(names, count, seed) {
     const place = document.getElementById("drill-sheet"), questions = drawn(names, count, seed);
     const lines = questions.map((each) => make("li", {}, ...asked(each), make("span", { className: "drill-line" })));
-    const strong = ({ answer, unit }) => make("strong", { textContent: drills.inUnit(answer, unit) });
+    const strong = ({ answer, unit }) => make("strong", { textContent: gpucalc.figures.in_unit(answer, unit) });
     const answers = questions.map((each) => make("li", {}, strong(each), `. ${drills.drillNamed(each.name).hint}`));
     place.classList.add("drawn");
     place.replaceChildren(

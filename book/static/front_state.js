@@ -91,12 +91,16 @@
     return fault ? { fault } : { value: factor === base ? value : Number((value * factor / base).toPrecision(15)) };
   }
 
-  function outside(key, value) {
-    const { low, high, whole, allowed, meaning, least, most, sizes } = quantity(key);
-    const open = /above/.test(allowed);
-    const fits = Number.isFinite(value) && value >= (low ?? -Infinity) && value <= (high ?? Infinity)
+  // Whether a number is allowed for a quantity.
+  function fits(key, value) {
+    const { low, high, whole, allowed } = quantity(key), open = allowed.includes("above");
+    return Number.isFinite(value) && value >= (low ?? -Infinity) && value <= (high ?? Infinity)
       && !(open && value === low) && !(whole && value % 1);
-    if (!fits) return `${meaning}: give ${allowed}.`;
+  }
+
+  function outside(key, value) {
+    const { allowed, meaning, least, most, sizes } = quantity(key);
+    if (!fits(key, value)) return `${meaning}: give ${allowed}.`;
     return value > most || (value !== 0 && Math.abs(value) < least) ? `give ${sizes}.` : null;
   }
 
@@ -283,6 +287,6 @@
     preferred.add(key);
   }
 
-  gpucalc.cases = { address, cell, checked, choices, chosen, command, either, few, fromAddress, fromYaml, label, listed,
+  gpucalc.cases = { HIDDEN, address, cell, checked, choices, chosen, command, either, few, fits, fromAddress, fromYaml, label, listed,
     namesOf, packed, prefer, quantity, read, row, show, started, takes, yaml };
 })();

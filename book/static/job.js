@@ -13,31 +13,16 @@ window.gpucalc = window.gpucalc || {};
   const TABLES = { model: "models", recipe: "recipes", weight_format: "formats", efficiency: "efficiencies", job: "jobs",
     gpu: "gpus" };
   const SELLERS = ["provider", "region", "data_at"];
-  // Characters that show nothing or change how others are shown.
-  const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
-  const quantityOf = (name) => (has(gpucalc.catalogue.quantities, name) ? gpucalc.catalogue.quantities[name] : null);
-  const short = (value) => (value.length > 60 ? `${value.slice(0, 57)}...` : value).replaceAll(new RegExp(HIDDEN, "gu"), "?");
+  const quantityOf = (name) => gpucalc.cases.quantity(name);
+  const plain = (value) => value.replaceAll(new RegExp(gpucalc.cases.HIDDEN, "gu"), "?");
+  const short = (value) => plain(value.length > 60 ? `${value.slice(0, 57)}...` : value);
   const shown = (value) => (typeof value === "string" ? `'${short(value)}'` : short(String(value)));
   const fault = (key, text) => ({ key, text: `${short(key)}: ${text}` });
 
   function allowed(name) {
     const { allowed: what, unit, meaning, example } = quantityOf(name);
     return `${what} ${unit}`.trimEnd() + ` (${meaning}), such as ${example}`;
-  }
-
-  // The names that a choice in words may have; none where any text will do.
-  function namesFor(key) {
-    const { models, formats, recipes, gpus, terms } = gpucalc.catalogue, { ways, any } = gpucalc.limits;
-    const cards = gpus.map((gpu) => gpu.name);
-    return { model: models, weight_format: formats, recipe: recipes, gpu: cards, cards: [any, ...cards], term: [any, ...terms],
-      ways: [any, ...ways] }[key];
-  }
-
-  function domainFault(name, value) {
-    const { low, high, whole, allowed: what } = quantityOf(name);
-    const above = low === null || (what.includes("above") ? value > low : value >= low);
-    return !(above && (high === null || value <= high) && !(whole && value % 1));
   }
 
   // Whether a number is 0, or of a size that a reader may give.
@@ -48,18 +33,18 @@ window.gpucalc = window.gpucalc || {};
     if (name === "sure") return sure.includes(value) ? null : `${shown(value)}; allowed: ${sure.join(", ")}`;
     if (typeof value !== "number" || value !== value) return `${shown(value)}; allowed: ${allowed(name)}`;
     if (!spanned(value, least, high === null || most < high ? most : largest)) return `${value}; allowed: ${sizes}`;
-    return domainFault(name, value) ? `${value}; allowed: ${allowed(name)}` : null;
+    return gpucalc.cases.fits(name, value) ? null : `${value}; allowed: ${allowed(name)}`;
   }
 
   function wordsFault(name, value) {
     if (typeof value !== "string") return `${shown(value)}; allowed: text`;
     const text = value.trim();
     if (SELLERS.includes(name)) {
-      const good = text && value.length <= gpucalc.limits.letters && !HIDDEN.test(value);
+      const good = text && value.length <= gpucalc.limits.letters && !gpucalc.cases.HIDDEN.test(value);
       const what = `any, or a name of 1 to ${gpucalc.limits.letters} characters without control and invisible ones`;
       return good ? null : `${shown(value)}; allowed: ${what}`;
     }
-    const names = namesFor(name), isList = gpucalc.limits.lists.includes(name);
+    const names = gpucalc.cases.choices(name), isList = gpucalc.limits.lists.includes(name);
     const chosen = isList ? text.split(",").map((each) => each.trim()) : [text];
     const strange = chosen.find((each) => !names.includes(each) || (each === "any" && chosen.length > 1));
     const several = names.length > 8 ? "a name of the catalogue" : names.join(", ");
@@ -71,39 +56,6 @@ window.gpucalc = window.gpucalc || {};
     if (value === null || value === undefined) return "blank; allowed: a value, or no line of that name";
     if (quantityOf(name)) return numberFault(name, value);
     return name === "model" && has(state, "model_row") ? null : wordsFault(name, value);
-  }
-
-  // What the job needs and is not there, and what is there twice in two names.
-  function* missing(state, job) {
-    for (const names of job.needs.map((each) => each.split("|"))) {
-      if (!names.some((name) => has(state, name))) {
-        const told = names.map((name) => (quantityOf(name) ? `${name} (${quantityOf(name).meaning})` : name)).join(" or ");
-        yield { key: names[0], text: `${told}: missing; the job ${state.job} needs ${names.length > 1 ? "one of them" : "it"}` };
-      }
-    }
-    for (const names of [...job.needs, ...job.apart].map((each) => each.split("|"))) {
-      const given = names.filter((name) => has(state, name));
-      if (given.length > 1) yield { key: given[1], text: `${given.join(" and ")}: both given; allowed: one of them` };
-    }
-  }
-
-  // What is fine alone: a 95th percentile that no lognormal of the mean has, a limit below it, guesses of no known worth.
-  function* jointFaults(state, { defaults }) {
-    const known = (name) => (state[name] > 0 ? state[name] : 0), most = gpucalc.limits.most_p95;
-    for (const name of ["prompt", "output"]) {
-      const mean = known(name) || defaults[name], p95 = known(`${name}_p95`);
-      if (mean && p95 && !(mean <= p95 && p95 <= most * mean)) {
-        yield fault(`${name}_p95`,
-          `${p95}; allowed: 0 if all are alike, or from the mean, ${mean}, to ${most.toFixed(2)} times that, as a lognormal has`);
-      }
-    }
-    if (known("output_limit") && known("output_limit") < known("output")) {
-      yield fault("output_limit", `${state.output_limit}; allowed: 0 for no limit, or at least the mean, ${state.output}`);
-    }
-    for (const [name, other] of [["acceptance", "drafted"], ["drafted", "acceptance"]]) {
-      if (!known(other) || has(state, name)) continue;
-      yield { key: name, text: `${name} (${quantityOf(name).meaning}): missing; ${other} needs it` };
-    }
   }
 
   function* faultsOf(state) {
@@ -119,8 +71,8 @@ window.gpucalc = window.gpucalc || {};
         : `not for the job ${state.job}; allowed: ${taken.join(", ")}`;
       if (found) yield fault(name, found);
     }
-    yield* missing(state, job);
-    yield* jointFaults(state, job);
+    const { missing, joint_faults: jointFaults } = gpucalc.case_file;
+    for (const [key, text] of [...missing(state, job.needs, job.apart), ...jointFaults(state, job.defaults)]) yield { key, text };
   }
 
   // The columns of a model as the page packs them; those that no model has are faults.
@@ -139,12 +91,6 @@ window.gpucalc = window.gpucalc || {};
     if (!row) yield fault("model_row", "no row of a model; allowed: layers:80,hidden:8192 and so on");
   }
 
-  function unpacked(text) {
-    const parts = String(text).split(",").map((part) => /^([a-z]\w*):([\w. +/-]+)$/i.exec(part.trim()));
-    if (parts.some((part) => !part)) return null;
-    return Object.fromEntries(parts.map(([, name, value]) => [name, Number.isFinite(Number(value)) ? Number(value) : value]));
-  }
-
   function ownRents(text) {
     const { rows, faults } = gpucalc.readRents(text);
     const wrong = faults.filter(({ ask }) => !ask).map(({ line, text: said }) => fault("rents", `line ${line}: ${said}`));
@@ -159,7 +105,7 @@ window.gpucalc = window.gpucalc || {};
 
   function jobOf(state) {
     const faults = [...faultsOf(state)], own = has(state, "rents") ? ownRents(state.rents) : { rents: [], faults: [] };
-    const model = has(state, "model_row") ? unpacked(state.model_row) : undefined;
+    const model = has(state, "model_row") ? gpucalc.cases.row(String(state.model_row)) : undefined;
     faults.push(...own.faults, ...(model === undefined ? [] : modelFaults(model)));
     if (faults.length) return { faults };
     const rows = { job: rowNamed("job", state.job) }, inputs = {}, usual = rows.job.recipe ? { recipe: rows.job.recipe } : {};

@@ -95,9 +95,7 @@
   }
 
   // Rows of the case and of the choice, by kind.
-  const namesOf = ({ case: { rows }, best }) => ({
-    ...Object.fromEntries(Object.entries(rows).map(([kind, row]) => [kind, row.name])), gpu: best.gpu,
-  });
+  const namesOf = ({ case: whole, best }) => ({ ...gpucalc.words.named(whole), gpu: best.gpu });
 
   const isQuantity = (name) => Object.hasOwn(gpucalc.data.quantities, name);
 
@@ -127,8 +125,7 @@
     const data = gpucalc.atOwnRents(gpucalc.owning, state.gpu, rents), { deal, lacks } = gpucalc.rentOrBuy(state, data);
     const known = { ...facts, gpu: state.gpu, lacks };
     if (lacks) return { kind, said: [`This lesson has no numbers for your case: ${gpucalc.told.fill("lacks", known)}.`] };
-    const likely = Object.fromEntries(Object.entries(deal.ranges).map(([name, ends]) => [name, ends[1]]));
-    const held = new gpucalc.Case({}, { ...deal.inputs, ...deal.fixed, ...likely });
+    const held = new gpucalc.Case({}, { ...deal.inputs, ...deal.fixed, ...deal.likely });
     return worked(kind, gpucalc.lessons.views[page][kind], held, {}, known);
   }
 

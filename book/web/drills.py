@@ -110,15 +110,20 @@ class Drill(NamedTuple):
 
         A right answer comes of a wrong turn only where it meets that turn's value and not its own: GB for GiB.
         """
-        right = self.answer(case)
-        counts = near(said, right, self.order)
-        most = min(MET, off(said, right)) if counts else WITHIN
-        turns = [(off(said, value), turn) for turn, value in enumerate(self.mistaken(case)) if off(said, value) <= most]
-        return counts, min(turns)[1] if turns else None
+        return verdict(said, self.answer(case), self.mistaken(case), self.order)
 
     def asked(self, case: Case) -> str:
         """The question with its blanks filled."""
         return BLANK.sub(lambda blank: blank_text(case, *blank.groups("")), self.ask)
+
+
+def verdict(said: float, right: float, mistaken: list[float], order: bool = False) -> tuple[bool, int | None]:
+    """Whether an answer is near enough to the right one, and the place of the wrong turn that it comes of."""
+    counts = near(said, right, order)
+    most = min(MET, off(said, right)) if counts else WITHIN
+    far = [off(said, value) for value in mistaken]
+    least = min([*far, math.inf])
+    return counts, next(turn for turn, each in enumerate(far) if each == least) if least <= most else None
 
 
 def near(said: float, value: float, order: bool = False) -> bool:
@@ -477,7 +482,7 @@ def script() -> str:
                 rows={kind: _rows(kind, every.values(), taken) for kind in FINDERS if kind in needed},
                 words={name: called(name) for name in named}, shares=[name for name in named if is_share(name)],
                 topics={topic: title(topic) for topic in topics()},
-                levels=LEVELS, within=WITHIN, order=ORDER, met=MET, said=SAID,
+                levels=LEVELS, said=SAID,
                 sourced=[name for name in DEFAULTS if name in taken])
     kept = javascript.figures_data(sorted(name for name in taken if name in QUANTITIES))
     return written(laws, kept, kept.pop("quantities"), data)

@@ -20,7 +20,6 @@ from gpucalc.decisions.jobs import USUAL_TERM
 from gpucalc.laws.model_size import active_params
 from gpucalc.rows import bands, catalogue, choices, price_book
 from gpucalc.rows.case_file import LEAST, LISTS, MOST, SURE, sizes, span
-from gpucalc.rows.case_file import MOST_RATIO
 from gpucalc.rows.mapping import read_mapping
 from gpucalc.rows.price_checks import ITEMS
 from gpucalc.rows.tables import rows
@@ -94,7 +93,6 @@ def limits_of() -> dict[str, Any]:
     """
     return dict(sure=SURE, least=LEAST, most=MOST, letters=choices.LONGEST, lists=LISTS, ways=choices.WAYS,
                 named=named_values(), any=choices.ANY,
-                most_p95=MOST_RATIO,
                 far={str(share): judged(Case(sure=share)) for share in SURE},
                 bound=dict.fromkeys(bands.HIDDEN, 1) | dict.fromkeys(bands.LATE, 0))
 
@@ -151,7 +149,7 @@ def scripts(book: "DataFrame", follow: Iterable[str] = ()) -> dict[str, str]:
             "owning_data.js": javascript.assigned(dict(owning=_owning(book))),
             "words.js": javascript.assigned(words) + printed.texts_script() + printed.answers_script(),
             "figures.js": printed.figures_script(),
-            "lesson_data.js": lessons.script(follow), "drills_data.js": drills.script()}
+            "lesson_data.js": lessons.script(follow), "drills_data.js": drills.script() + printed.judging_script()}
 
 
 def _owning(book):

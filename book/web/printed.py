@@ -5,7 +5,8 @@ from typing import Any
 
 from gpucalc.core import figures
 from gpucalc.decisions import answer_words, engine_flags, owning_words
-from . import pyjs
+from gpucalc.rows import case_file
+from . import drills, pyjs
 
 _FIGURES = ("number", "three_figures", "seconds", "unit_symbol", "exact", "gib", "percent", "usd", "hourly", "dollars", "days",
             "signed", "chance", "times", "in_unit", "quantity", "_scaled", "_minus")
@@ -25,10 +26,14 @@ def figures_script() -> str:
 
 
 def texts_script() -> str:
-    """`gpucalc.told`: what fills the texts of an answer, `gpucalc.texts`, and `gpucalc.forms`, words of a shell."""
+    """`gpucalc.told`: what fills the texts of an answer, `gpucalc.texts`, and `gpucalc.forms`, words of a shell; and
+    `gpucalc.case_file`, what a case lacks and what of it does not go together."""
     known = _TEXTS | {"figures": "gpucalc.figures", "engine_flags.FORMS": "gpucalc.forms"}
     forms = _block("forms", list(engine_flags.FORMS.values()), {})
-    return _script("python_texts.js") + forms + _block("told", _those(answer_words, _FILL), known)
+    # A number of a case stands in a fault as it was given.
+    faults = _block("case_file", _those(case_file, ("missing", "joint_faults", "check_p95")),
+                    {"QUANTITIES": "gpucalc.catalogue.quantities", "_digits": "String"})
+    return _script("python_texts.js") + forms + faults + _block("told", _those(answer_words, _FILL), known)
 
 
 def answers_script() -> str:
@@ -45,6 +50,12 @@ def answers_script() -> str:
                     _block("engine_words", _those(engine_flags, ("known", "roles")), known),
                     _block("words", _those(answer_words, _WORDS), known),
                     _block("owning_words", _those(owning_words, ("of_deal", "cards", "turning")), known)])
+
+
+def judging_script() -> str:
+    """`gpucalc.judging`: how the answer to a drill is judged, and its blanks."""
+    known = {"figures": "gpucalc.figures", "figures.UNITS": "gpucalc.data.units", "valued": "gpucalc.drills.valued"}
+    return _block("judging", _those(drills, ("verdict", "near", "off", "blank_text")), known)
 
 
 def _script(name):

@@ -57,7 +57,12 @@ def check_p95(mean, p95):
     """What is wrong with a 95th percentile beside a mean, in words; blank if nothing is."""
     if not p95 or mean <= p95 <= MOST_RATIO * mean:
         return ""
-    return f"{p95:g}; allowed: 0 if all are alike, or from the mean, {mean:g}, to {MOST_RATIO:.2f} times that, as a lognormal has"
+    ends = f"from the mean, {_digits(mean)}, to {MOST_RATIO:.2f} times that, as a lognormal has"
+    return f"{_digits(p95)}; allowed: 0 if all are alike, or {ends}"
+
+
+def _digits(value):
+    return f"{value:g}"
 
 
 def _fitted(counts):
@@ -241,39 +246,46 @@ def _faults(held) -> Iterator[str]:
         else:
             yield from _value_faults(name, value)
     if job:
-        yield from _missing(held, job)
-        yield from _joint_faults(held, job)
+        yield from (text for _, text in missing(held, job["needs"].split(), job["one_of"].split()))
+        yield from (text for _, text in joint_faults(held, job))
 
 
-def _joint_faults(held, job):
-    """Values that are fine alone: 95th percentiles that no lognormal of the mean has, a limit below it, half of a pair."""
+def joint_faults(held: dict[str, Any], usual: dict[str, Any]) -> list[tuple[str, str]]:
+    """Values that are fine alone: 95th percentiles that no lognormal of the mean has, a limit below it, half of a pair; each
+    fault with its name and its words."""
     numbers = {name: value for name, value in held.items() if isinstance(value, int | float) and value > 0}
+    found: list[tuple[str, str]] = []
     for name in ("prompt", "output"):
-        mean, p95 = numbers.get(name, job[name]), numbers.get(f"{name}_p95", 0)
-        if mean == mean and (fault := check_p95(mean, p95)):
-            yield f"{name}_p95: {fault}"
+        mean = numbers.get(name, usual.get(name))
+        fault = check_p95(mean, numbers.get(f"{name}_p95", 0)) if mean and mean == mean else ""
+        if fault:
+            found.append((f"{name}_p95", f"{name}_p95: {fault}"))
     if 0 < numbers.get("output_limit", 0) < numbers.get("output", 0):
-        yield f"output_limit: {held['output_limit']}; allowed: 0 for no limit, or at least the mean, {held['output']}"
+        allowed = f"0 for no limit, or at least the mean, {held['output']}"
+        found.append(("output_limit", f"output_limit: {held['output_limit']}; allowed: {allowed}"))
     for name, other in (("acceptance", "drafted"), ("drafted", "acceptance")):
         if other in numbers and name not in held:
-            yield f"{name} ({QUANTITIES[name].meaning}): missing; {other} needs it"
+            found.append((name, f"{name} ({QUANTITIES[name].meaning}): missing; {other} needs it"))
+    return found
 
 
 def _listed(job, taken):
     return ", ".join(taken) if job else "names of data/jobs.csv"
 
 
-def _missing(held, job):
-    """What the job needs and is not there, and what is there twice in two names."""
-    for names in (each.split("|") for each in job["needs"].split()):
-        given = [name for name in names if name in held]
-        if not given:
+def missing(held: dict[str, Any], needs: list[str], one_of: list[str]) -> list[tuple[str, str]]:
+    """What the job needs and is not there, and what is there twice in two names; each fault with its name and its words."""
+    found: list[tuple[str, str]] = []
+    for names in [each.split("|") for each in needs]:
+        if not any(name in held for name in names):
             told = " or ".join(f"{name} ({QUANTITIES[name].meaning})" if name in QUANTITIES else name for name in names)
-            yield f"{told}: missing; the job {held['job']} needs {'it' if len(names) == 1 else 'one of them'}"
-    for names in (each.split("|") for each in (*job["needs"].split(), *job["one_of"].split())):
+            more = "it" if len(names) == 1 else "one of them"
+            found.append((names[0], f"{told}: missing; the job {held['job']} needs {more}"))
+    for names in [each.split("|") for each in [*needs, *one_of]]:
         given = [name for name in names if name in held]
         if len(given) > 1:
-            yield f"{' and '.join(given)}: both given; allowed: one of them"
+            found.append((given[1], f"{' and '.join(given)}: both given; allowed: one of them"))
+    return found
 
 
 def _value_faults(name, value):

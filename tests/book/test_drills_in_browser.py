@@ -13,7 +13,7 @@ from book.components import derivation
 from book.components.formula import holding, is_share
 from book.pages import drills as drill_page
 from book.web import drills
-from book.web.printed import figures_script
+from book.web.printed import figures_script, judging_script
 from gpucalc.core import figures
 from gpucalc.core.law import LAWS
 from tests.browser import ended, lay_out, visit
@@ -43,7 +43,7 @@ BLOCKED = "Object.defineProperty(window, 'localStorage', { get() { throw new Err
 def folder(tmp_path_factory):
     """The page with the strict policy that every page has."""
     folder = tmp_path_factory.mktemp("drills")
-    lay_out(folder, [*DRILLS, "drills.css"], {"drills_data.js": drills.script(), "figures.js": figures_script()})
+    lay_out(folder, [*DRILLS, "drills.css"], {"drills_data.js": drills.script() + judging_script(), "figures.js": figures_script()})
     scripts = "".join(f'<script defer src="{name}"></script>' for name in DRILLS)
     page = PAGE.format(scripts=scripts, app=drill_page.app().source, sheet=drill_page.sheet().source)
     (folder / "drills.html").write_text(secured(page), encoding="utf-8")
