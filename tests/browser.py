@@ -5,6 +5,10 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -81,6 +85,20 @@ def lay_out(folder, names, made):
     for name in names:
         text = made[name] if name in made else (STATIC / name).read_text(encoding="utf-8")
         (folder / name).write_text(text, encoding="utf-8")
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+@contextmanager
+def serving(folder):
+    """The address at which a folder is served."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
 
 
 def ended(pages):

@@ -6,10 +6,8 @@ import os
 import random
 import re
 import sys
-import threading
 from contextlib import redirect_stdout
-from functools import cache, partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from functools import cache
 from pathlib import PurePath
 from zlib import crc32
 
@@ -24,7 +22,7 @@ from book.build.site import build_book, ROOT
 from book.web import front
 from gpucalc.rows import price_book
 from tests import few
-from tests.browser import launch, visit
+from tests.browser import launch, serving, visit
 
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
@@ -209,11 +207,6 @@ def on_disk(browser, site):
     return in_front
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *args):
-        pass
-
-
 @pytest.fixture(scope="session")
 def book():
     """The newest price book."""
@@ -222,7 +215,5 @@ def book():
 
 @pytest.fixture(scope="session")
 def served(site):
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=site)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with serving(site) as address:
+        yield address

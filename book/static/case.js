@@ -217,7 +217,7 @@ window.gpucalc = window.gpucalc || {};
       }
       const grid = this.axes.grid(found);
       if (grid.axes !== this.axes) throw new Error(`${name}: a column of other axes; allowed: columns of the case's own`);
-      return [checked(name, grid, asker), []];
+      return [grid.known ? grid : checked(name, grid, asker), []];
     }
 
     // What was given for the name, by itself or in a row; undefined if nothing was.

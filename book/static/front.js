@@ -5,7 +5,7 @@
 
   const place = document.getElementById("case");
   if (!place) return;
-  if (["catalogue", "answer", "cases", "sentence", "views"].some((name) => !gpucalc[name])) {
+  if (["catalogue", "answer", "asking", "cases", "sentence", "views"].some((name) => !gpucalc[name])) {
     for (const said of place.children) said.className = ""; // what the page says of a lost script, be it this one, is seen at once
     return;
   }
@@ -105,22 +105,15 @@
     frame = requestAnimationFrame(show);
   }
 
-  function answered(given) {
-    try {
-      return gpucalc.answer(given);
-    } catch (error) {
-      console.error(error);
-      return { faults: [{ key: "", text: `No answer to this: ${error.message}` }], cards: [], cautions: [], options: [], flips: [] };
-    }
-  }
-
-  // What one solve gives at once, the rest when nothing else is to do.
+  // The cards first, then what further solves tell.
   function show() {
-    const given = state, answer = answered(given);
-    place.removeAttribute("aria-busy");
+    const given = state;
     stop();
-    shown(answer);
-    stop = gpucalc.more?.(given, answer, (fuller) => { if (given === state) shown(fuller); }) ?? stop;
+    stop = gpucalc.asking(given, (answer) => {
+      if (given !== state) return;
+      place.removeAttribute("aria-busy");
+      shown(answer);
+    });
   }
 
   function shown(answer) {
@@ -164,7 +157,7 @@
   function compared(answer) {
     const swap = button("Swap the two", () => { [state, versus] = [versus, state]; keep(); later(); });
     const drop = button("Forget A", () => { versus = null; keep(); later(); });
-    return views.compare(versus, state, { a: answered(versus), b: answer }, [swap, " ", drop]);
+    return views.compare(versus, state, { a: gpucalc.answered(versus), b: answer }, [swap, " ", drop]);
   }
 
   function keepAsA() {

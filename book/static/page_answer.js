@@ -10,7 +10,7 @@
 "use strict";
 window.gpucalc = window.gpucalc || {};
 {
-  const KEPT = 8;
+  const KEPT = 8, TURN = 12; // answers; milliseconds until others have a turn
   const has = Object.hasOwn;
   const held = new Map(); // the last answers, by state
   const word = () => gpucalc.words, fill = (name, facts) => gpucalc.told.fill(name, facts), begun = (text) => gpucalc.told.begun([text])[0];
@@ -178,8 +178,10 @@ window.gpucalc = window.gpucalc || {};
     let stopped = false;
     const next = () => {
       if (stopped) return;
-      const { done, value } = left.next();
-      if (done) hear(value);
+      const until = performance.now() + TURN;
+      let step = left.next();
+      while (!step.done && performance.now() < until) step = left.next();
+      if (step.done) hear(step.value);
       else later(next);
     };
     later(next);

@@ -7,8 +7,10 @@ window.gpucalc = window.gpucalc || {};
   const known = (name) => Object.hasOwn(gpucalc.data.quantities, name);
   const along = (job, grid) => grid.over(job.axes.set(["place"]));
 
-  // A column along the places, made when a law asks for it.
+  // A column along the places, made when a law asks for it: of rows, axes and laws, whose values are known to be allowed.
   class Lazy extends gpucalc.Grid {
+    known = true;
+
     get values() {
       return (this.made ??= this.make());
     }

@@ -12,13 +12,13 @@ from gpucalc.decisions import answer_words, decide as deciding, owning_words
 from gpucalc.decisions import answer as plan, rent_or_buy, rule
 from gpucalc.rows import case_file, price_book
 from tests import edges
-from tests.browser import FORM, lay_out, visit
+from tests.browser import FORM, lay_out, serving, visit
 from tests.gpucalc.test_engine_flags import PLANS
 
 # What the first of many choices are compared by.
 FIRST = 40
 PAGE = """<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8" />
-<meta name="viewport" content="width=device-width"><title>Front</title><link rel="stylesheet" href="front.css">{scripts}</head>
+<meta name="viewport" content="width=device-width"><title>Front</title><link rel="icon" href="data:,"><link rel="stylesheet" href="front.css">{scripts}</head>
 <body><main class="bd-article"><h1>What will it take?</h1>{form}</main></body></html>"""
 ANSWERS = """(states) => states.map((state) => {
   const given = gpucalc.jobOf(state);
@@ -342,6 +342,42 @@ def test_a_case_survives_a_reload_and_asks_nobody(browser, folder):
     assert all(url.startswith(folder.as_uri()) for url in page.requested)
     assert page.problems == []
     page.context.close()
+
+
+TEXTS = """(address) => {
+  const { state } = gpucalc.cases.fromAddress(address);
+  const { cards } = gpucalc.more(state, gpucalc.answer(state));
+  return cards.flatMap(({ big, small, note, binds }) => [big, small, note, binds]).filter(Boolean);
+}"""
+# Makes a worker that cannot load what answers.
+WITHOUT = """window.Worker = class extends Worker {
+  postMessage(message) { super.postMessage(message.scripts ? { scripts: ["gone.js"] } : message); }
+}"""
+
+
+def test_a_worker_answers_where_the_page_is_served(browser, folder, page):
+    """The same as the page answers by itself, which has nothing to do."""
+    with serving(folder) as address:
+        served = visit(browser, f"{address}/index.html#{CASE}")
+        for load in ("10", "200"):
+            served.locator("#case-requests_per_second").fill(load)
+            texts = page.evaluate(TEXTS, CASE.replace("second=10", f"second={load}"))
+            served.wait_for_function("(texts) => texts.every((text) => document.getElementById('case').textContent.includes(text))",
+                                     arg=texts)
+            assert len(texts) > 15
+            served.evaluate("() => { gpucalc.answer = () => { throw new Error('asked the page'); }; }")
+        assert len(served.workers) == 1 and served.problems == []
+        served.context.close()
+
+
+def test_the_page_answers_by_itself_where_a_worker_fails(browser, folder):
+    with serving(folder) as address:
+        page = browser.new_page()
+        page.add_init_script(WITHOUT)
+        page.goto(f"{address}/index.html#{CASE}")
+        cards, _ = shown(page)
+        assert not page.workers and "USD a month" in " ".join(cards)
+        page.context.close()
 
 
 def test_rents_of_ones_own_decide_and_stay_text(browser, folder):
