@@ -5,12 +5,16 @@ from typing import Any
 
 from gpucalc.core import figures
 from gpucalc.decisions import answer_words, engine_flags
+from gpucalc.rows import intake
 from . import pyjs
 
 _FIGURES = ("number", "three_figures", "seconds", "unit_symbol", "exact", "gib", "percent", "usd", "hourly", "dollars", "days",
             "signed", "chance", "times", "in_unit", "quantity", "_scaled", "_minus")
 _TOLD = ("fill", "begun", "said_verdict", "turning_rent", "_holds", "_true", "_field", "_key", "_of_kind", "_layout", "_against",
          "_value")
+_RENTS = ("Amount", "Column", "Spread", "plain", "amount", "_without_currency", "readings", "decimal_mark", "settled", "column",
+          "_money_column", "_tokens", "_family", "counted", "gpu_named", "term_named", "_bare", "times_an_hour", "standing",
+          "question", "_meant", "_in_usd")
 
 
 def figures_script() -> str:
@@ -27,6 +31,14 @@ def texts_script() -> str:
     known |= {"figures": "gpucalc.figures", "engine_flags.FORMS": "gpucalc.forms", "trains": "gpucalc.trains"}
     forms = _block("forms", list(engine_flags.FORMS.values()), {})
     return _script("python_texts.js") + forms + _block("told", _those(answer_words, _TOLD), known)
+
+
+def reading_script() -> str:
+    """`gpucalc.rents`, how prices of a reader's own are read, and `gpucalc.configs`, how a config.json is."""
+    items = {"rows": "gpucalc.own.rows", "ITEMS": "gpucalc.reading.rents.items", "_alike": "gpucalc.own.alike",
+             "_terms_of": "gpucalc.own.termsOf", "three_figures": "gpucalc.figures.three_figures",
+             "shortened": "gpucalc.text.shortened"}
+    return _script("python_reading.js") + _block("rents", _those(intake, _RENTS), items)
 
 
 def _script(name):

@@ -3,6 +3,8 @@
 "use strict";
 window.gpucalc = window.gpucalc || {};
 {
+  class Fault extends Error {} // a ValueError: what somebody gave can't be
+
   const text = (value) => typeof value === "string";
   const isMapping = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
   const len = (value) => (isMapping(value) ? Object.keys(value) : value).length;
@@ -20,7 +22,7 @@ window.gpucalc = window.gpucalc || {};
   }
 
   function int(value) {
-    if (typeof value === "boolean") return Number(value);
+    if (typeof value === "boolean" || text(value)) return Number(value);
     if (!Number.isFinite(value)) throw new Error(`${value} has no text`);
     return Math.trunc(value) || 0;
   }
@@ -87,7 +89,7 @@ window.gpucalc = window.gpucalc || {};
   }
 
   gpucalc.py = {
-    len, truth, list, has, at, int, round, format, log10, next, and: either(false), or: either(true),
+    Fault, len, truth, list, has, at, int, round, format, log10, next, and: either(false), or: either(true),
     isinf: (value) => Math.abs(value) === Infinity,
     str: (value) => (value === null || value === undefined ? "None" : String(value)),
     repr: (value) => (!text(value) ? String(value) : value.includes("'") && !value.includes('"') ? `"${value}"`

@@ -6,13 +6,20 @@
     return at < 0 ? [held, "", ""] : [held.slice(0, at), mark, held.slice(at + mark.length)];
   }
 
+  // A pattern, or its text, with more around it and more flags.
+  const regex = (held, flags, [begin, end] = ["", ""]) => new RegExp(begin + (held.source ?? held) + end, (held.flags ?? "") + flags);
+
+  function sub(pattern, by, held, count) {
+    const put = typeof by === "function" ? (...found) => by(found) : by.replaceAll("$", "$$$$").replace(/\\(\d)/g, "$$$1");
+    return held.replace(regex(pattern, count ? "" : "g"), put);
+  }
+
   Object.assign(gpucalc.py, {
-    partition,
+    partition, regex, sub,
     sum: (values) => values.reduce((a, b) => a + b, 0),
     get: (held, name, otherwise = null) => (Object.hasOwn(held, name) ? held[name] : otherwise),
     removeprefix: (held, begin) => (held.startsWith(begin) ? held.slice(begin.length) : held),
     quote: (held) => (/^[\w@%+=:,./-]+$/.test(held) ? held : `'${held.replaceAll("'", "'\"'\"'")}'`),
-    fullmatch: (pattern, held) => new RegExp(`^(?:${pattern})$`).exec(held),
-    sub: (pattern, by, held) => held.replace(pattern, (...found) => by(found)),
+    fullmatch: (pattern, held) => regex(pattern, "", ["^(?:", ")$"]).exec(held),
   });
 }

@@ -1,12 +1,10 @@
 """What the page needs to read what a reader pastes, for JSON: rules of architectures, names as people write them, usual rents."""
 from typing import TYPE_CHECKING, Any
 
-from gpucalc.rows import intake
 from gpucalc.rows.config import TEXT_COLUMNS, UNIT, architectures, families, nesting, refused_fields
-from gpucalc.rows.intake import base_of, newest_book
-from gpucalc.rows.intake import NOT_STATED, OWN_PROVIDER, by_the_gpu, larger_machines
-from gpucalc.rows.intake import HIGH, LOW
-from gpucalc.rows.price_checks import ITEMS, MOST_GPUS
+from gpucalc.rows.intake import NOT_STATED, OWN_PROVIDER, PER_GPU, SYMBOLS, WHOLE
+from gpucalc.rows.intake import base_of, by_the_gpu, larger_machines, newest_book
+from gpucalc.rows.price_checks import ITEMS, MOST_GPUS, RESERVED_YEARS
 from gpucalc.rows.tables import TABLES, rows
 
 if TYPE_CHECKING:
@@ -42,15 +40,16 @@ def _parts(rules):
 
 
 def rents(book: "DataFrame") -> dict[str, Any]:
-    """Names as people write them, what a rent may be (USD/h for one GPU), the larger machines of one that is billed by the GPU,
-    and the book's rents."""
+    """The GPUs, what a rent may be (USD/h for one GPU), the larger machines of one that is billed by the GPU, and the book's
+    rents."""
     item, sizes = ITEMS["rent"], base_of(book).sizes
     larger = {gpu: larger_machines(gpu, sizes) for gpu in rows("gpus")}
-    return intake.written_names() | intake.written_numbers() | intake.written_hours() | {
-        "low": item.low, "high": item.high, "odd": [LOW, HIGH], "most_gpus": MOST_GPUS, "provider": OWN_PROVIDER,
-        "region": NOT_STATED, "larger": larger,
-        "by_the_gpu": {",".join(map(str, each)): by_the_gpu(each) for each in larger.values()},
-        "prices": _hours(book)}
+    return {
+        "gpus": {gpu: {column: row[column] for column in ("memory_type", "marketed_bytes")} for gpu, row in rows("gpus").items()},
+        "items": {"rent": {"terms": item.terms, "unit": item.unit, "low": item.low, "high": item.high}},
+        "symbols": SYMBOLS, "per_gpu": PER_GPU, "whole": WHOLE, "reserved_years": RESERVED_YEARS,
+        "most_gpus": MOST_GPUS, "provider": OWN_PROVIDER, "region": NOT_STATED, "larger": larger,
+        "by_the_gpu": {",".join(map(str, each)): by_the_gpu(each) for each in larger.values()}, "prices": _hours(book)}
 
 
 def _hours(book):
