@@ -21,6 +21,7 @@ window.gpucalc = window.gpucalc || {};
 
   // What the printed functions ask for: rows by the name of their table, and what to say of a GPU or a term that is not known.
   gpucalc.own = {
+    architectures: () => gpucalc.reading.configs,
     rows: (table) => names()[table],
     termsOf: () => names().items.rent.terms.join(", "),
     alike(name, given) {
@@ -52,7 +53,7 @@ window.gpucalc = window.gpucalc || {};
     read(text) {
       const lines = text.replace(/^\ufeff/, "").split(/\r\n|\r|\n/);
       if (text.length > MOST_LETTERS || lines.length > MOST_LINES) {
-        const most = `${gpucalc.text.grouped(MOST_LETTERS)} letters in ${gpucalc.text.grouped(MOST_LINES)} lines`;
+        const most = `${py.format(MOST_LETTERS, ",")} letters in ${py.format(MOST_LINES, ",")} lines`;
         return this.refuse(1, `a longer text; allowed: ${most}; make book PRICES=FILE reads more`);
       }
       const filled = lines.map((line, place) => ({ line: place + 1, text: line })).filter((each) => each.text.trim());
@@ -143,7 +144,7 @@ window.gpucalc = window.gpucalc || {};
       }
       const cell = (field) => (field in this.at ? cells[this.at[field]] ?? "" : "");
       for (const field of Object.keys(this.at)) {
-        const isShown = cell(field).length <= LONGEST_CELL && !gpucalc.text.HIDDEN.test(cell(field));
+        const isShown = cell(field).length <= LONGEST_CELL && !gpucalc.text.hidden(cell(field));
         if (!isShown) throw this.bad(field, cell(field), `at most ${LONGEST_CELL} characters, none of them control or invisible`);
       }
       if (!["", "rent", "rents", "rental"].includes(cell("item").toLowerCase())) throw this.bad("item", cell("item"), "rent");
@@ -177,7 +178,7 @@ window.gpucalc = window.gpucalc || {};
       const text = cell("gpus_per_server");
       const given = Number(/^(\d+) ?(?:x|gpus?)?$/i.exec(rents.plain(text))?.[1]);
       if (text && !(given >= 1 && given <= this.names.most_gpus)) {
-        throw this.bad("gpus_per_server", text, `a whole number from 1 to ${gpucalc.text.grouped(this.names.most_gpus)}`);
+        throw this.bad("gpus_per_server", text, `a whole number from 1 to ${py.format(this.names.most_gpus, ",")}`);
       }
       if (text && many && given !== many) throw this.bad("gpus_per_server", text, `${many}, the number in the GPU's name`);
       if (text || many) return text ? given : many;
@@ -195,7 +196,7 @@ window.gpucalc = window.gpucalc || {};
         const amount = this.of(field, cell(field), (text) => this.dollars(line, text, field, cell("currency")));
         const value = field === all ? amount / size : amount;
         if (value >= low && value <= high) return value;
-        throw this.bad(field, cell(field), `${low} to ${gpucalc.text.grouped(high)} USD/h for one GPU`);
+        throw this.bad(field, cell(field), `${low} to ${py.format(high, ",")} USD/h for one GPU`);
       });
       if (!found.length) throw this.bad(one in this.at ? one : all, "", `${NUMBER_WANTED}; a row without a price goes`);
       if (found.length === 2 && Math.abs(found[0] - found[1]) > 0.01 * found[1]) {

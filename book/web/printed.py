@@ -5,7 +5,7 @@ from typing import Any
 
 from gpucalc.core import figures
 from gpucalc.decisions import answer_words, engine_flags
-from gpucalc.rows import intake
+from gpucalc.rows import config, intake
 from . import pyjs
 
 _FIGURES = ("number", "three_figures", "seconds", "unit_symbol", "exact", "gib", "percent", "usd", "hourly", "dollars", "days",
@@ -15,6 +15,9 @@ _TOLD = ("fill", "begun", "said_verdict", "turning_rent", "_holds", "_true", "_f
 _RENTS = ("Amount", "Column", "Spread", "plain", "amount", "_without_currency", "readings", "decimal_mark", "settled", "column",
           "_money_column", "_tokens", "_family", "counted", "gpu_named", "term_named", "_bare", "times_an_hour", "standing",
           "question", "_meant", "_in_usd")
+_CONFIGS = ("Fields", "Architecture", "described", "named", "families", "nesting", "whole", "fields_of", "refused_fields",
+            "_text_model", "_refuse_others", "_check_blocks", "_check_head", "_ends", "_attention", "_worked_out", "_is_one_of",
+            "_is_no_list", "_are_layers")
 
 
 def figures_script() -> str:
@@ -38,7 +41,10 @@ def reading_script() -> str:
     items = {"rows": "gpucalc.own.rows", "ITEMS": "gpucalc.reading.rents.items", "_alike": "gpucalc.own.alike",
              "_terms_of": "gpucalc.own.termsOf", "three_figures": "gpucalc.figures.three_figures",
              "shortened": "gpucalc.text.shortened"}
-    return _script("python_reading.js") + _block("rents", _those(intake, _RENTS), items)
+    texts = {"architectures": "gpucalc.own.architectures", "_written": "gpucalc.text.written", "hidden": "gpucalc.text.hidden",
+             "shortened": "gpucalc.text.shortened"}
+    rents = _block("rents", _those(intake, _RENTS), items)
+    return _script("python_reading.js") + rents + _block("configs", _those(config, _CONFIGS), texts)
 
 
 def _script(name):

@@ -171,8 +171,6 @@ class _Printer:
                 return [f"if ({_bare(self.truth(test))}) {{", *self.block(body), *otherwise, "}"]
             case ast.For(target, values, body, []):
                 return [f"for ({self.target(target)} of {self.several(values)}) {{", *self.block(body), "}"]
-            case ast.Raise(ast.Call(ast.Name("ValueError"), [message])):
-                return [f"throw new py.Fault({self.value(message)});"]
             case ast.Raise(ast.Call() as error):
                 return [f"throw {self.value(error)};"]
             case ast.Continue():
@@ -407,6 +405,10 @@ class _Printer:
                 return f"{self.value(value)}.replace({self.value(old)}, () => {self.value(new)})"
             case ast.Call(ast.Name("isinstance"), [value, ast.Name("list" | "dict" as name)]):
                 return f"(py.type({self.value(value)}) === {json.dumps(name)})"
+            case ast.Call(ast.Name("isinstance"), [value, ast.Tuple([ast.Name("list"), ast.Name("str")])]):
+                return f"[\"list\", \"str\"].includes(py.type({self.value(value)}))"
+            case ast.Call(ast.Name("ValueError"), [message]):
+                return f"new py.Fault({self.value(message)})"
             case ast.Call(ast.Name(name)) if name in self.names and isinstance(self.world[name], type):
                 return f"new {name}({', '.join(map(self.value, node.args))})"
             case ast.Call(ast.Name("any" | "all" as kind), [ast.GeneratorExp(element, [loop])]):

@@ -1,7 +1,7 @@
 """What the page needs to read what a reader pastes, for JSON: rules of architectures, names as people write them, usual rents."""
 from typing import TYPE_CHECKING, Any
 
-from gpucalc.rows.config import TEXT_COLUMNS, UNIT, architectures, families, nesting, refused_fields
+from gpucalc.rows.config import TEXT_COLUMNS, architectures
 from gpucalc.rows.intake import NOT_STATED, OWN_PROVIDER, PER_GPU, SYMBOLS, WHOLE
 from gpucalc.rows.intake import base_of, by_the_gpu, larger_machines, newest_book
 from gpucalc.rows.price_checks import ITEMS, MOST_GPUS, RESERVED_YEARS
@@ -10,9 +10,6 @@ from gpucalc.rows.tables import TABLES, rows
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_SHARED = ("shaping", "lacking", "quantized", "blocks", "outer", "text_note", "class_ends", "text_class_ends", "most",
-           "longest_name")
-
 
 def reading(book: "DataFrame | None" = None) -> dict[str, Any]:
     """What book/static/read.js and read_rents.js read by, `gpucalc.reading`; rents are compared with `book`, else the newest."""
@@ -20,23 +17,12 @@ def reading(book: "DataFrame | None" = None) -> dict[str, Any]:
 
 
 def configs() -> dict[str, Any]:
-    """Rules of each architecture of a Hugging Face config.json, what it reads of the fields that others refuse, and columns."""
-    schema, known = TABLES["models"], architectures()
-    types = {name: {**_parts(known["architectures"][name]), "reads": reads(name)} for name in families()}
-    columns = [column for column in schema.columns if column != schema.key]
-    return {name: known[name] for name in _SHARED} | {
-        "columns": columns, "texts": TEXT_COLUMNS, "unit": UNIT, "types": types, "nesting": nesting(),
-        "parts": {name: _parts(part) for name, part in known["parts"].items()}}
-
-
-def reads(model_type: str) -> list[str]:
-    """The fields that shape a model and that the architecture reads."""
-    return [name for name in architectures()["shaping"] if name not in refused_fields(model_type)]
-
-
-def _parts(rules):
-    """What an architecture is like, and its own rules."""
-    return {"like": rules.get("like", []), "rules": {name: rule for name, rule in rules.items() if name not in ("like", "why")}}
+    """data/architectures.json without its reasons, and the columns of a model."""
+    schema = TABLES["models"]
+    known = {name: held for name, held in architectures().items() if name not in ("about", "source")}
+    for kind in ("parts", "architectures"):
+        known[kind] = {name: {key: rule for key, rule in rules.items() if key != "why"} for name, rules in known[kind].items()}
+    return known | {"columns": [column for column in schema.columns if column != schema.key], "texts": TEXT_COLUMNS}
 
 
 def rents(book: "DataFrame") -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 from book.build.site import ROOT
 from book.components.charts import expression
 from book.web import javascript, printed
-from book.web.reading import configs, reading, reads
+from book.web.reading import reading
 from gpucalc.core.law import LAWS
 from gpucalc.core.figures import UNITS
 from gpucalc.core.quantities import QUANTITIES
@@ -52,7 +52,7 @@ def page(browser):
     page.add_script_tag(content=javascript.assigned({"reading": reading(), "data": {"units": UNITS}, "texts": {}, "trains": None}))
     for script in (printed.figures_script(), printed.texts_script(), printed.reading_script()):
         page.add_script_tag(content=script)
-    for name in ("read_rents", "read", "read_fields"):
+    for name in ("read", "read_rents"):
         page.add_script_tag(path=STATIC / f"{name}.js")
     yield page
     page.close()
@@ -174,15 +174,15 @@ def test_one_row_of_data_is_a_new_architecture(in_browser, page, monkeypatch):
     """Here one like Llama with a norm before and after each block, a default for its context, and a field of its own."""
     added = {"like": ["rotary", "kv_heads_default"], "norms_per_layer": 4, "max_context": {"count": "max_seq", "missing": 2048},
              "mlp_bias": {"flag": "mlp_bias", "missing": True}}
-    rules = config.families() | {"plain2": config.whole(added)}
-    monkeypatch.setattr(config, "families", lambda: rules)
+    known = architectures() | {"architectures": architectures()["architectures"] | {"plain2": added}}
+    monkeypatch.setattr(config, "architectures", lambda: known)
+    monkeypatch.setattr(config, "families", config.families.__wrapped__)
     text = changed("Llama-3-8B", {"model_type": "plain2"})
-    page.evaluate("(types) => { gpucalc.reading.configs.types = types; }", configs()["types"] | {"plain2": {
-        "like": added.pop("like"), "rules": added, "reads": reads("plain2")}})
+    page.evaluate("(added) => { gpucalc.reading.configs.architectures.plain2 = added; }", added)
     assert_same(in_browser, [text, changed("Llama-3-8B", {"model_type": "plain2", "attention_bias": True})])
     row = in_browser[0]([text])[0]["row"]
     assert (row["max_context"], row["norms_per_layer"], row["mlp_bias"]) == (2048, 4, 1)
-    page.evaluate("(types) => { delete gpucalc.reading.configs.types.plain2; }")
+    page.evaluate("delete gpucalc.reading.configs.architectures.plain2")
 
 
 def test_no_field_is_special(in_browser, page):
