@@ -65,7 +65,7 @@ window.gpucalc = window.gpucalc || {};
       if (!body.length && !this.faults.length) this.refuse(records[0].line, "no lines below the header; allowed: at least one");
       this.marks = Object.fromEntries(Object.entries(this.at).map(([field, place]) => {
         const amounts = body.map(({ cells }) => rents.amount(cells[place] ?? "")).filter(Boolean);
-        return [field, rents.decimal_mark(amounts.map(({ number }) => number))];
+        return [field, rents.agreed(amounts.map(({ number }) => rents.readings(number)))];
       }));
       body.forEach((each) => this.tried(each.line, () => this.add(each)));
       this.rows.push(...this.withLarger());
@@ -211,7 +211,7 @@ window.gpucalc = window.gpucalc || {};
       if (!found) throw fault(NUMBER_WANTED);
       if (found.negative) throw fault("a price above 0");
       if (found.currency === "?") throw fault("one currency by its code, such as USD or EUR");
-      const codes = [found.currency, this.currencies[this.at[field]], currency].map((each) => this.names.symbols[each] ?? each);
+      const codes = [found.currency, this.currencies[this.at[field]], currency].map((each) => py.get(this.names.symbols, each, each));
       const other = codes.find((code) => code && code.toUpperCase() !== "USD");
       if (other) throw fault(`USD; for ${gpucalc.text.shortened(other.toUpperCase(), 10)}, what it is in USD`);
       const times = rents.times_an_hour(found.rest);

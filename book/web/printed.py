@@ -12,9 +12,9 @@ _FIGURES = ("number", "three_figures", "seconds", "unit_symbol", "exact", "gib",
             "signed", "chance", "times", "in_unit", "quantity", "_scaled", "_minus")
 _TOLD = ("fill", "begun", "said_verdict", "turning_rent", "_holds", "_true", "_field", "_key", "_of_kind", "_layout", "_against",
          "_value")
-_RENTS = ("Amount", "Column", "Spread", "plain", "amount", "_without_currency", "readings", "decimal_mark", "settled", "column",
-          "_money_column", "_tokens", "_family", "counted", "gpu_named", "term_named", "_bare", "times_an_hour", "standing",
-          "question", "_meant", "_in_usd")
+_RENTS = ("Amount", "Column", "Spread", "plain", "amount", "_without_currency", "readings", "_without_same", "agreed", "settled",
+          "column", "_money_column", "_tokens", "_family", "counted", "gpu_named", "term_named", "_bare", "times_an_hour",
+          "standing", "question", "_meant", "_in_usd")
 _CONFIGS = ("Fields", "Architecture", "described", "named", "families", "nesting", "whole", "fields_of", "refused_fields",
             "_text_model", "_refuse_others", "_check_blocks", "_check_head", "_ends", "_attention", "_worked_out", "_is_one_of",
             "_is_no_list", "_are_layers")

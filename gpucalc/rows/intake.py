@@ -1,4 +1,5 @@
 """Prices in files of a reader's own: numbers, money, names and terms as people write them, rows checked, odd prices named."""
+import contextlib
 import csv
 import datetime
 import functools
@@ -97,14 +98,18 @@ def readings(number: str) -> dict[str, float]:
         digits = rf"\d{{1,3}}(?:[{group}]\d{{3}})+" if group in number else r"\d*"
         if re.fullmatch(rf"{digits}(?:[{mark}]\d*)?(?:[eE][+-]?\d+)?", number, re.ASCII):
             found[mark] = float(number.replace(group, "").replace(mark, "."))
-    same = len(found) == 2 and found["."] == found[","]
-    return {"": found["."]} if same else found
+    return _without_same(found)
 
 
-def decimal_mark(numbers: list[str]) -> str:
-    """The decimal mark that those numbers of a column settle which can be read in one way only; "" where they don't."""
-    marks = {mark for number in numbers for held in [readings(number)] if len(held) == 1 for mark in held if mark}
-    return "".join(marks) if len(marks) == 1 else ""
+def _without_same(found):
+    """One reading where there are two of the same."""
+    return {"": next(iter(found.values()))} if len(found) == 2 and len(set(found.values())) == 1 else found
+
+
+def agreed(column: list[dict]) -> str:
+    """The decimal mark or the order of days that those of a column settle which have one reading; "" where they don't."""
+    kinds = {kind for held in column if len(held) == 1 for kind in held if kind}
+    return "".join(kinds) if len(kinds) == 1 else ""
 
 
 def settled(number: str, mark: str, most: float) -> tuple[float, bool]:
@@ -157,13 +162,7 @@ def _days(ordered):
             found[order] = datetime.date(*map(int, parts)).isoformat()
         except ValueError:
             continue
-    return {"": next(iter(found.values()))} if len(found) == 2 and len(set(found.values())) == 1 else found
-
-
-def day_order(texts: list[str]) -> str:
-    """Which order the dates of a column settle that can be read in one way only; "" where they don't."""
-    orders = {order for text in texts for held in [dates(text)] if len(held) == 1 for order in held if order}
-    return orders.pop() if len(orders) == 1 else ""
+    return _without_same(found)
 
 
 # Names as people write them: columns of a price file, GPUs, items and terms. What is taken for what is said.
@@ -566,8 +565,7 @@ def usd_of_product(row: Any, item: str, size: float) -> float:
     """The price of the whole product in USD, of a row being completed, which keeps what is wrong with it; NaN then."""
     fields = [field for field in (WHOLE, PER_GPU) if row.text(field)]
     if not fields:
-        field = WHOLE if WHOLE in row.cells.fields else PER_GPU
-        row.refuse(field, "a number such as 2.10; a row without a price goes")
+        row.refuse(WHOLE if WHOLE in row.cells.fields else PER_GPU, f"{_NUMERAL}; a row without a price goes")
         return math.nan
     found = {field: _usd(row, field, item) for field in fields}
     if any(value is None for value in found.values()):
@@ -586,21 +584,16 @@ def usd_of_product(row: Any, item: str, size: float) -> float:
 def _usd(row, field, item):
     """The number in a cell in USD, or None where it is refused."""
     dollars = item == "rent" and field == PER_GPU and row.cells.currency(row.number) in ("", "USD")
-    found = row.cells.amount(row.number, field, ITEMS["rent"].high if dollars else math.inf)
-    if isinstance(found, str):
-        row.refuse(field, found)
+    found = row.tried(field, _price, row.cells, row.number, field, item, ITEMS["rent"].high if dollars else math.inf)
+    if found is None:
         return None
     if found.doubtful:
         row.say(f"{found.shown} is read as {found.value:g}: thousands are not plausible")
     if item == "currency":
         return found.value
-    if found.rest and not _unit_fits(row, field, found, item):
-        return None
     code = _currency_word(row, field, found.currency)
-    if code is None:
-        return None
-    if code == "USD":
-        return found.value
+    if code in (None, "USD"):
+        return code and found.value
     rate, whose = row.base.rates[code]
     row.rated = f"{found.shown} {code} is {found.value * rate:,.2f} USD"
     row.remarks.append(f"{found.shown} {code} at {rate:g} USD of {whose}")
@@ -608,21 +601,20 @@ def _usd(row, field, item):
     return found.value * rate
 
 
-def _unit_fits(row, field, found, item):
-    """Whether what stands beside a number is its unit."""
-    if item != "rent":
-        fits = found.rest.lower().replace(" ", "") == ITEMS[item].unit.removeprefix("USD").lower()
-        allowed = f"{_NUMERAL} in {ITEMS[item].unit}"
-    else:
-        times = times_an_hour(found.rest)
-        whole = field == WHOLE and re.search("gpu|card", found.rest, re.IGNORECASE)
-        fits = times == 1 and not whole
-        allowed = f"{_NUMERAL} in {ITEMS[item].unit}" if not times else (
-            f"a price per hour; {found.value * times:.4g} is this over the hours, a month being 730" if times != 1 else
-            f"the price of the whole machine; the price of one GPU goes into a column {PER_GPU}")
-    if not fits:
-        row.refuse(field, allowed)
-    return fits
+def _price(cells, row, field, item, most):
+    """The amount in a cell, beside which its unit stands or nothing. Raises ValueError with what is allowed."""
+    found, unit = cells.amount(row, field, most), ITEMS[item].unit
+    if item == "currency":
+        return found
+    is_unit = found.rest.lower().replace(" ", "") in ("", unit.removeprefix("USD").lower())
+    times = times_an_hour(found.rest) if item == "rent" else float(is_unit)
+    if not times:
+        raise ValueError(f"{_NUMERAL} in {unit}")
+    if times != 1:
+        raise ValueError(f"a price per hour; {found.value * times:.4g} is this over the hours, a month being 730")
+    if item == "rent" and field == WHOLE and re.search("gpu|card", found.rest, re.IGNORECASE):
+        raise ValueError(f"the price of the whole machine; the price of one GPU goes into a column {PER_GPU}")
+    return found
 
 
 def times_an_hour(rest: str) -> float:
@@ -638,20 +630,17 @@ def _currency_word(row, field, symbol):
     """The code of the price's currency, one with a rate."""
     named, titled = row.cells.currency(row.number), row.cells.titled_currency(field)
     if named is None or symbol == "?":
-        row.refuse("currency" if named is None else field, "one currency by its code, such as USD or EUR")
-        return None
+        return row.refuse("currency" if named is None else field, "one currency by its code, such as USD or EUR")
     codes = {code for code in (named, "" if symbol == "$" and (named or titled).endswith("D") else symbol.replace("$", "USD"),
                                titled) if code}
     if len(codes) > 1:
-        row.refuse(field, f"in one currency: cell, column and header say {', '.join(sorted(codes))}")
-        return None
+        return row.refuse(field, f"in one currency: cell, column and header say {', '.join(sorted(codes))}")
     code = next(iter(codes), "USD")
     if symbol == "$" and not named and not titled:
         row.say("$ is taken as US dollars")
     if code != "USD" and code not in row.base.rates:
-        row.refuse("currency" if named else field, f"USD, or a rate for {code}: RATE={code}=1.10, or a row of the item currency "
-                   f"with sku {code} and as price what one {code} costs in USD")
-        return None
+        return row.refuse("currency" if named else field, f"USD, or a rate for {code}: RATE={code}=1.10, or a row of the item "
+                          f"currency with sku {code} and as price what one {code} costs in USD")
     return code
 
 
@@ -689,7 +678,7 @@ class Cells:
         for row, cells in sheet.rows:
             self._add(sheet, row, cells)
         self._marks = {field: self._mark(field) for field in self.fields}
-        self._order = day_order([self.text(row, "date") for row in self.rows])
+        self._order = agreed([dates(self.text(row, "date")) for row in self.rows])
 
     def _chosen(self, sheet, found):
         """Which column holds which field; what is not read is said, and two that could be one field are a fault."""
@@ -748,37 +737,36 @@ class Cells:
     def _mark(self, field):
         cells = [self.text(row, field) for row in self.rows]
         found = [amount(cell) for cell in cells if not isinstance(cell, Exact)]
-        return decimal_mark([each.number for each in found if each])
+        return agreed([readings(each.number) for each in found if each])
 
-    def amount(self, row: int, field: str, most: float = float("inf")) -> Money | str:
-        """The amount of money in a cell, or what is allowed there. No point marks thousands where that is above `most`."""
+    def amount(self, row: int, field: str, most: float = math.inf) -> Money:
+        """The amount of money in a cell. No point marks thousands where that is above `most`.
+
+        This raises ValueError with what is allowed in the cell, and so do `number` and `date`.
+        """
         text = self.text(row, field)
         found = amount(text)
         if not found:
-            return f"{_NUMERAL}; a row without a price goes" if text.lower() in _NOTHING else _NUMERAL
-        try:
-            mark = "." if isinstance(text, Exact) else self._marks[field]
-            value, doubtful = settled(found.number, mark, most)
-        except ValueError as error:
-            return str(error)
+            raise ValueError(f"{_NUMERAL}; a row without a price goes" if text.lower() in _NOTHING else _NUMERAL)
+        value, doubtful = settled(found.number, "." if isinstance(text, Exact) else self._marks[field], most)
         return Money(-value if found.negative else value, found.currency, found.rest, found.number, doubtful)
 
-    def number(self, row: int, field: str, unit: re.Pattern[str] | None = None) -> float | str:
-        """The number in a cell, or what is allowed there; `unit` is what may stand beside it."""
+    def number(self, row: int, field: str, unit: str = "") -> float:
+        """The number in a cell; `unit` is a pattern of what may stand beside it."""
         found = self.amount(row, field)
-        if isinstance(found, str) or not found.rest or unit and unit.fullmatch(found.rest):
-            return found if isinstance(found, str) else found.value
-        return _NUMERAL
+        if not re.fullmatch(f"({unit})?", found.rest, re.IGNORECASE):
+            raise ValueError(_NUMERAL)
+        return found.value
 
-    def date(self, row: int) -> str | ValueError:
-        """The date in a cell, or the error that says what is allowed."""
+    def date(self, row: int) -> str:
+        """The date in a cell."""
         held = dates(self.text(row, "date"))
-        if len(held) > 1 and self._order in held:
-            held = {"": held[self._order]}
-        if len(held) > 1:
-            return ValueError(f"a date with one reading: this may be {' or '.join(held.values())}, and no other date settles it")
-        found = next(iter(held.values()), "")
-        return found if found and is_date(found) and day(found) <= self._latest else ValueError(_NO_DATE)
+        if len(held) > 1 and not self._order:
+            raise ValueError(f"a date with one reading: this may be {' or '.join(held.values())}, and no other date settles it")
+        found = held[self._order] if len(held) > 1 else next(iter(held.values()), "")
+        if not is_date(found) or day(found) > self._latest:
+            raise ValueError(_NO_DATE)
+        return found
 
 
 # The rows of a reader's own file as rows of a price book: what is blank filled in, what is odd said, every fault kept.
@@ -864,10 +852,11 @@ def _rates_of(cells, dated):
     found = {}
     for row in cells.rows:
         if cells.text(row, "item").lower() in ("currency", "fx", "exchange rate"):
-            value = cells.number(row, WHOLE if cells.text(row, WHOLE) else PER_GPU)
-            date = cells.date(row) if cells.text(row, "date") else dated
-            if isinstance(value, float) and value > 0 and isinstance(date, str):
-                found[_code(cells, row)] = (value, f"{date}, {cells.file}")
+            with contextlib.suppress(ValueError):    # its own row says what is wrong
+                value = cells.number(row, WHOLE if cells.text(row, WHOLE) else PER_GPU)
+                date = cells.date(row) if cells.text(row, "date") else dated
+                if value > 0:
+                    found[_code(cells, row)] = (value, f"{date}, {cells.file}")
     return found
 
 
@@ -886,13 +875,18 @@ class _Row:
     def text(self, field):
         return self.cells.text(self.number, field)
 
-    def say(self, sentence, remark=False):
+    def say(self, sentence):
         self.said.setdefault(sentence, []).append(self.number)
-        if remark:
-            self.remarks.append(sentence)
 
     def refuse(self, field, allowed):
         self.faults.append(Fault(self.number, field, self.text(field), allowed))
+
+    def tried(self, field, function, *given, more=""):
+        """What a function gives, or None and the fault of the field that its ValueError says, and what more."""
+        try:
+            return function(*given)
+        except ValueError as error:
+            return self.refuse(field, f"{error}{more}")
 
     def read(self):
         """The record and the faults of the row."""
@@ -919,10 +913,7 @@ class _Row:
             if "item" in self.cells.fields:
                 self.say("no item: taken as a rent by the hour")
             return "rent"
-        try:
-            return item(text)
-        except ValueError as error:
-            self.refuse("item", str(error))
+        return self.tried("item", item, text)
 
     def _gpu(self, item):
         text = self.text("gpu")
@@ -931,14 +922,15 @@ class _Row:
                 self.refuse("gpu", f"filled for {item}{'' if self.text('item') else ', or an item that needs none'}")
             return "", None
         bare, many = (text, None) if text in rows("gpus") else counted(text)
-        try:
-            gpu, remark = gpu_named(bare)
-        except ValueError as error:
-            self.refuse("gpu", f"{error}; or a GPU of your own: GPUS=FILE")
-            return "", many
+        return self._said(self.tried("gpu", gpu_named, bare, more="; or a GPU of your own: GPUS=FILE")), many
+
+    def _said(self, found):
+        """What a name means, which is said where it leaves something open; "" for None."""
+        name, remark = found or ("", "")
         if remark:
-            self.say(remark, remark=True)
-        return gpu, many
+            self.say(remark)
+            self.remarks.append(remark)
+        return name
 
     def _term(self, item):
         text, terms = self.text("term"), ITEMS[item].terms
@@ -946,23 +938,15 @@ class _Row:
             if item == "rent":
                 self.say("term not stated: taken as on-demand")
             return terms[0]
-        try:
-            term, remark = term_named(text, item)
-        except ValueError as error:
-            self.refuse("term", str(error))
-            return ""
-        if remark:
-            self.say(remark, remark=True)
-        return term
+        return self._said(self.tried("term", term_named, text, item))
 
     def _size(self, item, gpu, many):
         """GPUs in the product: one, where a price of one GPU says nothing of it."""
         text = self.text("gpus_per_server")
         if text:
-            size = self.cells.number(self.number, "gpus_per_server", re.compile(r"x|gpus?", re.IGNORECASE))
-            if isinstance(size, str):
-                self.refuse("gpus_per_server", size)
-                return math.nan
+            size = self._plain_number("gpus_per_server", "x|gpus?")
+            if math.isnan(size):
+                return size
             if size < 1 or size % 1:
                 self.refuse("gpus_per_server", "a whole number of at least 1")
             if many and size != many:
@@ -994,25 +978,16 @@ class _Row:
         if not self.text("date"):
             self.say(f"date not stated: taken as {self.base.dated}, when the file was last changed")
             return self.base.dated
-        found = self.cells.date(self.number)
-        if isinstance(found, ValueError):
-            self.refuse("date", str(found))
-            return ""
-        return found
+        return self.tried("date", self.cells.date, self.number) or ""
 
     def _years(self, term):
         if not self.text("reserved_years"):
             return float(RESERVED_YEARS.get(term, math.nan))
         return self._plain_number("reserved_years")
 
-    def _plain_number(self, field):
-        if not self.text(field):
-            return math.nan
-        value = self.cells.number(self.number, field)
-        if isinstance(value, str):
-            self.refuse(field, value)
-            return math.nan
-        return value
+    def _plain_number(self, field, unit=""):
+        value = self.tried(field, self.cells.number, self.number, field, unit) if self.text(field) else None
+        return math.nan if value is None else value
 
     def _edges(self, item):
         edges = {field: self._plain_number(field) for field in ("from_bytes", "to_bytes")}
