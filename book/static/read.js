@@ -46,7 +46,6 @@ window.gpucalc = window.gpucalc || {};
   const DEEPEST = 900, MOST_DIGITS = 4300, MOST_BYTES = 10_000_000;
   const WORDS = new Map([["null", null], ["true", true], ["false", false], ["NaN", new Decimal(NaN)],
     ["Infinity", new Decimal(Infinity)], ["-Infinity", new Decimal(-Infinity)]]);
-  const ESCAPES = { '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 
   class Json {
     constructor(text) {
@@ -103,28 +102,14 @@ window.gpucalc = window.gpucalc || {};
     }
 
     string() {
-      const start = this.at++;
-      let held = "";
-      for (;;) {
-        held += this.match(/[^"\\\x00-\x1f]*/y)[0];
-        const next = this.text[this.at++];
-        if (next === '"') return held;
-        if (next === undefined) throw this.wrong("Unterminated string starting at", start);
-        if (next !== "\\") throw this.wrong("Invalid control character at", this.at - 1);
-        held += this.escaped(start);
-      }
-    }
-
-    escaped(start) {
-      const next = this.text[this.at++];
-      if (next === undefined) throw this.wrong("Unterminated string starting at", start);
-      if (next !== "u") {
-        if (!Object.hasOwn(ESCAPES, next)) throw this.wrong("Invalid \\escape", this.at - 2);
-        return ESCAPES[next];
-      }
-      const code = this.match(/[0-9a-fA-F]{4}/y);
-      if (!code) throw this.wrong("Invalid \\uXXXX escape", this.at - 1);
-      return String.fromCharCode(parseInt(code[0], 16));
+      const start = this.at;
+      this.at += 1;
+      while (this.match(/(?:[^"\\\x00-\x1f]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})){0,9999}/y)[0]);
+      const [next, escaped] = this.text.slice(this.at, this.at + 2);
+      if (next === '"') return JSON.parse(this.text.slice(start, this.at += 1));
+      if (next === undefined || (next === "\\" && !escaped)) throw this.wrong("Unterminated string starting at", start);
+      if (next !== "\\") throw this.wrong("Invalid control character at");
+      throw escaped === "u" ? this.wrong("Invalid \\uXXXX escape", this.at + 1) : this.wrong("Invalid \\escape");
     }
 
     // What stands between the brackets, one by one.
