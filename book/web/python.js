@@ -7,7 +7,7 @@ window.gpucalc = window.gpucalc || {};
 
   const text = (value) => typeof value === "string";
   const isMapping = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
-  const len = (value) => (isMapping(value) ? Object.keys(value) : [...value]).length;
+  const len = (value) => (text(value) ? [...value] : isMapping(value) ? Object.keys(value) : value).length;
   const truth = (value) => (value instanceof Number ? Number(value) !== 0
     : value !== null && typeof value === "object" ? len(value) > 0 : Boolean(value));
   const list = (value) => (isMapping(value) ? Object.keys(value) : [...value]);

@@ -386,8 +386,16 @@ def read_sheet(path: Path, score: Callable[[list[str]], int], wanted: str) -> Sh
     file = shortened(path.name)
     if held.startswith(_OLD_EXCEL):
         raise ValueError(f"{file}, row 1: an old Excel file; allowed: saved as XLSX or CSV")
-    grid, place, said, name = (_best_sheet if held.startswith(_ZIP) else _best_separator)(file, held, score, wanted)
-    return _cut(file, grid, place, said, name)
+    grid, place, said, separator = (_best_sheet if held.startswith(_ZIP) else _best_separator)(file, held, score, wanted)
+    filled = [(row, cells) for row, cells in grid if any(cells)]
+    if len(filled) > MOST_ROWS:
+        raise ValueError(f"{file}: more than {MOST_ROWS:,} rows; allowed: at most that")
+    if place:
+        said.append(f"the header is row {filled[place][0]}; what stands above it is not read")
+    (first, header), below = filled[place], filled[place + 1:]
+    if not below:
+        raise ValueError(f"{file}, row {first}: no rows below the header; allowed: at least one")
+    return Sheet([" ".join(cell.split()) for cell in header], first, below, said, separator, file)
 
 
 def _best_separator(file, held, score, wanted):
@@ -416,19 +424,6 @@ def _best_sheet(file, held, score, wanted):
         raise ValueError(f"{file}, row 1: {len(priced)} sheets with prices: {', '.join(map(shortened, priced))}; allowed: one")
     said = [f"only the sheet {shortened(priced[0])} has prices; the others are not read"] if len(sheets) > 1 else []
     return sheets[priced[0]], found[priced[0]][1], said, ""
-
-
-def _cut(file, grid, place, said, name):
-    """The sheet from its header on."""
-    filled = [(row, cells) for row, cells in grid if any(cells)]
-    if len(filled) > MOST_ROWS:
-        raise ValueError(f"{file}: more than {MOST_ROWS:,} rows; allowed: at most that")
-    if place:
-        said.append(f"the header is row {filled[place][0]}; what stands above it is not read")
-    (first, header), below = filled[place], filled[place + 1:]
-    if not below:
-        raise ValueError(f"{file}, row {first}: no rows below the header; allowed: at least one")
-    return Sheet([" ".join(cell.split()) for cell in header], first, below, said, name, file)
 
 
 def _best_header(grid, score):
@@ -1234,10 +1229,7 @@ def base_of(book: "DataFrame") -> Base:
     """What rows are completed with: the largest machine in which two sellers rent a GPU out, spellings, and rates."""
     rents = book[(book["item"] == "rent") & firm(book)]
     sellers = rents.groupby(["gpu", "gpus_per_server"])["provider"].nunique()
-    sizes: dict[str, int] = {}
-    for (gpu, size), count in sellers.items():
-        if count >= 2:
-            sizes[gpu] = max(sizes.get(gpu, 0), int(size))
+    sizes = sellers[sellers >= 2].reset_index().groupby("gpu")["gpus_per_server"].max().astype(int).to_dict()
     currencies = book[book["item"] == "currency"]
     rates = {sku: (float(price), f"{date}, {book.attrs['file']}") for sku, price, date in
              currencies[["sku", "price", "date"]].itertuples(index=False, name=None)}
@@ -1297,12 +1289,10 @@ def _messages(file, faults, found: Read):
 
 def _sentences(said):
     """What was taken for granted, each once, with its rows."""
-    return [sentence if not where else f"{_rows(where)}: {sentence}" for sentence, where in said.items()]
-
-
-def _rows(where):
-    shown = ", ".join(map(str, where[:8]))
-    return f"row{'s' * (len(where) > 1)} {shown}{f' and {len(where) - 8} more' if len(where) > 8 else ''}"
+    def rows_of(where):
+        more = f" and {len(where) - 8} more" if len(where) > 8 else ""
+        return f"row{'s' * (len(where) > 1)} {', '.join(map(str, where[:8]))}{more}: " if where else ""
+    return [rows_of(where) + sentence for sentence, where in said.items()]
 
 
 def _by_item(rows, own):

@@ -284,4 +284,4 @@ def constant(value):
 
 
 def test_what_is_printed_is_small():
-    assert len(figures_script()) < 12_000 and len(texts_script()) < 8_000
+    assert len(figures_script()) < 12_000 and len(texts_script()) < 8_000 and len(reading_script()) < 40_000
