@@ -21,8 +21,7 @@ from .lesson_page import topics
 STATIC = Path(__file__).parents[1] / "static"
 # What only the front page loads, in this order: the formulas with their data, which front.py has made, and who asks them.
 ENGINE = ["figures.js", "engine.js", "owning_data.js", "words.js", "grid.js", "case.js", "columns.js", "rule.js", "points.js",
-          "market.js", "owning.js", "read_fields.js", "read_names.js", "read.js", "read_rents.js", "job.js", "answer.js",
-          "page_answer.js"]
+          "market.js", "owning.js", "read.js", "read_rents.js", "job.js", "answer.js", "page_answer.js"]
 FRONT = ["front_state.js", "asking.js", "front_sentence.js", "front_cards.js", "front.js"]
 # What a lesson loads once its address holds a case.
 LESSON = [*ENGINE, "front_state.js", "lesson_data.js", "yours.js"]

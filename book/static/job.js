@@ -77,8 +77,8 @@ window.gpucalc = window.gpucalc || {};
 
   // The columns of a model as the page packs them; those that no model has are faults.
   function* modelFaults(row) {
-    const { columns, texts, types, parts } = gpucalc.reading.configs;
-    const known = new Set([...columns, ...[types, parts].flatMap(Object.values).flatMap(({ rules }) => Object.keys(rules))]);
+    const { columns, texts } = gpucalc.reading.configs;
+    const known = new Set([...columns, ...Object.values(gpucalc.configs.families()).flatMap(Object.keys)]);
     for (const [name, value] of Object.entries(row ?? {})) {
       const quantity = has(gpucalc.data.quantities, name) ? gpucalc.data.quantities[name] : null;
       const { least, most } = gpucalc.limits, sized = quantity ? gpucalc.allowed(name)(value) : Number.isFinite(value);

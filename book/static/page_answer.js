@@ -190,6 +190,6 @@ window.gpucalc = window.gpucalc || {};
 
   // Something of each script before this one: where one did not load there is no answer, rather than one in part.
   const PARTS = ["data", "owning", "catalogue", "Grid", "Case", "figures", "columns", "solve", "Points", "market", "rentOrBuy", "text",
-    "names", "readConfig", "readRents", "jobOf", "answerTo", "words"];
+    "rents", "configs", "readConfig", "readRents", "jobOf", "answerTo", "words"];
   if (PARTS.every((name) => gpucalc[name])) Object.assign(gpucalc, { answer, atOwnRents, more });
 }

@@ -1,5 +1,5 @@
-// Rents of the reader's own, pasted as lines of gpu and usd_per_hour; names, numbers and terms mean what gpucalc/rows/intake.py
-// takes them for.
+// Rents of the reader's own, pasted as lines of gpu and usd_per_hour; names, numbers and terms are read by functions of
+// gpucalc/rows/intake.py, which book/web/printed.py prints as gpucalc.rents.
 //
 //   gpucalc.readRents(text)                   // { rows, faults, said }
 //   rows: [{ gpu, usd_per_hour, gpus_per_server, provider, region, term }], one GPU's price in USD; a price that is billed by
@@ -15,16 +15,21 @@ window.gpucalc = window.gpucalc || {};
   const MOST_LETTERS = 200_000, MOST_LINES = 2_000, MOST_FAULTS = 200, LONGEST_CELL = 300;
   const NUMBER_WANTED = "a number such as 2.10";
   const has = Object.hasOwn;
-  const fault = (message) => new gpucalc.text.Fault(message);
-  const places = (value) => Math.max(2 - Math.floor(Math.log10(Number(value.toPrecision(3)))), 0);
-  const small = (value) => (Number.isInteger(value) ? String(value) : value.toFixed(places(value)));
-  const usd = (value) => (value < 100 ? small(value) : gpucalc.text.grouped(Math.round(value)));
-  const ascending = (one, other) => one - other;
+  const names = () => gpucalc.reading.rents;
+  const { py, rents } = gpucalc;
+  const fault = (message) => new py.Fault(message);
 
-  function median(prices) {
-    const half = prices.length / 2;
-    return (prices[Math.ceil(half) - 1] + prices[Math.floor(half)]) / 2;
-  }
+  // What the printed functions ask for: rows by the name of their table, and what to say of a GPU or a term that is not known.
+  gpucalc.own = {
+    architectures: () => gpucalc.reading.configs,
+    rows: (table) => names()[table],
+    termsOf: () => names().items.rent.terms.join(", "),
+    alike(name, given) {
+      const keys = Object.keys(names().gpus), within = keys.filter((key) => key.toLowerCase().includes(name.toLowerCase()));
+      const close = within.length ? within : keys.filter((key) => rents._family(key).split(" ").some((word) => given.includes(word)));
+      return close.length ? `; close: ${close.slice(0, 4).join(", ")}` : "";
+    },
+  };
 
   // Cells of a line, quoted where they hold a separator.
   function cellsOf(line, separator) {
@@ -41,14 +46,14 @@ window.gpucalc = window.gpucalc || {};
 
   // One pasted text: its columns, and its lines as rows.
   class Rents {
-    constructor(names) {
-      Object.assign(this, { names, rows: [], faults: [], said: [], offers: new Map(), larger: new Map() });
+    constructor() {
+      Object.assign(this, { rows: [], faults: [], said: [], offers: new Map(), larger: new Map(), names: names() });
     }
 
     read(text) {
       const lines = text.replace(/^\ufeff/, "").split(/\r\n|\r|\n/);
       if (text.length > MOST_LETTERS || lines.length > MOST_LINES) {
-        const most = `${gpucalc.text.grouped(MOST_LETTERS)} letters in ${gpucalc.text.grouped(MOST_LINES)} lines`;
+        const most = `${py.format(MOST_LETTERS, ",")} letters in ${py.format(MOST_LINES, ",")} lines`;
         return this.refuse(1, `a longer text; allowed: ${most}; make book PRICES=FILE reads more`);
       }
       const filled = lines.map((line, place) => ({ line: place + 1, text: line })).filter((each) => each.text.trim());
@@ -58,8 +63,10 @@ window.gpucalc = window.gpucalc || {};
       if (!records.length) return null;
       const body = this.headed(records);
       if (!body.length && !this.faults.length) this.refuse(records[0].line, "no lines below the header; allowed: at least one");
-      this.marks = Object.fromEntries(Object.keys(this.at).map((field) => [field,
-        gpucalc.names.markOf(this.names, body.map((each) => each.cells[this.at[field]] ?? ""))]));
+      this.marks = Object.fromEntries(Object.entries(this.at).map(([field, place]) => {
+        const amounts = body.map(({ cells }) => rents.amount(cells[place] ?? "")).filter(Boolean);
+        return [field, rents.agreed(amounts.map(({ number }) => rents.readings(number)))];
+      }));
       body.forEach((each) => this.tried(each.line, () => this.add(each)));
       this.rows.push(...this.withLarger());
       return null;
@@ -81,7 +88,7 @@ window.gpucalc = window.gpucalc || {};
       try {
         return [step()];
       } catch (error) {
-        if (!(error instanceof gpucalc.text.Fault)) throw error;
+        if (!(error instanceof py.Fault)) throw error;
         this.refuse(line, error.message);
         return [];
       }
@@ -90,7 +97,7 @@ window.gpucalc = window.gpucalc || {};
     // The records below the header; `at` says where a field stands, `titles` how its column is called.
     headed(records) {
       const header = records[0].cells;
-      const columns = header.map((title) => gpucalc.names.columnOf(this.names, title));
+      const columns = header.map((title) => rents.column(title));
       const plainOrder = !columns.some(Boolean);
       const fields = plainOrder ? ["gpu", this.names.per_gpu] : columns.map((column) => column?.field);
       this.at = Object.fromEntries(fields.map((field, place) => [field, place]).filter(([field]) => field));
@@ -125,7 +132,7 @@ window.gpucalc = window.gpucalc || {};
       try {
         return step(text);
       } catch (error) {
-        throw error instanceof gpucalc.text.Fault ? this.bad(field, text, error.message) : error;
+        throw error instanceof py.Fault ? this.bad(field, text, error.message) : error;
       }
     }
 
@@ -137,7 +144,7 @@ window.gpucalc = window.gpucalc || {};
       }
       const cell = (field) => (field in this.at ? cells[this.at[field]] ?? "" : "");
       for (const field of Object.keys(this.at)) {
-        const isShown = cell(field).length <= LONGEST_CELL && !gpucalc.text.HIDDEN.test(cell(field));
+        const isShown = cell(field).length <= LONGEST_CELL && !gpucalc.text.hidden(cell(field));
         if (!isShown) throw this.bad(field, cell(field), `at most ${LONGEST_CELL} characters, none of them control or invisible`);
       }
       if (!["", "rent", "rents", "rental"].includes(cell("item").toLowerCase())) throw this.bad("item", cell("item"), "rent");
@@ -147,18 +154,20 @@ window.gpucalc = window.gpucalc || {};
     row(line, cell) {
       const { names } = this;
       if (!cell("gpu")) throw this.bad("gpu", "", "a gpu of data/gpus.csv");
-      const [name, many] = has(names.gpus, cell("gpu")) ? [cell("gpu"), 0] : gpucalc.names.counted(names, cell("gpu"));
-      const [gpu, remark] = this.of("gpu", cell("gpu"), () => gpucalc.names.gpuOf(names, name));
+      const [name, many] = has(names.gpus, cell("gpu")) ? [cell("gpu"), 0] : rents.counted(cell("gpu"));
+      const [gpu, remark] = this.of("gpu", cell("gpu"), () => rents.gpu_named(name));
       if (remark) this.say(line, remark);
-      const term = cell("term") ? this.of("term", cell("term"), (text) => gpucalc.names.termOf(names, text)) : names.terms[0];
-      if (!cell("term")) this.say(line, `term not stated: taken as ${term}`);
+      const usual = names.items.rent.terms[0];
+      const [term, taken] = cell("term") ? this.of("term", cell("term"), (text) => rents.term_named(text, "rent"))
+        : [usual, `term not stated: taken as ${usual}`];
+      if (taken) this.say(line, taken);
       const size = this.size(cell, many), larger = size ? [] : names.larger[gpu];
       if (!size) this.say(line, names.by_the_gpu[larger]);
       if (size > 1 && cell("gpus_per_server") && cell(names.per_gpu) && !cell(names.whole)) {
         this.say(line, `'${gpucalc.text.shortened(this.titles[this.at[names.per_gpu]], 40)}' is taken as the price of one GPU of `
           + `several in a machine; a price of the whole machine goes into a column ${names.whole}`);
       }
-      const row = { gpu, usd_per_hour: this.price(cell, size || 1), gpus_per_server: size || 1,
+      const row = { gpu, usd_per_hour: this.price(line, cell, size || 1), gpus_per_server: size || 1,
         provider: cell("provider") || names.provider, region: cell("region") || names.region, term };
       this.larger.set(row, larger);
       return row;
@@ -167,9 +176,9 @@ window.gpucalc = window.gpucalc || {};
     // GPUs in the machine; 0 where a price of one GPU says nothing of it.
     size(cell, many) {
       const text = cell("gpus_per_server");
-      const given = Number(/^(\d+) ?(?:x|gpus?)?$/i.exec(gpucalc.names.plain(text))?.[1]);
+      const given = Number(/^(\d+) ?(?:x|gpus?)?$/i.exec(rents.plain(text))?.[1]);
       if (text && !(given >= 1 && given <= this.names.most_gpus)) {
-        throw this.bad("gpus_per_server", text, `a whole number from 1 to ${gpucalc.text.grouped(this.names.most_gpus)}`);
+        throw this.bad("gpus_per_server", text, `a whole number from 1 to ${py.format(this.names.most_gpus, ",")}`);
       }
       if (text && many && given !== many) throw this.bad("gpus_per_server", text, `${many}, the number in the GPU's name`);
       if (text || many) return text ? given : many;
@@ -181,49 +190,35 @@ window.gpucalc = window.gpucalc || {};
     }
 
     // USD an hour for one GPU.
-    price(cell, size) {
-      const { per_gpu: one, whole: all, low, high } = this.names;
+    price(line, cell, size) {
+      const { per_gpu: one, whole: all } = this.names, { low, high } = this.names.items.rent;
       const found = [one, all].filter(cell).map((field) => {
-        const amount = this.of(field, cell(field), (text) => this.dollars(text, field, cell("currency")));
+        const amount = this.of(field, cell(field), (text) => this.dollars(line, text, field, cell("currency")));
         const value = field === all ? amount / size : amount;
         if (value >= low && value <= high) return value;
-        throw this.bad(field, cell(field), `${low} to ${gpucalc.text.grouped(high)} USD/h for one GPU`);
+        throw this.bad(field, cell(field), `${low} to ${py.format(high, ",")} USD/h for one GPU`);
       });
       if (!found.length) throw this.bad(one in this.at ? one : all, "", `${NUMBER_WANTED}; a row without a price goes`);
       if (found.length === 2 && Math.abs(found[0] - found[1]) > 0.01 * found[1]) {
-        throw this.bad(one, cell(one), `${usd(found[1])}, the price of the whole over its ${size} GPUs; or one of both blank`);
+        throw this.bad(one, cell(one), `${rents._in_usd(found[1])}, the price of the whole over its ${size} GPUs; or one of both blank`);
       }
       return found[0];
     }
 
     // The number in a cell, which is in USD and by the hour.
-    dollars(text, field, currency) {
-      const cell = gpucalc.names.plain(text);
-      const found = gpucalc.names.numberIn(this.names, cell);
+    dollars(line, text, field, currency) {
+      const found = rents.amount(text);
       if (!found) throw fault(NUMBER_WANTED);
-      const before = cell.slice(0, found.index), after = cell.slice(found.index + found[0].length);
-      if (/-\s*$|^\s*-/.test(before) || (before.startsWith("(") && after.trim().endsWith(")"))) throw fault("a price above 0");
-      const beside = `${before.replace(/[+ ]+$/, "")} ${after}`;
-      const [codes, rest] = gpucalc.names.withoutCurrencies(this.names, beside);
-      const other = [...codes, this.currencies[this.at[field]], this.names.symbols[currency] ?? currency.toUpperCase()]
-        .find((code) => code && code !== "USD");
-      if (other) throw fault(`USD; for ${gpucalc.text.shortened(other, 10)}, what it is in USD`);
-      if (gpucalc.names.whole(this.names.other_unit).test(rest)) throw fault("a price per hour");
-      if (rest && rest !== "/h" && !gpucalc.names.whole(this.names.hours).test(rest)) throw fault(`${NUMBER_WANTED} in USD/h`);
-      return this.settled(found[0], this.marks[field]);
-    }
-
-    // The one reading of a number. No point marks thousands where that is more than any rent.
-    settled(number, mark) {
-      const held = gpucalc.names.readings(number);
-      const marks = Object.keys(held);
-      if (!marks.length) throw fault(NUMBER_WANTED);
-      if (marks.length === 1) return held[marks[0]];
-      if (mark in held) return held[mark];
-      if (number.includes(".") && held[","] > this.names.high) return held["."];
-      const [less, more] = Object.values(held).sort((a, b) => a - b);
-      throw fault(`a number with one reading: this may be ${less} or ${more}, and no other number of its column settles it; `
-        + `write ${less.toFixed(4)} or ${more.toFixed(0)}`);
+      if (found.negative) throw fault("a price above 0");
+      if (found.currency === "?") throw fault("one currency by its code, such as USD or EUR");
+      const codes = [found.currency, this.currencies[this.at[field]], currency].map((each) => py.get(this.names.symbols, each, each));
+      const other = codes.find((code) => code && code.toUpperCase() !== "USD");
+      if (other) throw fault(`USD; for ${gpucalc.text.shortened(other.toUpperCase(), 10)}, what it is in USD`);
+      const times = rents.times_an_hour(found.rest);
+      if (times !== 1) throw fault(times ? "a price per hour" : `${NUMBER_WANTED} in USD/h`);
+      const [value, doubtful] = rents.settled(found.number, this.marks[field], this.names.items.rent.high);
+      if (doubtful) this.say(line, `${found.number} is read as ${py.format(value, "g")}: thousands are not plausible`);
+      return value;
     }
 
     // Keeps a row. One that says the same as another counts once, one of another price is a fault, an odd price is asked about.
@@ -235,48 +230,24 @@ window.gpucalc = window.gpucalc || {};
       if (other) throw fault(`one price of an offer; line ${other.line} has the same gpu, provider, region and term`);
       this.offers.set(key, { line, price });
       this.rows.push(row);
-      const standing = this.standing(row), question = this.question(row);
-      if (standing) this.say(line, standing);
+      return this.beside(line, row);
+    }
+
+    // Where a rent stands among those of the book, and the question on one that lies far from them: on the term if there are any,
+    // else on all.
+    beside(line, { gpu, usd_per_hour: price, gpus_per_server, term }) {
+      const known = has(this.names.prices, gpu) ? this.names.prices[gpu] : {}, same = known[term];
+      const prices = same ?? py.sorted(Object.values(known).flat());
+      if (same) this.say(line, rents.standing(price, gpu, term, same));
+      const row = { item: "rent", gpu, gpus_per_server, price: price * gpus_per_server };
+      const spread = prices.length && new rents.Spread(prices.length, prices[0], prices.at(-1), py.median(prices));
+      const question = spread && rents.question(row, spread);
       return question ? this.refuse(line, question, { ask: true }) : null;
     }
-
-    // Where a rent stands among those of the book, the cheapest first.
-    standing({ gpu, usd_per_hour: price, term }) {
-      const prices = this.pricesOf(gpu)[term], many = prices?.length;
-      if (!many) return "";
-      const place = prices.filter((each) => each < price).length + 1;
-      return `${usd(price)} USD/h for one ${gpu}, ${term}, is number ${place} of ${many + 1} with the book's ${many}, the cheapest `
-        + `first; their median is ${usd(median(prices))}`;
-    }
-
-    pricesOf(gpu) {
-      return has(this.names.prices, gpu) ? this.names.prices[gpu] : {};
-    }
-
-    // The question on a rent that lies far from those of the book: on the term if there are any, else on all.
-    question({ gpu, usd_per_hour: price, gpus_per_server: many, term }) {
-      const known = this.pricesOf(gpu), prices = known[term] ?? Object.values(known).flat().sort(ascending);
-      const [low, high] = this.names.odd, middle = median(prices);
-      const fits = (value) => value >= low * middle && value <= high * middle;
-      if (!prices.length || fits(price)) return "";
-      return `${usd(price)} USD/h for one ${gpu}; the book's ${prices.length} offers lie between ${usd(prices[0])} and `
-        + `${usd(prices.at(-1))}, half of them below ${usd(middle)}${meant(price * many, many, fits)}`;
-    }
   }
 
-  // Which slip would explain the price: one GPU's for the whole machine's, or the other way round.
-  function meant(price, many, fits) {
-    if (many > 1 && fits(price)) {
-      return `: is ${usd(price)} the price of one GPU in a row of ${many}? Then write ${usd(price * many)}, or put it under `
-        + "usd_per_hour";
-    }
-    const size = (many === 1 ? [8, 4, 2] : [many]).find((each) => fits(price / many / each));
-    return size ? `: is it the price of a whole machine of ${size}? Then one GPU is ${usd(price / many / size)} USD/h; write gpus `
-      + "and price" : ": is it right?";
-  }
-
-  gpucalc.readRents = (pasted, { reading = gpucalc.reading } = {}) => {
-    const found = new Rents(reading.rents);
+  gpucalc.readRents = (pasted) => {
+    const found = new Rents();
     found.read(String(pasted));
     return { rows: found.rows, faults: found.faults, said: found.said };
   };

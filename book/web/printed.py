@@ -5,7 +5,7 @@ from typing import Any
 
 from gpucalc.core import figures
 from gpucalc.decisions import answer_words, engine_flags, owning_words
-from gpucalc.rows import case_file
+from gpucalc.rows import case_file, config, intake
 from . import drills, pyjs
 
 _FIGURES = ("number", "three_figures", "seconds", "unit_symbol", "exact", "gib", "percent", "usd", "hourly", "dollars", "days",
@@ -14,6 +14,12 @@ _FILL = ("fill", "begun", "_holds", "_true", "_field", "_key")
 _WORDS = ("case_facts", "named", "narrow_cache", "plain", "choice", "cards", "cautions", "compared", "nearest", "binds", "helps",
           "helping", "loosened", "flips", "turned", "commands", "said_verdict", "turning_rent", "_of_best", "_of_ways",
           "_on_spot", "_of_kind", "_layout", "_against", "_value", "_distance", "_before", "_less")
+_RENTS = ("Amount", "Column", "Spread", "plain", "amount", "_without_currency", "readings", "_without_same", "agreed", "settled",
+          "column", "_money_column", "_tokens", "_family", "counted", "gpu_named", "term_named", "_bare", "times_an_hour",
+          "standing", "question", "_meant", "_in_usd")
+_CONFIGS = ("Fields", "Architecture", "described", "named", "families", "nesting", "whole", "fields_of", "refused_fields",
+            "_text_model", "_refuse_others", "_check_blocks", "_check_head", "_ends", "_attention", "_worked_out", "_is_one_of",
+            "_is_no_list", "_are_layers")
 _TEXTS = {name: f"gpucalc.texts.{held}" for name, held in {
     "_ALL": "texts", "TEXTS": "texts", "PARTS": "parts", "WORDS": "words", "NOUNS": "nouns", "FORMS": "forms", "TABLES": "tables",
     "TITLES": "titles", "WHY": "why", "OWN": "own"}.items()}
@@ -56,6 +62,17 @@ def judging_script() -> str:
     """`gpucalc.judging`: how the answer to a drill is judged, and its blanks."""
     known = {"figures": "gpucalc.figures", "figures.UNITS": "gpucalc.data.units", "valued": "gpucalc.drills.valued"}
     return _block("judging", _those(drills, ("verdict", "near", "off", "blank_text")), known)
+
+
+def reading_script() -> str:
+    """`gpucalc.rents`, how prices of a reader's own are read, and `gpucalc.configs`, how a config.json is."""
+    items = {"rows": "gpucalc.own.rows", "ITEMS": "gpucalc.reading.rents.items", "_alike": "gpucalc.own.alike",
+             "_terms_of": "gpucalc.own.termsOf", "three_figures": "gpucalc.figures.three_figures",
+             "shortened": "gpucalc.text.shortened"}
+    texts = {"architectures": "gpucalc.own.architectures", "_written": "gpucalc.text.written", "hidden": "gpucalc.text.hidden",
+             "shortened": "gpucalc.text.shortened"}
+    rents = _block("rents", _those(intake, _RENTS), items)
+    return _script("python_reading.js") + rents + _block("configs", _those(config, _CONFIGS), texts)
 
 
 def _script(name):

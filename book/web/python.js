@@ -3,10 +3,13 @@
 "use strict";
 window.gpucalc = window.gpucalc || {};
 {
+  class Fault extends Error {} // a ValueError: what somebody gave can't be
+
   const text = (value) => typeof value === "string";
   const isMapping = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
-  const len = (value) => (isMapping(value) ? Object.keys(value) : value).length;
-  const truth = (value) => (value !== null && typeof value === "object" ? len(value) > 0 : Boolean(value));
+  const len = (value) => (text(value) ? [...value] : isMapping(value) ? Object.keys(value) : value).length;
+  const truth = (value) => (value instanceof Number ? Number(value) !== 0
+    : value !== null && typeof value === "object" ? len(value) > 0 : Boolean(value));
   const list = (value) => (isMapping(value) ? Object.keys(value) : [...value]);
   const either = (stops) => (first, ...others) => {
     let value = first;
@@ -20,7 +23,7 @@ window.gpucalc = window.gpucalc || {};
   }
 
   function int(value) {
-    if (typeof value === "boolean") return Number(value);
+    if (typeof value === "boolean" || text(value)) return Number(value);
     if (!Number.isFinite(value)) throw new Error(`${value} has no text`);
     return Math.trunc(value) || 0;
   }
@@ -86,8 +89,19 @@ window.gpucalc = window.gpucalc || {};
     return value;
   }
 
+  // Below, level or above, as Python orders numbers and texts, and lists of them.
+  function order(one, other) {
+    if (!Array.isArray(one)) return one < other ? -1 : Number(one > other);
+    return one.map((each, place) => order(each, other[place])).find(Boolean) ?? 0;
+  }
+
+  const best = (sign) => (values, key = (each) => each) => list(values).reduce((found, each) => (
+    sign * order(key(each), key(found)) > 0 ? each : found));
+
   gpucalc.py = {
-    len, truth, list, has, at, int, round, format, log10, next, and: either(false), or: either(true),
+    Fault, len, truth, list, has, at, int, round, format, log10, next, and: either(false), or: either(true),
+    max: best(1), min: best(-1),
+    sorted: (values, key = (each) => each) => list(values).sort((one, other) => order(key(one), key(other))),
     isinf: (value) => Math.abs(value) === Infinity,
     str: (value) => (value === null || value === undefined ? "None" : String(value)),
     repr: (value) => (!text(value) ? String(value) : value.includes("'") && !value.includes('"') ? `"${value}"`

@@ -1,19 +1,14 @@
 """What the page needs to read what a reader pastes, for JSON: rules of architectures, names as people write them, usual rents."""
 from typing import TYPE_CHECKING, Any
 
-from gpucalc.rows import intake
-from gpucalc.rows.config import TEXT_COLUMNS, UNIT, architectures, families, nesting, refused_fields
-from gpucalc.rows.intake import base_of, newest_book
-from gpucalc.rows.intake import NOT_STATED, OWN_PROVIDER, by_the_gpu, larger_machines
-from gpucalc.rows.intake import HIGH, LOW
-from gpucalc.rows.price_checks import ITEMS, MOST_GPUS
+from gpucalc.rows.config import TEXT_COLUMNS, architectures
+from gpucalc.rows.intake import NOT_STATED, OWN_PROVIDER, PER_GPU, SYMBOLS, WHOLE
+from gpucalc.rows.intake import base_of, by_the_gpu, larger_machines, newest_book
+from gpucalc.rows.price_checks import ITEMS, MOST_GPUS, RESERVED_YEARS
 from gpucalc.rows.tables import TABLES, rows
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-_SHARED = ("shaping", "lacking", "quantized", "blocks", "outer", "text_note", "class_ends", "text_class_ends", "most",
-           "longest_name")
 
 
 def reading(book: "DataFrame | None" = None) -> dict[str, Any]:
@@ -22,35 +17,25 @@ def reading(book: "DataFrame | None" = None) -> dict[str, Any]:
 
 
 def configs() -> dict[str, Any]:
-    """Rules of each architecture of a Hugging Face config.json, what it reads of the fields that others refuse, and columns."""
-    schema, known = TABLES["models"], architectures()
-    types = {name: {**_parts(known["architectures"][name]), "reads": reads(name)} for name in families()}
-    columns = [column for column in schema.columns if column != schema.key]
-    return {name: known[name] for name in _SHARED} | {
-        "columns": columns, "texts": TEXT_COLUMNS, "unit": UNIT, "types": types, "nesting": nesting(),
-        "parts": {name: _parts(part) for name, part in known["parts"].items()}}
-
-
-def reads(model_type: str) -> list[str]:
-    """The fields that shape a model and that the architecture reads."""
-    return [name for name in architectures()["shaping"] if name not in refused_fields(model_type)]
-
-
-def _parts(rules):
-    """What an architecture is like, and its own rules."""
-    return {"like": rules.get("like", []), "rules": {name: rule for name, rule in rules.items() if name not in ("like", "why")}}
+    """data/architectures.json without its reasons, and the columns of a model."""
+    schema = TABLES["models"]
+    known = {name: held for name, held in architectures().items() if name not in ("about", "source")}
+    for kind in ("parts", "architectures"):
+        known[kind] = {name: {key: rule for key, rule in rules.items() if key != "why"} for name, rules in known[kind].items()}
+    return known | {"columns": [column for column in schema.columns if column != schema.key], "texts": TEXT_COLUMNS}
 
 
 def rents(book: "DataFrame") -> dict[str, Any]:
-    """Names as people write them, what a rent may be (USD/h for one GPU), the larger machines of one that is billed by the GPU,
-    and the book's rents."""
+    """The GPUs, what a rent may be (USD/h for one GPU), the larger machines of one that is billed by the GPU, and the book's
+    rents."""
     item, sizes = ITEMS["rent"], base_of(book).sizes
     larger = {gpu: larger_machines(gpu, sizes) for gpu in rows("gpus")}
-    return intake.written_names() | intake.written_numbers() | intake.written_hours() | {
-        "low": item.low, "high": item.high, "odd": [LOW, HIGH], "most_gpus": MOST_GPUS, "provider": OWN_PROVIDER,
-        "region": NOT_STATED, "larger": larger,
-        "by_the_gpu": {",".join(map(str, each)): by_the_gpu(each) for each in larger.values()},
-        "prices": _hours(book)}
+    return {
+        "gpus": {gpu: {column: row[column] for column in ("memory_type", "marketed_bytes")} for gpu, row in rows("gpus").items()},
+        "items": {"rent": {"terms": item.terms, "unit": item.unit, "low": item.low, "high": item.high}},
+        "symbols": SYMBOLS, "per_gpu": PER_GPU, "whole": WHOLE, "reserved_years": RESERVED_YEARS,
+        "most_gpus": MOST_GPUS, "provider": OWN_PROVIDER, "region": NOT_STATED, "larger": larger,
+        "by_the_gpu": {",".join(map(str, each)): by_the_gpu(each) for each in larger.values()}, "prices": _hours(book)}
 
 
 def _hours(book):

@@ -1,8 +1,9 @@
 """A Hugging Face config.json as a row of data/models.csv, by the rules of data/architectures.json."""
 import json
 from collections import Counter
-from copy import copy
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from ..core.evaluate import Case, Row
 from ..core.quantities import DATA
@@ -11,33 +12,35 @@ from .files import hidden, shortened, text
 from .kept import kept
 
 
+# The page reads a config that is pasted by the same functions: book/web/printed.py prints those that open no file.
+
 # The fields of a JSON object, read by name and checked: a ValueError names the file, the field, its value and what is right.
 
-NEEDED = object()
 _MOST_BYTES = 10_000_000
 
 
-class Fields:
+class Fields(NamedTuple):
     """The fields of one file, read by name and checked.
 
-    `most` is the highest of a count by a word in its field's name: a slip, or a file made to hang, stops there.
+    `most` is the highest of a count by a word in its field's name: a slip, or a file made to hang, stops there. `prefix` is where
+    they stand in the file, but for the `lent`, which are those of the object around them.
     """
 
-    def __init__(self, path, most):
-        self.file, self.fields, self.most = shortened(path.name), _load(path), most
-        self._prefix, self._lent = "", set()
+    file: str
+    fields: dict[str, Any]
+    most: dict[str, int]
+    prefix: str = ""
+    lent: Sequence[str] = ()
 
     def within(self, name, outer):
         """The fields of the object that a field holds, and of the outer ones those that it lacks."""
-        held = self.get(name)
+        held = self.of(name)
         if not isinstance(held, dict):
             raise self.bad(name, "an object of fields, such as model_type")
-        lent = {each: self.fields[each] for each in outer if each in self.fields and held.get(each) is None}
-        inner = copy(self)
-        inner.fields, inner._prefix, inner._lent = {**held, **lent}, f"{name}.", set(lent)
-        return inner
+        lent = [each for each in outer if each in self.fields and held.get(each) is None]
+        return Fields(self.file, {**held, **{each: self.fields[each] for each in lent}}, self.most, f"{name}.", lent)
 
-    def get(self, name, missing=None):
+    def of(self, name, missing=None):
         """What the field holds; `a.b` is field b of the object in field a."""
         held = self.fields
         for part in name.split("."):
@@ -47,36 +50,42 @@ class Fields:
         return held
 
     def has(self, name):
-        return self.get(name, NEEDED) is not NEEDED
+        parts = name.split(".")
+        held = self.of(".".join(parts[:-1])) if len(parts) > 1 else self.fields
+        return isinstance(held, dict) and parts[-1] in held
 
     def shown(self, name):
         """The field as messages name it."""
-        return name if name.split(".")[0] in self._lent else self._prefix + name
+        return name if name.split(".")[0] in self.lent else self.prefix + name
 
     def bad(self, name, allowed):
-        value = shortened(json.dumps(self.get(name), ensure_ascii=False), 60) if self.has(name) else "missing"
+        value = shortened(_written(self.of(name)), 60) if self.has(name) else "missing"
         return ValueError(f"{self.file}, field {self.shown(name)}: {value}; allowed: {allowed}")
 
-    def count(self, name, least=1, most=None, nullable=False):
+    def whole(self, name, least, most, nullable):
         """A whole number; `nullable` where null would be read too, which the error then says."""
-        value = self.get(name)
-        most = next(most for word, most in self.most.items() if word in name) if most is None else most
-        if type(value) is not int or not least <= value <= most:
-            raise self.bad(name, f"a whole number from {least} to {most:,}" + (" or null" if nullable else ""))
+        value = self.of(name)
+        highest = next(each for word, each in self.most.items() if word in name) if most is None else most
+        if type(value) is not int or not least <= value <= highest:
+            raise self.bad(name, f"a whole number from {least} to {highest:,}{' or null' if nullable else ''}")
         return value
 
-    def flag(self, name, missing=NEEDED):
-        value = self.get(name, missing)
+    def flag(self, name, missing=None):
+        value = self.of(name, missing)
         if type(value) is not bool:
             raise self.bad(name, "true or false")
         return int(value)
 
-    def choice(self, name, *allowed, missing=NEEDED):
+    def choice(self, name, allowed, missing=None):
         """One of the allowed values, of the same type."""
-        value = self.get(name, missing)
-        if not any(type(value) is type(each) and value == each for each in allowed):
-            raise self.bad(name, ", ".join(each if isinstance(each, str) else json.dumps(each) for each in allowed))
+        value = self.of(name, missing)
+        if not _is_one_of(value, allowed):
+            raise self.bad(name, ", ".join(each if isinstance(each, str) else _written(each) for each in allowed))
         return value
+
+
+def _written(value):
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _load(path):
@@ -104,22 +113,21 @@ def _once(pairs):
     return dict(pairs)
 
 
-# The columns of a model by the rules of its architecture, as data/README.md names them; the page reads them too: read.js.
+# The columns of a model by the rules of its architecture, as data/README.md names them.
 
-OFF: tuple = (None, False, 0, "", [], {})
 _READS = ("count", "flag", "choice", "kinds", "named", "length", "but", "pick", "quantized")
 _INSIDE = ("missing", "null", "then", "else")
-_OPERATORS = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__, "//": int.__floordiv__, "max": max}
 _WEIGHTS, _LEFT_OUT = "config_groups.group_0.weights", ("ignore", "modules_to_not_convert")
 
 
 def fields_of(rule):
     """The fields that a rule may read, in any of its branches."""
     if isinstance(rule, str):
-        return set() if rule.startswith("=") else {rule}
+        return [] if rule.startswith("=") else [rule]
     if not isinstance(rule, dict):
-        return set()
-    return {rule[kind] for kind in _READS if kind in rule}.union(*(fields_of(rule[key]) for key in _INSIDE if key in rule))
+        return []
+    inside = [field for key in _INSIDE if key in rule for field in fields_of(rule[key])]
+    return [*(rule[kind] for kind in _READS if kind in rule), *inside]
 
 
 class Architecture:
@@ -130,10 +138,10 @@ class Architecture:
 
     def row(self):
         """What goes into the row: all but what only helps, or only checks, whose names begin with _."""
-        every = {column: self[column] for column in self.rules}
+        every = {column: self.column(column) for column in self.rules}
         return {column: value for column, value in every.items() if not column.startswith("_")}
 
-    def __getitem__(self, column):
+    def column(self, column):
         if column not in self.values:
             self.values[column] = self._by(self.rules[column], column)
         return self.values[column]
@@ -152,60 +160,62 @@ class Architecture:
         """A plain value, or what `= 4 * hidden` says, worked out from left to right."""
         if not isinstance(given, str) or not given.startswith("="):
             return given
-        first, *rest = given.split()[1:]
-        value = self._term(first)
-        for operator, term in zip(rest[::2], rest[1::2]):
-            value = _OPERATORS[operator](value, self._term(term))
+        words = given.split()[1:]
+        value = self._term(words[0])
+        for place in range(1, len(words), 2):
+            value = _worked_out(value, words[place], self._term(words[place + 1]))
         return value
 
     def _term(self, word):
-        return int(word) if word.isdigit() else self[word]
+        return int(word) if word.isdigit() else self.column(word)
 
     def _check(self, rule, column, value):
         """What a number must be beside whole."""
         field = self.fields.get(column)
         if "even" in rule and value % 2:
             raise self.c.bad(field, rule["even"].replace("{}", str(value)))
-        if "divides" in rule and self[rule["divides"]] % value:
+        if "divides" in rule and self.column(rule["divides"]) % value:
             raise self.c.bad(field, f"a divisor of {self._shown(rule['divides'])}")
-        if "multiple_of" in rule and value % self[rule["multiple_of"]]:
+        if "multiple_of" in rule and value % self.column(rule["multiple_of"]):
             raise self.c.bad(field, f"a multiple of {self._shown(rule['multiple_of'])}")
         if "equals" in rule and value != self._value(rule["equals"]):
             raise self.c.bad(field, f"the other {self._value(rule['equals'])} layers")
 
     def _shown(self, column):
-        return f"{self.c.shown(self.fields[column])}, {self[column]}"
+        return f"{self.c.shown(self.fields[column])}, {self.column(column)}"
 
     def _count(self, rule, column):
-        field = self.fields[column] = rule["count"]
-        for state, absent in (("missing", not self.c.has(field)), ("null", self.c.get(field, 0) is None)):
+        field = rule["count"]
+        self.fields[column] = field
+        for state, absent in (("missing", not self.c.has(field)), ("null", self.c.of(field, 0) is None)):
             if absent and state in rule:
                 return self._by(rule[state], column)
-        return self.c.count(field, self._value(rule.get("least", 1)), self._value(rule.get("most")), "null" in rule)
+        return self.c.whole(field, self._value(rule.get("least", 1)), self._value(rule.get("most")), "null" in rule)
 
     def _flag(self, rule, column):
-        return self.c.flag(rule["flag"], rule.get("missing", NEEDED))
+        return self.c.flag(rule["flag"], rule.get("missing"))
 
     def _choice(self, rule, column):
         allowed = [self._value(each) for each in rule["allowed"]]
-        return self.c.choice(rule["choice"], *allowed, missing=self._value(rule["missing"]))
+        return self.c.choice(rule["choice"], allowed, self._value(rule["missing"]))
 
     def _divide(self, rule, column):
-        size, rest = divmod(self[rule["divide"]], self[rule["by"]])
-        self.fields[column] = self.fields[rule["by"]]
-        if rest:
-            raise self.c.bad(self.fields[rule["by"]], f"a divisor of {self._shown(rule['divide'])}")
-        return size
+        size, by = self.column(rule["divide"]), self.column(rule["by"])
+        field = self.fields[rule["by"]]
+        self.fields[column] = field
+        if size % by:
+            raise self.c.bad(field, f"a divisor of {self._shown(rule['divide'])}")
+        return size // by
 
     def _if(self, rule, column):
-        return self._by(rule["then" if self[rule["if"]] else "else"], column)
+        return self._by(rule["then" if self.column(rule["if"]) else "else"], column)
 
     def _text(self, rule, column):
         return rule["text"]
 
     def _pick(self, rule, column):
         """What stands for the text in the field."""
-        text = self.c.get(rule["pick"])
+        text = self.c.of(rule["pick"])
         if text is None and "missing" in rule:
             return self._by(rule["missing"], column)
         if not isinstance(text, str) or text not in rule["of"]:
@@ -214,19 +224,19 @@ class Architecture:
 
     def _kinds(self, rule, column):
         """How many of the layers, which the field names one by one in a list or a text, are of a kind."""
-        types, counted = self.c.get(rule["kinds"]), rule["counted"]
-        if types in (None, []) and "missing" in rule:
+        types, counted = self.c.of(rule["kinds"]), rule["counted"]
+        if _is_no_list(types) and "missing" in rule:
             return self._by(rule["missing"], column)
         types = list(types) if isinstance(types, str) else types
-        known = [(type(each), each) for each in rule["known"]]
-        if not isinstance(types, list) or len(types) != self["layers"] or any((type(each), each) not in known for each in types):
-            raise self.c.bad(rule["kinds"], f"a list of {self['layers']}, each {' or '.join(map(str, rule['known']))}")
+        layers, known = self.column("layers"), rule["known"]
+        if not isinstance(types, list) or len(types) != layers or not all(_is_one_of(each, known) for each in types):
+            raise self.c.bad(rule["kinds"], f"a list of {layers}, each {' or '.join(str(each) for each in known)}")
         return sum(each in (counted if isinstance(counted, list) else [counted]) for each in types)
 
     def _length(self, rule, column):
         """How many layers the field names one by one."""
-        types = self.c.get(rule["length"])
-        if types in (None, []) and "missing" in rule:
+        types = self.c.of(rule["length"])
+        if _is_no_list(types) and "missing" in rule:
             return self._by(rule["missing"], column)
         most = self.c.most["layer"]
         if not isinstance(types, (list, str)) or not 1 <= len(types) <= most:
@@ -235,8 +245,9 @@ class Architecture:
 
     def _named(self, rule, column):
         """How many layers the field lists by their numbers."""
-        field = self.fields[column] = rule["named"]
-        named, first, last = self.c.get(field), rule["from"], rule["from"] + self["layers"] - 1
+        field = rule["named"]
+        self.fields[column] = field
+        named, first, last = self.c.of(field), rule["from"], rule["from"] + self.column("layers") - 1
         if named is None and "missing" in rule:
             return self._by(rule["missing"], column)
         if not _are_layers(named, first, last) or len(set(named)) < len(named):
@@ -245,32 +256,47 @@ class Architecture:
 
     def _but(self, rule, column):
         """How many of every so many layers there are, but for those that the field names."""
-        layers, named = self["layers"], self.c.get(rule["but"]) or []
+        layers, named = self.column("layers"), self.c.of(rule["but"]) or []
         if not _are_layers(named, 0, layers - 1):
             raise self.c.bad(rule["but"], f"a list of layers from 0 to {layers - 1}")
-        return len({layer for layer in range(layers) if (layer + 1) % self[rule["every"]] == 0}.difference(named))
+        every, dense = self.column(rule["every"]), set(named)
+        return len([layer for layer in range(layers) if (layer + 1) % every == 0 and layer not in dense])
 
     def _quantized(self, rule, column):
         """The format that the block of quantization in the field gives."""
         field = rule["quantized"]
-        block = self.c.get(field)
-        if block in OFF:
+        if not self.c.of(field):
             return self._by(rule["missing"], column)
         for entry in self.quantized:
             asked = entry["of"] | {f"{_WEIGHTS}.{name}": value for name, value in entry.get("weights", {}).items()}
-            as_asked = all(json.dumps(self.c.get(f"{field}.{name}")) == json.dumps(value) for name, value in asked.items())
+            as_asked = all(_written(self.c.of(f"{field}.{name}")) == _written(value) for name, value in asked.items())
             if as_asked and any(entry.get("apart", "") in each for each in self._left_out(field)):
                 return entry["format"]
         methods = [entry["of"]["quant_method"] for entry in self.quantized]
-        if self.c.get(f"{field}.quant_method") not in methods:
-            raise self.c.bad(f"{field}.quant_method", ", ".join(dict.fromkeys(filter(None, methods))))
+        if self.c.of(f"{field}.quant_method") not in methods:
+            raise self.c.bad(f"{field}.quant_method", ", ".join(dict.fromkeys(each for each in methods if each)))
         formats = ", ".join(dict.fromkeys(entry["format"] for entry in self.quantized))
         raise self.c.bad(field, f"none, or one that data/architectures.json names for {formats}")
 
     def _left_out(self, field):
         """The names of what a block of quantization leaves as it is, and an empty one."""
-        named = [self.c.get(f"{field}.{name}") for name in _LEFT_OUT]
+        named = [self.c.of(f"{field}.{name}") for name in _LEFT_OUT]
         return ["", *(each for names in named if isinstance(names, list) for each in names if isinstance(each, str))]
+
+
+def _worked_out(one, operator, other):
+    if operator in ("//", "max"):
+        return one // other if operator == "//" else max(one, other)
+    return {"+": one + other, "-": one - other, "*": one * other}[operator]
+
+
+def _is_one_of(value, allowed):
+    """Whether a value is there, of the same type."""
+    return any(type(value) is type(each) and value == each for each in allowed)
+
+
+def _is_no_list(value):
+    return value is None or isinstance(value, list) and not value
 
 
 def _are_layers(named, first, last):
@@ -280,8 +306,7 @@ def _are_layers(named, first, last):
 # A Hugging Face config.json as a row like those of data/models.csv, by the rules in data/architectures.json.
 #
 # A field that is missing has a default only where the class of that architecture in transformers gives it one. A field that
-# would change the architecture in a way the laws do not count is refused by name. The page reads a config that is pasted by the
-# same rules: book/static/read.js.
+# would change the architecture in a way the laws do not count is refused by name.
 
 TEXT_COLUMNS = ["family", "attention", "native_format", "unit", "source", "date", "confidence", "note"]
 UNIT = "count, tokens"
@@ -294,34 +319,39 @@ def read(path, columns):
     Raises ValueError naming the file, the field, its value and what is allowed.
     """
     path = Path(path)
-    whole_file = Fields(path, architectures()["most"])
-    fields, model_type = _text_model(whole_file)
-    for c in (whole_file, fields):
+    file = Fields(shortened(path.name), _load(path), architectures()["most"])
+    fields, row = described(file, columns, "/".join(path.absolute().parts[-2:]))
+    row["params"] = Case({name: value for name, value in row.items() if name != "params"})(params)
+    return Row(row, named(fields, path.stem), "model")
+
+
+def described(file, columns, path):
+    """The fields of the model in a file, and its columns, of which the count of parameters is not filled in."""
+    fields, model_type = _text_model(file)
+    for c in (file, fields):
         _check_blocks(c)
     architecture = Architecture(fields, families()[model_type], architectures()["quantized"]).row()
     _refuse_others(fields, model_type)
-    row = {**{column: 0 for column in columns if column not in TEXT_COLUMNS}, "note": "", **architecture}
-    row |= {"family": "MoE" if row["moe_layers"] else "dense", "attention": _attention(**row), "unit": UNIT,
-            "source": f"Hugging Face config {shortened('/'.join(path.absolute().parts[-2:]))}", "date": "", "confidence": "seen"}
-    if fields is not whole_file:
-        row["note"] = "; ".join(filter(None, [architectures()["text_note"], row["note"]]))
-    row["params"] = Case({name: value for name, value in row.items() if name != "params"})(params)
-    extra = [name for name in row if name not in columns]
-    return Row({name: row[name] for name in columns + extra}, _name(fields, path), "model")
+    row = {column: "" if column in TEXT_COLUMNS else 0 for column in columns} | architecture
+    row |= {"family": "MoE" if row["moe_layers"] else "dense", "attention": _attention(row), "unit": UNIT,
+            "source": f"Hugging Face config {shortened(path)}", "confidence": "seen"}
+    if fields.prefix:
+        row["note"] = "; ".join(each for each in (architectures()["text_note"], row["note"]) if each)
+    return fields, row
 
 
 def _text_model(c):
     """The fields of the model that reads and writes text, and its type: those of the file, or of its text_config."""
-    known, given = architectures(), c.get("model_type")
+    known, given = architectures(), c.of("model_type")
     if isinstance(given, str) and given in known["lacking"]:
         raise c.bad("model_type", f"a type that the formulas count; they lack {known['lacking'][given]}")
-    model_type = c.choice("model_type", *sorted([*families(), *nesting()]))
+    model_type = c.choice("model_type", sorted([*families(), *nesting()]))
     if model_type not in nesting():
         _check_head(c, known["class_ends"])
         return c, model_type
-    _check_head(c, known["class_ends"] + known["text_class_ends"])
-    c = c.within("text_config", known["outer"])
-    return c, c.choice("model_type", *nesting()[model_type], missing=nesting()[model_type][0])
+    _check_head(c, [*known["class_ends"], *known["text_class_ends"]])
+    c, inside = c.within("text_config", known["outer"]), nesting()[model_type]
+    return c, c.choice("model_type", inside, inside[0])
 
 
 @kept
@@ -351,41 +381,46 @@ def whole(architecture):
 
 def refused_fields(model_type):
     """Fields that change parameters or cache, and that the architecture does not read: they must not be switched on."""
-    known = set().union(*map(fields_of, families()[model_type].values()))
-    known |= {name.split(".")[0] for name in known}
+    fields = [field for rule in families()[model_type].values() for field in fields_of(rule)]
+    known = {name for field in fields for name in (field, field.split(".")[0])}
     return [name for name in architectures()["shaping"] if name not in known]
 
 
 def _refuse_others(c, model_type):
     for name in refused_fields(model_type):
-        if c.get(name) not in OFF:
+        if c.of(name):
             raise c.bad(name, f"none for {model_type}, which does not have it")
 
 
 def _check_blocks(c):
     """What is an object of fields, or off: a text that stands there is not read, and so refused."""
     for name in architectures()["blocks"]:
-        if c.get(name) not in OFF and not isinstance(c.get(name), dict):
+        if c.of(name) and not isinstance(c.of(name), dict):
             raise c.bad(name, "an object of fields, or null")
 
 
 def _check_head(c, ends):
     """A language model: its output head is one of the parameters that are counted."""
-    classes = c.get("architectures")
-    if classes is not None and not (isinstance(classes, list) and all(str(each).endswith(tuple(ends)) for each in classes)):
+    classes = c.of("architectures")
+    if classes is not None and not (isinstance(classes, list) and all(_ends(each, ends) for each in classes)):
         raise c.bad("architectures", f"a list of classes that end in {' or '.join(ends)}")
 
 
-def _name(c, path):
-    name, longest = c.get("_name_or_path"), architectures()["longest_name"]
+def _ends(name, ends):
+    return isinstance(name, str) and any(name.endswith(end) for end in ends)
+
+
+def named(c, stem):
+    """What the model is called: by its config, else by its file."""
+    name, longest = c.of("_name_or_path"), architectures()["longest_name"]
     if not isinstance(name, str) or not name.strip():
-        return shortened(path.stem)
+        return shortened(stem)
     if hidden(name) or len(name) > longest:
         raise c.bad("_name_or_path", f"at most {longest} characters, none of them control or invisible")
     return name
 
 
-def _attention(heads, kv_heads, kv_lora_rank, **_):
-    if kv_lora_rank:
+def _attention(row):
+    if row["kv_lora_rank"]:
         return "MLA"
-    return "MHA" if heads == kv_heads else "MQA" if kv_heads == 1 else "GQA"
+    return "MHA" if row["heads"] == row["kv_heads"] else "MQA" if row["kv_heads"] == 1 else "GQA"

@@ -1,5 +1,5 @@
 """Prices in files of a reader's own: numbers, money, names and terms as people write them, rows checked, odd prices named."""
-import bisect
+import contextlib
 import csv
 import datetime
 import functools
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
 
 # Numbers, amounts of money and dates as people write them. What can be read in two ways has two readings.
 
-# Symbols that name one currency; `$` alone is said to be taken for US dollars, `¥` and `kr` are several.
-SYMBOLS = {"US$": "USD", "AU$": "AUD", "A$": "AUD", "CA$": "CAD", "C$": "CAD", "HK$": "HKD", "NZ$": "NZD", "S$": "SGD",
-           "R$": "BRL", "$": "USD", "€": "EUR", "£": "GBP", "₹": "INR", "₩": "KRW", "₪": "ILS", "zł": "PLN"}
+# Symbols that name one currency, the longest first; `$` alone is said to be taken for US dollars, `¥` and `kr` are several.
+SYMBOLS = {"US$": "USD", "AU$": "AUD", "CA$": "CAD", "HK$": "HKD", "NZ$": "NZD", "A$": "AUD", "C$": "CAD", "S$": "SGD",
+           "R$": "BRL", "zł": "PLN", "$": "USD", "€": "EUR", "£": "GBP", "₹": "INR", "₩": "KRW", "₪": "ILS"}
 CODES = set("USD EUR GBP CHF JPY CNY CAD AUD NZD SEK NOK DKK ISK PLN CZK HUF RON BGN INR KRW SGD HKD TWD THB IDR MYR PHP VND BRL "
             "MXN CLP COP ARS ZAR ILS TRY AED SAR QAR RUB UAH KZT EGP NGN KES".split())
 _WORDS = {"dollar": "USD", "dollars": "USD", "euro": "EUR", "euros": "EUR", "pound": "GBP", "pounds": "GBP"}
 _NUMBER = re.compile(r"(?:\d[\d.,'’ ]*\d|[.,]?\d)(?:[.,](?!\w))?(?:[eE][+-]?\d+)?", re.ASCII)
+_NUMERAL = "a number such as 2.10"
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 
 
@@ -62,19 +63,19 @@ def amount(text: str) -> Amount | None:
     negative = before.startswith("(") and after.endswith(")") or bool(re.search(r"-\s*$|^\s*-", before))
     if negative:
         before, after = before.strip("(-+ "), after.rstrip(") ")
-    currencies, rest = zip(*map(_without_currency, (before.rstrip("+ "), after)))
-    named = [each for each in currencies if each]
-    currency = named[0] if len(set(named)) == 1 else "?" if named else ""
-    return Amount(found[0], negative, currency, " ".join(filter(None, rest)))
+    (one, before), (other, after) = _without_currency(before.rstrip("+ ")), _without_currency(after)
+    named = {each for each in (one, other) if each}
+    if any(each.endswith("D") for each in named):    # $2.10 USD
+        named = {each for each in named if each != "$"}
+    return Amount(found[0], negative, "?" if len(named) > 1 else "".join(named), f"{before} {after}".strip())
 
 
 def _without_currency(text):
     """The currency that a text names, and the text without it."""
-    for symbol in sorted(SYMBOLS, key=len, reverse=True):
+    for symbol, named in SYMBOLS.items():
         if symbol in text:
-            rest = text.replace(symbol, "", 1).strip()
-            code, rest = _without_currency(rest) if rest else ("", "")
-            return code or (symbol if symbol == "$" else SYMBOLS[symbol]), rest
+            code, rest = _without_currency(text.replace(symbol, "", 1).strip())
+            return code or (symbol if symbol == "$" else named), rest
     for word in re.findall(r"[A-Za-z]+", text):
         code = _WORDS.get(word.lower(), word.upper())
         if code in CODES:
@@ -92,22 +93,42 @@ def readings(number: str) -> dict[str, float]:
         return {"": float(number)}
     found = {}
     for mark, group in ((".", ","), (",", ".")):
-        digits = r"\d*" if group not in number else rf"\d{{1,3}}(?:{re.escape(group)}\d{{3}})+"
-        # 0,123 groups nothing.
-        if group in number and number.startswith("0"):
+        if group in number and number.startswith("0"):    # 0,123 groups nothing
             continue
-        if re.fullmatch(rf"{digits}(?:{re.escape(mark)}\d*)?(?:[eE][+-]?\d+)?", number, re.ASCII):
-            value = float(number.replace(group, "").replace(mark, "."))
-            found[mark] = value
-    if len(found) == 2 and len(set(found.values())) == 1:
-        return {"": found["."]}
-    return found
+        digits = rf"\d{{1,3}}(?:[{group}]\d{{3}})+" if group in number else r"\d*"
+        if re.fullmatch(rf"{digits}(?:[{mark}]\d*)?(?:[eE][+-]?\d+)?", number, re.ASCII):
+            found[mark] = float(number.replace(group, "").replace(mark, "."))
+    return _without_same(found)
 
 
-def decimal_mark(numbers: list[str]) -> str:
-    """The decimal mark that those numbers of a column settle which can be read in one way only; "" where they don't."""
-    marks = {mark for number in numbers for held in [readings(number)] if len(held) == 1 for mark in held if mark}
-    return marks.pop() if len(marks) == 1 else ""
+def _without_same(found):
+    """One reading where there are two of the same."""
+    return {"": next(iter(found.values()))} if len(found) == 2 and len(set(found.values())) == 1 else found
+
+
+def agreed(column: list[dict]) -> str:
+    """The decimal mark or the order of days that those of a column settle which have one reading; "" where they don't."""
+    kinds = {kind for held in column if len(held) == 1 for kind in held if kind}
+    return "".join(kinds) if len(kinds) == 1 else ""
+
+
+def settled(number: str, mark: str, most: float) -> tuple[float, bool]:
+    """The one reading of a number of a column with this decimal mark, and whether only plausibility settles it.
+
+    No point marks thousands where that is above `most`. Raises ValueError with what is allowed.
+    """
+    held = readings(number)
+    if not held or math.inf in held.values():
+        raise ValueError(_NUMERAL)
+    if len(held) == 1:
+        return next(iter(held.values())), False
+    if mark:
+        return held[mark], False
+    if "." in number and held[","] > most:
+        return held["."], True
+    low, high = sorted(held.values())
+    raise ValueError(f"a number with one reading: this may be {low:g} or {high:g}, and no other number of its column settles it; "
+                     f"write {low:.4f} or {high:.0f}")
 
 
 def dates(text: str) -> dict[str, str]:
@@ -141,18 +162,7 @@ def _days(ordered):
             found[order] = datetime.date(*map(int, parts)).isoformat()
         except ValueError:
             continue
-    return {"": next(iter(found.values()))} if len(found) == 2 and len(set(found.values())) == 1 else found
-
-
-def day_order(texts: list[str]) -> str:
-    """Which order the dates of a column settle that can be read in one way only; "" where they don't."""
-    orders = {order for text in texts for held in [dates(text)] if len(held) == 1 for order in held if order}
-    return orders.pop() if len(orders) == 1 else ""
-
-
-def written_numbers() -> dict[str, Any]:
-    """What a number and a currency look like, for JSON. Patterns are JavaScript's too."""
-    return {"number": _NUMBER.pattern, "symbols": SYMBOLS, "currency_words": _WORDS, "codes": sorted(CODES)}
+    return _without_same(found)
 
 
 # Names as people write them: columns of a price file, GPUs, items and terms. What is taken for what is said.
@@ -176,10 +186,12 @@ _PHRASES = {
     "note": "note, notes, comment, comments, remark, remarks",
 }
 _COLUMNS = {phrase: field for field, phrases in _PHRASES.items() for phrase in phrases.split(", ")}
+_BOOK_COLUMNS = [*PRICES.columns, PER_GPU]
 _SIGNS = {"€": " eur ", "$": " usd ", "£": " gbp ", "#": " # "}
 _HOUR = {"h", "hr", "hrs", "hour", "hours", "hourly", "std", "stunde"}
 _MONEY = {"price", "prices", "cost", "costs", "rate", "preis"}
 _MACHINE = {"machine", "server", "instance", "node", "vm", "total", "whole", "box"}
+_GPU = {"gpu", "accelerator"}
 _FILLERS = {"per", "in", "for", "of", "the", "a", "an", "each", "one", "unit", "list", "single", "pro"}
 
 
@@ -194,28 +206,26 @@ class Column(NamedTuple):
 def column(header: str) -> Column | None:
     """What a header means; None for one that means nothing here."""
     known = re.sub(r"[\s-]+", "_", header.strip().lower())
-    if known in PRICES.columns or known == PER_GPU:
+    if known in _BOOK_COLUMNS:
         return Column(known, "", True)
     text = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", header).lower()
     for sign, word in _SIGNS.items():
         text = text.replace(sign, word)
-    tokens = re.findall(r"[a-z]+|\d+|#", text)
-    return _money_column(tokens) or _named_column(tokens)
+    words = re.findall(r"[a-z]+|\d+|#", text)
+    phrase = " ".join(words)
+    named = Column(_COLUMNS[phrase], "", phrase in (_COLUMNS[phrase], "gpus")) if phrase in _COLUMNS else None
+    return _money_column(words) or named
 
 
-def _named_column(tokens):
-    field = _COLUMNS.get(" ".join(tokens))
-    return Column(field, "", " ".join(tokens) in (field, "gpus")) if field else None
-
-
-def _money_column(tokens):
-    words = set(tokens) - _FILLERS
+def _money_column(header):
+    words = {word for word in header if word not in _FILLERS}
     currencies = {word for word in words if word.upper() in CODES}
-    money = currencies | words & _MONEY | words & {"hourly"}
-    if not money or words - currencies - _HOUR - _MONEY - _MACHINE - {"gpu", "accelerator"} or len(currencies) > 1:
+    known = {*currencies, *_HOUR, *_MONEY, *_MACHINE, *_GPU}
+    priced = currencies or any(word in _MONEY or word == "hourly" for word in words)
+    if not priced or len(currencies) > 1 or any(word not in known for word in words):
         return None
-    of_one = (words & {"gpu", "accelerator"} or words & _HOUR) and not words & _MACHINE
-    return Column(PER_GPU if of_one else WHOLE, next(iter(currencies), "").upper(), False)
+    of_one = any(word in _GPU or word in _HOUR for word in words) and not any(word in _MACHINE for word in words)
+    return Column(PER_GPU if of_one else WHOLE, "".join(currencies).upper(), False)
 
 
 def score(header: list[str]) -> int:
@@ -244,7 +254,13 @@ def _tokens(name):
     text = name.lower()
     for pattern, replacement in _SPELLING:
         text = re.sub(pattern, replacement, text)
-    return {_FORMS.get(word, word) for word in text.split()} - _NOISE
+    return {form for word in text.split() for form in [_FORMS.get(word, word)] if form not in _NOISE}
+
+
+@functools.cache
+def _family(name):
+    """Those of them that tell a family from others."""
+    return " ".join(sorted(word for word in _tokens(name) if not _VARIANT.fullmatch(word)))
 
 
 def counted(name: str) -> tuple[str, int | None]:
@@ -263,30 +279,27 @@ def gpu_named(name: str) -> tuple[str, str]:
     if name in held:
         return name, ""
     given = _tokens(name)
-    found = [key for key in held if given and given <= _tokens(key) | _memory_type(held[key])]
-    families = {frozenset(word for word in _tokens(key) if not _VARIANT.fullmatch(word)) for key in found}
-    exact = [each for each in families if each <= given]
+    found = [key for key, row in held.items() if given and all(
+        word in _tokens(key) or word == row["memory_type"].lower() for word in given)]
+    families = list(dict.fromkeys(_family(key) for key in found))
+    exact = [each for each in families if all(word in given for word in each.split())]
     if len(families) > 1 and exact:
-        found = [key for key in found if max(exact, key=len) == {word for word in _tokens(key) if not _VARIANT.fullmatch(word)}]
-        families = {max(exact, key=len)}
+        families = [max(exact, key=lambda each: len(each.split()))]
+        found = [key for key in found if _family(key) == families[0]]
     if len(families) != 1:
-        options = f"; it may be {', '.join(found[:4])}" if found else close(name, held) or _like(given)
+        options = f"; it may be {', '.join(found[:4])}" if found else _alike(name, given)
         raise ValueError(f"a gpu of data/gpus.csv{options}")
     best = max(found, key=lambda key: ("SXM" in key, held[key]["marketed_bytes"]))
     others = [key for key in found if key != best]
     return best, f"{shortened(name, 60)} is taken as {best}, not {' or '.join(others)}" if others else ""
 
 
-def _like(given):
-    """Up to four GPUs whose name has a word that is much like one of the given."""
+def _alike(name, given):
+    """Up to four GPUs of a name like this, or that have a word which is much like one of the given."""
     known = {key: _tokens(key) for key in rows("gpus")}
     words = {near for word in given for near in get_close_matches(word, set().union(*known.values()), cutoff=0.7)}
     found = [key for key, held in known.items() if {word for word in held & words if not _VARIANT.fullmatch(word)}]
-    return f"; close: {', '.join(found[:4])}" if found else ""
-
-
-def _memory_type(row):
-    return {row["memory_type"].lower()}
+    return close(name, known) or (f"; close: {', '.join(found[:4])}" if found else "")
 
 
 _TERMS = {"on-demand": "ondemand demand payasyougo payg ondemandhourly list hourly regular paygo",
@@ -299,36 +312,39 @@ _TERM_NAMES = {name: term for term, names in _TERMS.items() for name in names.sp
 _ITEM_NAMES = {"rental": "rent", "rents": "rent", "electricity": "power", "fx": "currency", "exchangerate": "currency",
                "objectstorage": "storage", "colocationperkw": "hosting-power", "gpucard": "card"}
 _LENGTH, _RESERVING = re.compile("(\\d+|one|three)(years?|yrs?|y|months?|mo|m)"), ("reserv", "commit", "cud", "saving")
-_YEARS = {"1": 1, "one": 1, "12": 12, "3": 3, "three": 3, "36": 36}
+_YEARS = {"one": 1, "three": 3}
 
 
 def term_named(text: str, item: str) -> tuple[str, str]:
     """The term of the book that a text means, and what to say of it. Raises ValueError with what is allowed."""
-    word = re.sub(r"[^a-z0-9]", "", text.lower())
-    terms = ITEMS[item].terms
-    same = {re.sub(r"[^a-z0-9]", "", each): each for each in terms}
-    if word in same:
-        return same[word], ""
-    if "list" in terms and _TERM_NAMES.get(word) == "on-demand":
-        return "list", ""
+    word, terms = _bare(text), ITEMS[item].terms
+    same = {_bare(each): each for each in terms}
     known = _TERM_NAMES.get(word, "")
-    if known in terms:
-        return known, ""
+    if "list" in terms and known == "on-demand":
+        known = "list"
+    if word in same or known in terms:
+        return same.get(word, known), ""
     length = _LENGTH.search(word)
     if item == "rent" and length and (word == length[0] or any(name in word for name in _RESERVING)):
         number = int(_YEARS.get(length[1], length[1]))
         years = number / 12 if length[2].startswith("m") else number
-        exact = next((each for each, held in RESERVED_YEARS.items() if held == years), None)
+        exact = next((each for each, held in RESERVED_YEARS.items() if held == years), "")
         return exact or "reserved", "" if exact else (
             f"{shortened(text, 40)} is a reservation of no length the book knows: the term reserved")
-    raise ValueError(f"{', '.join(terms)} for {item}{close(text, terms)}")
+    raise ValueError(_terms_of(text, item))
+
+
+def _terms_of(text, item):
+    return f"{', '.join(ITEMS[item].terms)} for {item}{close(text, ITEMS[item].terms)}"
+
+
+def _bare(text):
+    return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
 def item(text: str) -> str:
     """The item that a text means. Raises ValueError with what is allowed."""
-    word = re.sub(r"[^a-z0-9]", "", text.lower())
-    same = {re.sub(r"[^a-z0-9]", "", each): each for each in ITEMS}
-    found = same.get(word) or _ITEM_NAMES.get(word)
+    found = {_bare(each): each for each in ITEMS}.get(_bare(text)) or _ITEM_NAMES.get(_bare(text))
     if not found:
         raise ValueError(f"{', '.join(ITEMS)}{close(text, ITEMS)}")
     return found
@@ -337,22 +353,6 @@ def item(text: str) -> str:
 def spelled(text: str, known: Iterable[str]) -> str:
     """The text as one of the known names spells it."""
     return next((each for each in known if each.casefold() == text.casefold()), text)
-
-
-def written_names() -> dict[str, Any]:
-    """What this module takes for what, for JSON: the page reads names of rents by it. Patterns are JavaScript's too."""
-    terms = ITEMS["rent"].terms
-    return {
-        "columns": _COLUMNS | {name: name for name in [*PRICES.columns, PER_GPU]}, "signs": _SIGNS,
-        "per_gpu": PER_GPU, "whole": WHOLE,
-        "words": {"hour": sorted(_HOUR), "money": sorted(_MONEY), "machine": sorted(_MACHINE), "fillers": sorted(_FILLERS)},
-        "gpus": {key: {"words": sorted(_tokens(key)), "memory": row["memory_type"].lower(), "bytes": row["marketed_bytes"],
-                       "family": sorted(word for word in _tokens(key) if not _VARIANT.fullmatch(word))}
-                 for key, row in rows("gpus").items()},
-        "noise": sorted(_NOISE), "forms": _FORMS, "counted": _COUNTED.pattern,
-        "spelling": [[pattern, replacement.replace("\\1", "$1")] for pattern, replacement in _SPELLING],
-        "terms": terms, "term_names": {name: term for name, term in _TERM_NAMES.items() if term in terms},
-        "length": _LENGTH.pattern, "reserving": _RESERVING, "years": _YEARS, "reserved_years": RESERVED_YEARS}
 
 
 # Rows of cells from a spreadsheet of any shape: CSV in several separators and encodings, or XLSX.
@@ -386,8 +386,16 @@ def read_sheet(path: Path, score: Callable[[list[str]], int], wanted: str) -> Sh
     file = shortened(path.name)
     if held.startswith(_OLD_EXCEL):
         raise ValueError(f"{file}, row 1: an old Excel file; allowed: saved as XLSX or CSV")
-    grid, place, said, name = (_best_sheet if held.startswith(_ZIP) else _best_separator)(file, held, score, wanted)
-    return _cut(file, grid, place, said, name)
+    grid, place, said, separator = (_best_sheet if held.startswith(_ZIP) else _best_separator)(file, held, score, wanted)
+    filled = [(row, cells) for row, cells in grid if any(cells)]
+    if len(filled) > MOST_ROWS:
+        raise ValueError(f"{file}: more than {MOST_ROWS:,} rows; allowed: at most that")
+    if place:
+        said.append(f"the header is row {filled[place][0]}; what stands above it is not read")
+    (first, header), below = filled[place], filled[place + 1:]
+    if not below:
+        raise ValueError(f"{file}, row {first}: no rows below the header; allowed: at least one")
+    return Sheet([" ".join(cell.split()) for cell in header], first, below, said, separator, file)
 
 
 def _best_separator(file, held, score, wanted):
@@ -416,19 +424,6 @@ def _best_sheet(file, held, score, wanted):
         raise ValueError(f"{file}, row 1: {len(priced)} sheets with prices: {', '.join(map(shortened, priced))}; allowed: one")
     said = [f"only the sheet {shortened(priced[0])} has prices; the others are not read"] if len(sheets) > 1 else []
     return sheets[priced[0]], found[priced[0]][1], said, ""
-
-
-def _cut(file, grid, place, said, name):
-    """The sheet from its header on."""
-    filled = [(row, cells) for row, cells in grid if any(cells)]
-    if len(filled) > MOST_ROWS:
-        raise ValueError(f"{file}: more than {MOST_ROWS:,} rows; allowed: at most that")
-    if place:
-        said.append(f"the header is row {filled[place][0]}; what stands above it is not read")
-    (first, header), below = filled[place], filled[place + 1:]
-    if not below:
-        raise ValueError(f"{file}, row {first}: no rows below the header; allowed: at least one")
-    return Sheet([" ".join(cell.split()) for cell in header], first, below, said, name, file)
 
 
 def _best_header(grid, score):
@@ -565,8 +560,7 @@ def usd_of_product(row: Any, item: str, size: float) -> float:
     """The price of the whole product in USD, of a row being completed, which keeps what is wrong with it; NaN then."""
     fields = [field for field in (WHOLE, PER_GPU) if row.text(field)]
     if not fields:
-        field = WHOLE if WHOLE in row.cells.fields else PER_GPU
-        row.refuse(field, "a number such as 2.10; a row without a price goes")
+        row.refuse(WHOLE if WHOLE in row.cells.fields else PER_GPU, f"{_NUMERAL}; a row without a price goes")
         return math.nan
     found = {field: _usd(row, field, item) for field in fields}
     if any(value is None for value in found.values()):
@@ -585,21 +579,16 @@ def usd_of_product(row: Any, item: str, size: float) -> float:
 def _usd(row, field, item):
     """The number in a cell in USD, or None where it is refused."""
     dollars = item == "rent" and field == PER_GPU and row.cells.currency(row.number) in ("", "USD")
-    found = row.cells.amount(row.number, field, ITEMS["rent"].high if dollars else math.inf)
-    if isinstance(found, str):
-        row.refuse(field, found)
+    found = row.tried(field, _price, row.cells, row.number, field, item, ITEMS["rent"].high if dollars else math.inf)
+    if found is None:
         return None
     if found.doubtful:
         row.say(f"{found.shown} is read as {found.value:g}: thousands are not plausible")
     if item == "currency":
         return found.value
-    if found.rest and not _unit_fits(row, field, found, item):
-        return None
     code = _currency_word(row, field, found.currency)
-    if code is None:
-        return None
-    if code == "USD":
-        return found.value
+    if code in (None, "USD"):
+        return code and found.value
     rate, whose = row.base.rates[code]
     row.rated = f"{found.shown} {code} is {found.value * rate:,.2f} USD"
     row.remarks.append(f"{found.shown} {code} at {rate:g} USD of {whose}")
@@ -607,49 +596,47 @@ def _usd(row, field, item):
     return found.value * rate
 
 
-def _unit_fits(row, field, found, item):
-    """Whether what stands beside a number is its unit."""
-    rest = found.rest.strip()
-    unit = ITEMS[item].unit.removeprefix("USD")
-    if rest.lower().replace(" ", "") == unit.lower() or item == "rent" and _HOURS.fullmatch(rest):
-        one = re.search(r"gpu|card", rest, re.IGNORECASE)
-        if one and field == WHOLE and item == "rent":
-            row.refuse(field, f"the price of the whole machine; the price of one GPU goes into a column {PER_GPU}")
-        return not (one and field == WHOLE and item == "rent")
+def _price(cells, row, field, item, most):
+    """The amount in a cell, beside which its unit stands or nothing. Raises ValueError with what is allowed."""
+    found, unit = cells.amount(row, field, most), ITEMS[item].unit
+    if item == "currency":
+        return found
+    is_unit = found.rest.lower().replace(" ", "") in ("", unit.removeprefix("USD").lower())
+    times = times_an_hour(found.rest) if item == "rent" else float(is_unit)
+    if not times:
+        raise ValueError(f"{_NUMERAL} in {unit}")
+    if times != 1:
+        raise ValueError(f"a price per hour; {found.value * times:.4g} is this over the hours, a month being 730")
+    if item == "rent" and field == WHOLE and re.search("gpu|card", found.rest, re.IGNORECASE):
+        raise ValueError(f"the price of the whole machine; the price of one GPU goes into a column {PER_GPU}")
+    return found
+
+
+def times_an_hour(rest: str) -> float:
+    """How many times an hour has what stands beside a rent: 1 for an hour, a 24th for a day, 0 for what is no time."""
     other = _OTHER.fullmatch(rest)
-    if other and item == "rent":
+    if other:
         name = other[1].lower()
-        value = found.value * _PER_HOUR[name if len(name) == 1 else name[:2]]
-        row.refuse(field, f"a price per hour; {value:.4g} is this over the hours, a month being 730")
-    else:
-        row.refuse(field, f"a number such as 2.10 in {ITEMS[item].unit}")
-    return False
+        return _PER_HOUR[name if len(name) == 1 else name[:2]]
+    return 1 if _HOURS.fullmatch(rest) else 0
 
 
 def _currency_word(row, field, symbol):
     """The code of the price's currency, one with a rate."""
     named, titled = row.cells.currency(row.number), row.cells.titled_currency(field)
     if named is None or symbol == "?":
-        row.refuse("currency" if named is None else field, "one currency by its code, such as USD or EUR")
-        return None
+        return row.refuse("currency" if named is None else field, "one currency by its code, such as USD or EUR")
     codes = {code for code in (named, "" if symbol == "$" and (named or titled).endswith("D") else symbol.replace("$", "USD"),
                                titled) if code}
     if len(codes) > 1:
-        row.refuse(field, f"in one currency: cell, column and header say {', '.join(sorted(codes))}")
-        return None
+        return row.refuse(field, f"in one currency: cell, column and header say {', '.join(sorted(codes))}")
     code = next(iter(codes), "USD")
     if symbol == "$" and not named and not titled:
         row.say("$ is taken as US dollars")
     if code != "USD" and code not in row.base.rates:
-        row.refuse("currency" if named else field, f"USD, or a rate for {code}: RATE={code}=1.10, or a row of the item currency "
-                   f"with sku {code} and as price what one {code} costs in USD")
-        return None
+        return row.refuse("currency" if named else field, f"USD, or a rate for {code}: RATE={code}=1.10, or a row of the item "
+                          f"currency with sku {code} and as price what one {code} costs in USD")
     return code
-
-
-def written_hours() -> dict[str, Any]:
-    """What may stand beside a rent, for JSON. Patterns are JavaScript's too."""
-    return {"hours": _HOURS.pattern, "other_unit": _OTHER.pattern}
 
 
 # The cells of a sheet by what their columns hold: numbers, money and dates, each read as its whole column settles it.
@@ -658,7 +645,7 @@ def written_hours() -> dict[str, Any]:
 _NOTHING = {"-", "–", "—", "n/a", "na", "none", "null", "nan"}
 # A day that has begun elsewhere on Earth has not by every clock.
 _GRACE = datetime.timedelta(1)
-_NUMERAL, _NO_DATE = "a number such as 2.10", f"YYYY, YYYY-MM or YYYY-MM-DD, from {FIRST_YEAR} on and not in the future"
+_NO_DATE = f"YYYY, YYYY-MM or YYYY-MM-DD, from {FIRST_YEAR} on and not in the future"
 
 
 class Money(NamedTuple):
@@ -686,7 +673,7 @@ class Cells:
         for row, cells in sheet.rows:
             self._add(sheet, row, cells)
         self._marks = {field: self._mark(field) for field in self.fields}
-        self._order = day_order([self.text(row, "date") for row in self.rows])
+        self._order = agreed([dates(self.text(row, "date")) for row in self.rows])
 
     def _chosen(self, sheet, found):
         """Which column holds which field; what is not read is said, and two that could be one field are a fault."""
@@ -745,47 +732,36 @@ class Cells:
     def _mark(self, field):
         cells = [self.text(row, field) for row in self.rows]
         found = [amount(cell) for cell in cells if not isinstance(cell, Exact)]
-        return decimal_mark([each.number for each in found if each])
+        return agreed([readings(each.number) for each in found if each])
 
-    def amount(self, row: int, field: str, most: float = float("inf")) -> Money | str:
-        """The amount of money in a cell, or what is allowed there. No point marks thousands where that is above `most`."""
+    def amount(self, row: int, field: str, most: float = math.inf) -> Money:
+        """The amount of money in a cell. No point marks thousands where that is above `most`.
+
+        This raises ValueError with what is allowed in the cell, and so do `number` and `date`.
+        """
         text = self.text(row, field)
         found = amount(text)
         if not found:
-            return f"{_NUMERAL}; a row without a price goes" if text.lower() in _NOTHING else _NUMERAL
-        held = readings(found.number)
-        if isinstance(text, Exact):
-            held = {"": float(found.number)}
-        if not held or float("inf") in held.values():
-            return _NUMERAL
-        doubtful = len(held) > 1 and not self._marks[field] and "." in found.number and held[","] > most
-        if doubtful:
-            held = {"": held["."]}
-        if len(held) > 1:
-            if self._marks[field] not in held:
-                low, high = sorted(held.values())
-                return (f"a number with one reading: this may be {low:g} or {high:g}, and no other number of its column settles "
-                        f"it; write {low:.4f} or {high:.0f}")
-            held = {"": held[self._marks[field]]}
-        value = next(iter(held.values()))
+            raise ValueError(f"{_NUMERAL}; a row without a price goes" if text.lower() in _NOTHING else _NUMERAL)
+        value, doubtful = settled(found.number, "." if isinstance(text, Exact) else self._marks[field], most)
         return Money(-value if found.negative else value, found.currency, found.rest, found.number, doubtful)
 
-    def number(self, row: int, field: str, unit: re.Pattern[str] | None = None) -> float | str:
-        """The number in a cell, or what is allowed there; `unit` is what may stand beside it."""
+    def number(self, row: int, field: str, unit: str = "") -> float:
+        """The number in a cell; `unit` is a pattern of what may stand beside it."""
         found = self.amount(row, field)
-        if isinstance(found, str) or not found.rest or unit and unit.fullmatch(found.rest):
-            return found if isinstance(found, str) else found.value
-        return _NUMERAL
+        if not re.fullmatch(f"({unit})?", found.rest, re.IGNORECASE):
+            raise ValueError(_NUMERAL)
+        return found.value
 
-    def date(self, row: int) -> str | ValueError:
-        """The date in a cell, or the error that says what is allowed."""
+    def date(self, row: int) -> str:
+        """The date in a cell."""
         held = dates(self.text(row, "date"))
-        if len(held) > 1 and self._order in held:
-            held = {"": held[self._order]}
-        if len(held) > 1:
-            return ValueError(f"a date with one reading: this may be {' or '.join(held.values())}, and no other date settles it")
-        found = next(iter(held.values()), "")
-        return found if found and is_date(found) and day(found) <= self._latest else ValueError(_NO_DATE)
+        if len(held) > 1 and not self._order:
+            raise ValueError(f"a date with one reading: this may be {' or '.join(held.values())}, and no other date settles it")
+        found = held[self._order] if len(held) > 1 else next(iter(held.values()), "")
+        if not is_date(found) or day(found) > self._latest:
+            raise ValueError(_NO_DATE)
+        return found
 
 
 # The rows of a reader's own file as rows of a price book: what is blank filled in, what is odd said, every fault kept.
@@ -871,10 +847,11 @@ def _rates_of(cells, dated):
     found = {}
     for row in cells.rows:
         if cells.text(row, "item").lower() in ("currency", "fx", "exchange rate"):
-            value = cells.number(row, WHOLE if cells.text(row, WHOLE) else PER_GPU)
-            date = cells.date(row) if cells.text(row, "date") else dated
-            if isinstance(value, float) and value > 0 and isinstance(date, str):
-                found[_code(cells, row)] = (value, f"{date}, {cells.file}")
+            with contextlib.suppress(ValueError):    # its own row says what is wrong
+                value = cells.number(row, WHOLE if cells.text(row, WHOLE) else PER_GPU)
+                date = cells.date(row) if cells.text(row, "date") else dated
+                if value > 0:
+                    found[_code(cells, row)] = (value, f"{date}, {cells.file}")
     return found
 
 
@@ -893,13 +870,18 @@ class _Row:
     def text(self, field):
         return self.cells.text(self.number, field)
 
-    def say(self, sentence, remark=False):
+    def say(self, sentence):
         self.said.setdefault(sentence, []).append(self.number)
-        if remark:
-            self.remarks.append(sentence)
 
     def refuse(self, field, allowed):
         self.faults.append(Fault(self.number, field, self.text(field), allowed))
+
+    def tried(self, field, function, *given, more=""):
+        """What a function gives, or None and the fault of the field that its ValueError says, and what more."""
+        try:
+            return function(*given)
+        except ValueError as error:
+            return self.refuse(field, f"{error}{more}")
 
     def read(self):
         """The record and the faults of the row."""
@@ -926,10 +908,7 @@ class _Row:
             if "item" in self.cells.fields:
                 self.say("no item: taken as a rent by the hour")
             return "rent"
-        try:
-            return item(text)
-        except ValueError as error:
-            self.refuse("item", str(error))
+        return self.tried("item", item, text)
 
     def _gpu(self, item):
         text = self.text("gpu")
@@ -938,14 +917,15 @@ class _Row:
                 self.refuse("gpu", f"filled for {item}{'' if self.text('item') else ', or an item that needs none'}")
             return "", None
         bare, many = (text, None) if text in rows("gpus") else counted(text)
-        try:
-            gpu, remark = gpu_named(bare)
-        except ValueError as error:
-            self.refuse("gpu", f"{error}; or a GPU of your own: GPUS=FILE")
-            return "", many
+        return self._said(self.tried("gpu", gpu_named, bare, more="; or a GPU of your own: GPUS=FILE")), many
+
+    def _said(self, found):
+        """What a name means, which is said where it leaves something open; "" for None."""
+        name, remark = found or ("", "")
         if remark:
-            self.say(remark, remark=True)
-        return gpu, many
+            self.say(remark)
+            self.remarks.append(remark)
+        return name
 
     def _term(self, item):
         text, terms = self.text("term"), ITEMS[item].terms
@@ -953,23 +933,15 @@ class _Row:
             if item == "rent":
                 self.say("term not stated: taken as on-demand")
             return terms[0]
-        try:
-            term, remark = term_named(text, item)
-        except ValueError as error:
-            self.refuse("term", str(error))
-            return ""
-        if remark:
-            self.say(remark, remark=True)
-        return term
+        return self._said(self.tried("term", term_named, text, item))
 
     def _size(self, item, gpu, many):
         """GPUs in the product: one, where a price of one GPU says nothing of it."""
         text = self.text("gpus_per_server")
         if text:
-            size = self.cells.number(self.number, "gpus_per_server", re.compile(r"x|gpus?", re.IGNORECASE))
-            if isinstance(size, str):
-                self.refuse("gpus_per_server", size)
-                return math.nan
+            size = self._plain_number("gpus_per_server", "x|gpus?")
+            if math.isnan(size):
+                return size
             if size < 1 or size % 1:
                 self.refuse("gpus_per_server", "a whole number of at least 1")
             if many and size != many:
@@ -1001,25 +973,16 @@ class _Row:
         if not self.text("date"):
             self.say(f"date not stated: taken as {self.base.dated}, when the file was last changed")
             return self.base.dated
-        found = self.cells.date(self.number)
-        if isinstance(found, ValueError):
-            self.refuse("date", str(found))
-            return ""
-        return found
+        return self.tried("date", self.cells.date, self.number) or ""
 
     def _years(self, term):
         if not self.text("reserved_years"):
             return float(RESERVED_YEARS.get(term, math.nan))
         return self._plain_number("reserved_years")
 
-    def _plain_number(self, field):
-        if not self.text(field):
-            return math.nan
-        value = self.cells.number(self.number, field)
-        if isinstance(value, str):
-            self.refuse(field, value)
-            return math.nan
-        return value
+    def _plain_number(self, field, unit=""):
+        value = self.tried(field, self.cells.number, self.number, field, unit) if self.text(field) else None
+        return math.nan if value is None else value
 
     def _edges(self, item):
         edges = {field: self._plain_number(field) for field in ("from_bytes", "to_bytes")}
@@ -1151,7 +1114,7 @@ def standings(own: "DataFrame", base: "DataFrame") -> Iterator[str]:
 
 def standing(price: float, gpu: str, term: str, prices: list[float]) -> str:
     """Where a rent stands among the sorted `prices` of a book, in words."""
-    place, many = bisect.bisect_left(prices, price) + 1, len(prices)
+    place, many = len([each for each in prices if each < price]) + 1, len(prices)
     return (f"{_in_usd(price)} USD/h for one {gpu}, {term}, is number {place} of {many + 1} with the book's {many}, the cheapest "
             f"first; their median is {_in_usd(statistics.median(prices))}")
 
@@ -1171,9 +1134,9 @@ def odd_prices(file: str, own: "DataFrame", base: "DataFrame") -> Iterator[str]:
     for number, row in zip(own.index, own.to_dict("records")):
         known = spread(row["item"], row["gpu"], row["term"])
         if known and row["item"] != "currency" and not row["item"].startswith("api-"):
-            question = (_of_gpu if row["gpu"] else _of_item)(row, known)
-            if question:
-                yield f"{file}, row {number}: {question}"
+            asked = (question if row["gpu"] else _of_item)(row, known)
+            if asked:
+                yield f"{file}, row {number}: {asked}"
 
 
 def spread_of(groups: dict, item: str, gpu: str, term: str) -> Spread | None:
@@ -1187,7 +1150,7 @@ def spread_of(groups: dict, item: str, gpu: str, term: str) -> Spread | None:
     return Spread(len(each), each.min(), each.max(), each.median())
 
 
-def _of_gpu(row, known):
+def question(row, known):
     """The question on a rent, server or card, by the price of one GPU."""
     many = row["gpus_per_server"] if row["item"] != "card" else 1
     price, unit = row["price"] / many, ITEMS[row["item"]].unit
@@ -1266,10 +1229,7 @@ def base_of(book: "DataFrame") -> Base:
     """What rows are completed with: the largest machine in which two sellers rent a GPU out, spellings, and rates."""
     rents = book[(book["item"] == "rent") & firm(book)]
     sellers = rents.groupby(["gpu", "gpus_per_server"])["provider"].nunique()
-    sizes: dict[str, int] = {}
-    for (gpu, size), count in sellers.items():
-        if count >= 2:
-            sizes[gpu] = max(sizes.get(gpu, 0), int(size))
+    sizes = sellers[sellers >= 2].reset_index().groupby("gpu")["gpus_per_server"].max().astype(int).to_dict()
     currencies = book[book["item"] == "currency"]
     rates = {sku: (float(price), f"{date}, {book.attrs['file']}") for sku, price, date in
              currencies[["sku", "price", "date"]].itertuples(index=False, name=None)}
@@ -1329,12 +1289,10 @@ def _messages(file, faults, found: Read):
 
 def _sentences(said):
     """What was taken for granted, each once, with its rows."""
-    return [sentence if not where else f"{_rows(where)}: {sentence}" for sentence, where in said.items()]
-
-
-def _rows(where):
-    shown = ", ".join(map(str, where[:8]))
-    return f"row{'s' * (len(where) > 1)} {shown}{f' and {len(where) - 8} more' if len(where) > 8 else ''}"
+    def rows_of(where):
+        more = f" and {len(where) - 8} more" if len(where) > 8 else ""
+        return f"row{'s' * (len(where) > 1)} {', '.join(map(str, where[:8]))}{more}: " if where else ""
+    return [rows_of(where) + sentence for sentence, where in said.items()]
 
 
 def _by_item(rows, own):

@@ -10,8 +10,10 @@ import pytest
 
 from book.build.site import ROOT
 from book.components.charts import expression
-from book.web.reading import configs, reading, reads
+from book.web import javascript, printed
+from book.web.reading import reading
 from gpucalc.core.law import LAWS
+from gpucalc.core.figures import UNITS
 from gpucalc.core.quantities import QUANTITIES
 from gpucalc.rows import catalogue, config, intake, price_book
 from gpucalc.rows.config import architectures
@@ -47,8 +49,10 @@ RANDOM_CONFIGS, RANDOM_TEXTS = 600, 600
 def page(browser):
     page = browser.new_page()
     page.set_content("<!doctype html><title>reading</title>")
-    page.add_script_tag(content=f"window.gpucalc = {{ reading: {json.dumps(reading())} }};")
-    for name in ("read_rents", "read_names", "read", "read_fields"):
+    page.add_script_tag(content=javascript.assigned({"reading": reading(), "data": {"units": UNITS}, "texts": {}, "trains": None}))
+    for script in (printed.figures_script(), printed.texts_script(), printed.reading_script()):
+        page.add_script_tag(content=script)
+    for name in ("read", "read_rents"):
         page.add_script_tag(path=STATIC / f"{name}.js")
     yield page
     page.close()
@@ -170,15 +174,15 @@ def test_one_row_of_data_is_a_new_architecture(in_browser, page, monkeypatch):
     """Here one like Llama with a norm before and after each block, a default for its context, and a field of its own."""
     added = {"like": ["rotary", "kv_heads_default"], "norms_per_layer": 4, "max_context": {"count": "max_seq", "missing": 2048},
              "mlp_bias": {"flag": "mlp_bias", "missing": True}}
-    rules = config.families() | {"plain2": config.whole(added)}
-    monkeypatch.setattr(config, "families", lambda: rules)
+    known = architectures() | {"architectures": architectures()["architectures"] | {"plain2": added}}
+    monkeypatch.setattr(config, "architectures", lambda: known)
+    monkeypatch.setattr(config, "families", config.families.__wrapped__)
     text = changed("Llama-3-8B", {"model_type": "plain2"})
-    page.evaluate("(types) => { gpucalc.reading.configs.types = types; }", configs()["types"] | {"plain2": {
-        "like": added.pop("like"), "rules": added, "reads": reads("plain2")}})
+    page.evaluate("(added) => { gpucalc.reading.configs.architectures.plain2 = added; }", added)
     assert_same(in_browser, [text, changed("Llama-3-8B", {"model_type": "plain2", "attention_bias": True})])
     row = in_browser[0]([text])[0]["row"]
     assert (row["max_context"], row["norms_per_layer"], row["mlp_bias"]) == (2048, 4, 1)
-    page.evaluate("(types) => { delete gpucalc.reading.configs.types.plain2; }")
+    page.evaluate("delete gpucalc.reading.configs.architectures.plain2")
 
 
 def test_no_field_is_special(in_browser, page):
@@ -266,15 +270,14 @@ GPUS = ["H100", "A100", "A100 40GB", "a100-80g", "NVIDIA H100 80GB HBM3", "h100 
 
 def test_gpus_mean_the_same(page):
     read = """(names) => names.map((name) => {
-      try { return gpucalc.names.gpuOf(gpucalc.reading.rents, name); }
+      try { return gpucalc.rents.gpu_named(name); }
       catch (fault) { return fault.message.split("; close:")[0]; }
     })"""
     keys = list(rows("gpus"))
     names = [*GPUS, *keys, *(key.lower().replace(" ", "-") for key in keys), *(key.split()[0] for key in keys)]
     assert page.evaluate(read, names) == [said_by(intake.gpu_named, name) for name in names]
     numbered = ["8x H100", "H100 x8", "4× A100", "H100*8", "H100", "RTX 4090", "8x", "x8", "L40S x 2"]
-    assert page.evaluate("(names) => names.map((name) => gpucalc.names.counted(gpucalc.reading.rents, name))", numbered) == [
-        [name, many or 0] for name, many in map(intake.counted, numbered)]
+    assert page.evaluate("(names) => names.map(gpucalc.rents.counted)", numbered) == list(map(list, map(intake.counted, numbered)))
 
 
 TERMS = ["on-demand", "On Demand", "PAYG", "spot", "Preemptible", "1 year reserved", "reserved 3y", "3yr commit",
@@ -285,10 +288,10 @@ TERMS = ["on-demand", "On Demand", "PAYG", "spot", "Preemptible", "1 year reserv
 
 def test_terms_mean_the_same(page):
     read = """(names) => names.map((name) => {
-      try { return gpucalc.names.termOf(gpucalc.reading.rents, name); } catch (fault) { return fault.message; }
+      try { return gpucalc.rents.term_named(name, "rent"); } catch (fault) { return fault.message; }
     })"""
     said = [said_by(intake.term_named, name, "rent") for name in TERMS]
-    wanted = [each[0] if isinstance(each, list) else each.partition(" for rent")[0] for each in said]
+    wanted = [each if isinstance(each, list) else each.partition(" for rent")[0] for each in said]
     assert page.evaluate(read, TERMS) == wanted
 
 
@@ -296,16 +299,18 @@ def test_numbers_and_columns_mean_the_same(page):
     numbers = ["2", "2.10", "2,10", "2.100", "2,100", "1 234.5", "1'234,50", "1,234.56", "1.234,56", "0,123", ".5", "5.",
                "1e2", "1.2.3",
                "1,2,3", "12,345,678", "007", "2,1000"]
-    found = page.evaluate("(all) => all.map(gpucalc.names.readings)", numbers)
+    found = page.evaluate("(all) => all.map(gpucalc.rents.readings)", numbers)
     assert found == [intake.readings(each) for each in numbers]
     titles = ["gpu", "GPU", "usd_per_hour", "USD/h", "$/GPU-hour", "price", "Price per hour (USD)", "€/h",
               "EUR per GPU hour", "hourly rate",
               "cost of machine", "# GPUs", "gpusPerServer", "GPU count", "instance price $/h", "cloud", "Location",
               "commitment", "ccy", "colour",
-              "price paid last year", "__proto__", "toString", "", "8", *intake.written_names()["columns"]]
-    found = page.evaluate("(all) => all.map((each) => gpucalc.names.columnOf(gpucalc.reading.rents, each))", titles)
+              "price paid last year", "__proto__", "toString", "", "8", *intake._COLUMNS, *intake.PRICES.columns]
     wanted = [intake.column(each) for each in titles]
-    assert found == [each and {"field": each.field, "currency": each.currency} for each in wanted]
+    assert page.evaluate("(all) => all.map(gpucalc.rents.column)", titles) == [each and each._asdict() for each in wanted]
+    cells = ["2.10 $", "US$ 2.10/h", "EUR 3", "-4", "(5)", "€5 USD", "+6", "7−", "from 8 zł", "A$ 1 / GPU hour", "$2.10 USD/h", "2.95-3.10", "none", ""]
+    wanted = [intake.amount(each) for each in cells]
+    assert page.evaluate("(all) => all.map(gpucalc.rents.amount)", cells) == [each and each._asdict() for each in wanted]
 
 
 # Rents
@@ -325,6 +330,7 @@ def rent(usd_per_hour, gpu=H100, size=8, provider="your provider", region="not s
     ("gpu\tusd_per_hour\nH100 SXM 80GB\t2,10 $", [rent(2.1)]),
     ('gpu,usd_per_hour\nH100,"2,10"', [rent(2.1)]),
     ("H100,$2.10\nA100,USD 1.40/h", [rent(2.1), rent(1.4, A100)]),
+    ("H100,$2.10 USD/h\nA100,US$ 1.40 USD", [rent(2.1), rent(1.4, A100)]),
     ("H100;US$ 2.10 per GPU hour", [rent(2.1)]),
     ("gpu,usd_per_hour,provider,gpus_per_server,term,region\nH100,2.10,Acme,4,reserved 1y,eu",
      [rent(2.1, size=4, provider="Acme", region="eu", term="reserved-1y")]),
@@ -358,7 +364,7 @@ def test_what_was_taken_for_granted_is_said(page):
 # Files of one's own, for the terminal and for the page.
 OWN = ["gpu,usd_per_hour\nH100,2.95\nA100,1.40\n", "gpu,gpus,price\nH100,8,2.95\nH200,8,28\n", "gpu,usd_per_hour\nH100,23.6\nRTX 4090,0.3\n",
        "gpu,gpus,usd_per_hour,provider,term\nH100,,2.95,A,spot\nH100,8,2.50,A,spot\nL4,1,44,B,1 year\nMI300X,,0.1,B,on demand\n",
-       "gpu,gpus,usd_per_hour\nH100,8,23.6\nB200,8,0.625\nA100,2,100\n"]
+       "gpu,gpus,usd_per_hour\nH100,8,23.6\nB200,8,0.625\nA100,2,100\n", "gpu,usd_per_hour,term\nH100,2.950,6 month reservation\n"]
 
 
 @pytest.mark.parametrize("text", OWN)
@@ -383,6 +389,7 @@ def test_own_rents_mean_the_same_in_the_terminal(page, tmp_path, text):
     ("H100 2.10", 1, "gpu: 'H100 2.10'; allowed: a gpu of data/gpus.csv; close: H100 SXM 80GB"),
     ("H100,", 1, "usd_per_hour: blank; allowed: a number such as 2.10; a row without a price goes"),
     ("gpu;usd_per_hour\nH100;2,10 EUR", 2, "usd_per_hour: '2,10 EUR'; allowed: USD; for EUR, what it is in USD"),
+    ("gpu;usd_per_hour\nH100;€ 2,10 USD", 2, "usd_per_hour: '€ 2,10 USD'; allowed: one currency by its code, such as USD or EUR"),
     ("gpu;eur per hour\nH100;2,10", 2, "eur per hour: '2,10'; allowed: USD; for EUR"),
     ("gpu,usd_per_hour,currency\nH100,2.10,CHF", 2, "usd_per_hour: '2.10'; allowed: USD; for CHF"),
     ("gpu,usd_per_hour\nH100,2,10", 2, "3 cells; allowed: 2, as in gpu, usd_per_hour; a decimal comma wants semicolons or tabs"),
@@ -419,9 +426,8 @@ def test_rents_that_are_refused(page, text, line, expected):
 
 
 def test_an_odd_price_is_asked_about_and_read(page):
-    prices, (least, most) = (reading()["rents"][name] for name in ("prices", "odd"))
-    prices = prices[H100]["on-demand"]
-    high, low = (statistics.median(prices) * share for share in (most * 1.01, least / 1.01))
+    prices = reading()["rents"]["prices"][H100]["on-demand"]
+    high, low = (statistics.median(prices) * share for share in (intake.HIGH * 1.01, intake.LOW / 1.01))
     for price, meant in ((high, "is it the price of a whole machine of 4? Then one GPU is "), (low, "is it right?")):
         found = page.evaluate("(text) => gpucalc.readRents(text)", f"{H100},{price:.4f}")
         [fault] = found["faults"]
