@@ -63,7 +63,7 @@ def aligned(rows: list[tuple]) -> list[str]:
 
 # What `list` calls the rows of each kind.
 TABLES = {"gpus": "gpu", "models": "model", "links": "link", "recipes": "recipe", "formats": "weight_format",
-          "efficiencies": "efficiency", "jobs": "job"}
+          "efficiencies": "efficiency", "engines": "engine", "jobs": "job"}
 # The kinds of row that have columns, and not just a name.
 KINDS = [name for name in FINDERS if name in TABLES.values()]
 
