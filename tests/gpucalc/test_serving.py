@@ -98,7 +98,7 @@ def test_a_prompt_pass_on_eight_gpus():
                 + 160 * (piece / 0.8 + direct + 2e-6) + HOST)
     found = on(sv.replica_prefill_seconds, prompt=500, tensor_parallel=8, efficiency=ACHIEVED)
     assert found == pytest.approx(expected, rel=1e-12)
-    assert on(sv.replica_prefill_seconds, prompt=500, tensor_parallel=8, host_seconds=1) == pytest.approx(bound - HOST + 1)
+    assert on(sv.replica_prefill_seconds, prompt=500, tensor_parallel=8, engine_host_seconds=1) == pytest.approx(bound - HOST + 1)
 
 
 def test_a_short_prompt_waits_for_the_weights():
@@ -165,12 +165,12 @@ def test_a_chunk_costs_its_part_of_the_prompt():
 def test_a_pass_by_its_parts():
     # Products: 800 FLOP at half of 100 FLOP/s on two GPUs, or 400 bytes at 10; 5 tokens and 15 of a chunk move 4 bytes each.
     parts = dict(group_batch=5, spread_seconds=0, pass_attention_seconds=3, token_bytes=4, exchange_seconds=0.5, launch_seconds=0.25, product_rate=100,
-                 memory_rate=10, pass_fill=0.5, tensor_parallel=2, chunk=15, host_seconds=0.125)
+                 memory_rate=10, pass_fill=0.5, tensor_parallel=2, chunk=15, engine_host_seconds=0.125)
     assert sv.replica_pass_seconds(pass_product_flops=800, group_read_bytes=10, **parts) == 8 + 3 + 8 + 0.875
     assert sv.replica_pass_seconds(pass_product_flops=800, group_read_bytes=400, **parts) == 20 + 3 + 8 + 0.875
     # A prompt of its own: the same products and 100 FLOP of attention at 50.
     prompt = dict(prefilled_tokens=20, uneven_flops=0, prompt_spread_seconds=0, prompt_attention_flops=100, token_bytes=4, prompt_exchange_seconds=0.5, launch_seconds=0.25,
-                  product_rate=100, attention_rate=50, memory_rate=10, prompt_fill=0.5, tensor_parallel=2, host_seconds=0.125)
+                  product_rate=100, attention_rate=50, memory_rate=10, prompt_fill=0.5, tensor_parallel=2, engine_host_seconds=0.125)
     assert sv.replica_prefill_seconds(prompt_product_flops=800, group_weight_bytes=10, **prompt) == 9 + 8 + 0.875
     assert sv.replica_prefill_seconds(prompt_product_flops=800, group_weight_bytes=400, **prompt) == 21 + 8 + 0.875
     # The message of the all-reduce holds the chunk too.
@@ -555,7 +555,7 @@ def left_for_the_host(engine, users, without=""):
     for row in MEASURED.values():
         held = json.loads(row["inputs"])
         if (held.get("engine"), held["batch"]) == (engine, users) and held["model"] != without:
-            case = Case.of(held | {"host_seconds": 0})
+            case = Case.of(held | {"engine_host_seconds": 0})
             found.append((row["value"] - case(sv.time_per_output_token)) / case.rows["model"]["layers"])
     return median(found), len(found)
 
@@ -581,15 +581,15 @@ def test_the_host_brings_rows_nearer_that_have_no_part_in_it():
                 errors[counted].append(abs(found / row["value"] - 1))
     assert median(errors[False]) > 0.24 and median(errors[True]) < 0.13
     nim = {name: row for name, row in MEASURED.items() if name.startswith("sv-nim")}
-    alone = [Case.of(json.loads(row["inputs"]) | {"host_seconds": 0})(sv.time_per_output_token) / row["value"] for row in nim.values()]
+    alone = [Case.of(json.loads(row["inputs"]) | {"engine_host_seconds": 0})(sv.time_per_output_token) / row["value"] for row in nim.values()]
     known = [Case.of(json.loads(row["inputs"]))(sv.time_per_output_token) / row["value"] for row in nim.values()]
     assert len(nim) == 5 and abs(median(alone) - 1) > 0.15 and abs(median(known) - 1) < 0.05
 
 
 def test_an_engine_and_a_number_of_ones_own():
     case = Case(model="Llama-3-70B")
-    assert case(sv.host_seconds) == pytest.approx(80 * 34e-6)    # the default is the engine whose command is printed
-    assert case.but(engine="TensorRT-LLM")(sv.host_seconds) == pytest.approx(80 * 8e-6)
-    assert case.but(engine="llama.cpp")(sv.host_seconds) == 0
+    assert case(sv.engine_host_seconds) == pytest.approx(80 * 34e-6)    # the default is the engine whose command is printed
+    assert case.but(engine="TensorRT-LLM")(sv.engine_host_seconds) == pytest.approx(80 * 8e-6)
+    assert case.but(engine="llama.cpp")(sv.engine_host_seconds) == 0
     with pytest.raises(ValueError, match=r"data/engines.csv has no engine 'vllm'; close: vLLM"):
         Case(engine="vllm")
