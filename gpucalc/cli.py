@@ -9,6 +9,7 @@ import math
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -63,7 +64,7 @@ def aligned(rows: list[tuple]) -> list[str]:
 
 # What `list` calls the rows of each kind.
 TABLES = {"gpus": "gpu", "models": "model", "links": "link", "recipes": "recipe", "formats": "weight_format",
-          "efficiencies": "efficiency", "jobs": "job"}
+          "efficiencies": "efficiency", "engines": "engine", "jobs": "job"}
 # The kinds of row that have columns, and not just a name.
 KINDS = [name for name in FINDERS if name in TABLES.values()]
 
@@ -156,7 +157,7 @@ gpucalc show QUANTITY                its unit, meaning, allowed values and defau
 gpucalc decide CASE.yaml             which GPUs, how many, from whom and for how much: gpucalc decide --help
 gpucalc show KIND NAME               a row: {', '.join(KINDS)}
 
---{', --'.join(FINDERS)}
+{textwrap.fill(f"--{', --'.join(FINDERS)}", 110, break_on_hyphens=False)}
               NAME of a row, or a choice in words; --model also takes the path of a Hugging Face config.json
 --QUANTITY    a number in SI units (8192, 8_192, 80e9), law:NAME for the value of that formula, or row:KIND for the
               value in that row

@@ -27,6 +27,17 @@ def exchange_seconds(group_batch, hidden, layers, replica_bandwidth, latency=0, 
         quick_bandwidth, switch_latency, switch_share, kernel_seconds, peer_reads)
 
 
+# The engine
+
+@law
+def engine_host_seconds(layers, layer_host_seconds=...):
+    """What an engine keeps a pass waiting beside the kernels of the GPU (s): it prepares each pass on the CPU, and starts its layers.
+
+    The same on every card, and nearly the same for any batch: data/engines.csv, from data/measurements.csv.
+    """
+    return layers * layer_host_seconds
+
+
 # The prompt
 
 @law
@@ -68,21 +79,21 @@ def prompt_exchange_seconds(prefilled_tokens, hidden, layers, replica_bandwidth,
 @law
 def replica_prefill_seconds(prefilled_tokens, prompt_product_flops, prompt_attention_flops, group_weight_bytes, token_bytes,
                             prompt_exchange_seconds, launch_seconds, product_rate, attention_rate, memory_rate, prompt_fill,
-                            uneven_flops, prompt_spread_seconds, tensor_parallel=1, host_seconds=0):
+                            uneven_flops, prompt_spread_seconds, engine_host_seconds, tensor_parallel=1):
     """Time of one request's prompt in a pass of its own (s): time to first token if nothing else waits."""
     flops = prompt_product_flops + prefilled_tokens * uneven_flops
     products = maximum(flops / (product_rate * prompt_fill), group_weight_bytes / memory_rate)
     work = (products + prompt_attention_flops / attention_rate) / tensor_parallel
     sent = prompt_exchange_seconds + prompt_spread_seconds
-    return work + prefilled_tokens * token_bytes / memory_rate + sent + launch_seconds + host_seconds
+    return work + prefilled_tokens * token_bytes / memory_rate + sent + launch_seconds + engine_host_seconds
 
 
 @law
 def growing_share(prompt_product_flops, prefilled_tokens, uneven_flops, group_weight_bytes, replica_prefill_seconds,
-                  launch_seconds, product_rate, memory_rate, prompt_fill, tensor_parallel=1, host_seconds=0):
+                  launch_seconds, product_rate, memory_rate, prompt_fill, engine_host_seconds, tensor_parallel=1):
     """Part of a prompt's time that grows with its length (ratio): not launches, nor weights where reading them takes longer."""
     flops, read = prompt_product_flops + prefilled_tokens * uneven_flops, group_weight_bytes / memory_rate
-    steady = where(flops / (product_rate * prompt_fill) < read, read, 0) / tensor_parallel + launch_seconds + host_seconds
+    steady = where(flops / (product_rate * prompt_fill) < read, read, 0) / tensor_parallel + launch_seconds + engine_host_seconds
     return 1 - steady / replica_prefill_seconds
 
 
@@ -143,12 +154,12 @@ def pass_attention_seconds(group_batch, token_attention_flops, gpu_read_kv_bytes
 
 @law
 def replica_pass_seconds(group_batch, pass_product_flops, group_read_bytes, pass_attention_seconds, token_bytes, exchange_seconds,
-                         launch_seconds, product_rate, memory_rate, pass_fill, spread_seconds, tensor_parallel=1, chunk=0,
-                         drafted=0, host_seconds=0):
+                         launch_seconds, product_rate, memory_rate, pass_fill, spread_seconds, engine_host_seconds,
+                         tensor_parallel=1, chunk=0, drafted=0):
     """One pass of a replica (s): products, attention, what other kernels move, the wait for others and for each kernel."""
     products = maximum(pass_product_flops / (product_rate * pass_fill), group_read_bytes / memory_rate) / tensor_parallel
     moved = (group_batch * (1 + drafted) + chunk) * token_bytes / memory_rate
-    return products + pass_attention_seconds + moved + exchange_seconds + spread_seconds + launch_seconds + host_seconds
+    return products + pass_attention_seconds + moved + exchange_seconds + spread_seconds + launch_seconds + engine_host_seconds
 
 
 @law
@@ -175,7 +186,7 @@ def prompt_work_seconds(replica_prefill_seconds, riding_seconds, prompt_chunk=0)
 
 @law
 def fixed_share(group_read_bytes, exchange_seconds, spread_seconds, launch_seconds, replica_pass_seconds, memory_rate, params,
-                read_params, routed_params, tensor_parallel=1, attention_parallel=1, host_seconds=0, weight_element_bytes=...):
+                read_params, routed_params, engine_host_seconds, tensor_parallel=1, attention_parallel=1, weight_element_bytes=...):
     """Part of a full batch's pass that it takes for any batch (ratio): weights, exchanges as in a full one, and launches.
 
     Fewer sequences use fewer experts: half of them leave the root of the share that all leave. The line through both is what is
@@ -184,7 +195,7 @@ def fixed_share(group_read_bytes, exchange_seconds, spread_seconds, launch_secon
     unused = params - read_params
     fewer = sqrt(maximum(routed_params * unused, 0)) - unused
     read = group_read_bytes - 2 * fewer * weight_element_bytes / attention_parallel
-    fixed = read / memory_rate / tensor_parallel + exchange_seconds + spread_seconds + launch_seconds + host_seconds
+    fixed = read / memory_rate / tensor_parallel + exchange_seconds + spread_seconds + launch_seconds + engine_host_seconds
     return fixed / replica_pass_seconds
 
 

@@ -51,6 +51,11 @@ def efficiencies() -> "DataFrame":
     return table("efficiencies").copy()
 
 
+def engines() -> "DataFrame":
+    """All serving engines, by name."""
+    return table("engines").copy()
+
+
 def jobs() -> "DataFrame":
     """All jobs that a case can be of, by name."""
     return table("jobs").copy()
@@ -168,9 +173,14 @@ def weight_format(name: str) -> Row:
     return _row("formats", name)
 
 
+def engine(name: str) -> Row:
+    """The row of one serving engine."""
+    return _row("engines", name)
+
+
 # What a case, a parameter or a measurement may name, and how its row is found.
 FINDERS.update(model=model, gpu=gpu, link=link, recipe=recipe, weight_format=weight_format, efficiency=efficiency,
-               **CHOICES)
+               engine=engine, **CHOICES)
 
 
 def _mapping(path):
