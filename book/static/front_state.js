@@ -6,7 +6,7 @@
   const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
   const ANY = ["cards", "provider", "region", "term", "ways"];
   const LABELS = {
-    job: "what to do", model: "model", weight_format: "format of the weights", recipe: "training recipe",
+    job: "what to do", model: "model", weight_format: "format of the weights", recipe: "training recipe", engine: "engine that serves",
     cards: "GPUs that may be used", gpu: "GPU", provider: "provider", region: "region", term: "how it is rented",
     ways: "ways to get GPUs", sure: "share of cases in which the limits must hold",
     data_at: "provider that holds the data", rents: "your own rents", cache_element_bytes: "format of the cache",
@@ -36,10 +36,10 @@
 
   // The words that a name may have; none for a quantity, and for what is free text.
   function choices(key) {
-    const { jobs, models, formats, recipes, gpus, providers, regions, terms } = catalogue(), { sure, ways } = gpucalc.limits;
+    const { jobs, models, formats, recipes, engines, gpus, providers, regions, terms } = catalogue(), { sure, ways } = gpucalc.limits;
     const cards = gpus.map((gpu) => gpu.name);
     const lists = {
-      job: Object.keys(jobs), model: models, weight_format: formats, recipe: recipes, cards, gpu: cards,
+      job: Object.keys(jobs), model: models, weight_format: formats, recipe: recipes, engine: engines, cards, gpu: cards,
       provider: providers, data_at: providers, region: regions, term: terms, sure, ways,
     };
     if (Object.hasOwn(gpucalc.limits.named, key)) return Object.keys(gpucalc.limits.named[key]).map(Number);

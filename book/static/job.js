@@ -10,8 +10,8 @@
 window.gpucalc = window.gpucalc || {};
 {
   const has = Object.hasOwn;
-  const TABLES = { model: "models", recipe: "recipes", weight_format: "formats", efficiency: "efficiencies", job: "jobs",
-    gpu: "gpus" };
+  const TABLES = { model: "models", recipe: "recipes", weight_format: "formats", efficiency: "efficiencies", engine: "engines",
+    job: "jobs", gpu: "gpus" };
   const SELLERS = ["provider", "region", "data_at"];
 
   const quantityOf = (name) => gpucalc.cases.quantity(name);

@@ -41,7 +41,7 @@ _DECLARED = {"chains": "chain", "cards": "cards", "objectives": "objective", "ke
              "changes": "changes", "turns": "turns"}
 # Texts of a row that a decision or its page reads beside the numbers.
 _WORDS = {"gpus": ("vendor", "kind", "peak_format"), "models": ("family", "repository", "native_format"),
-          "recipes": ("title", "compute_format"), "formats": ("title",), "efficiencies": ("title",)}
+          "recipes": ("title", "compute_format"), "formats": ("title",), "efficiencies": ("title",), "engines": ()}
 # Columns that only a derivation shows.
 _APART = {"source", "unit", "date", "confidence", "note"}
 
@@ -78,7 +78,7 @@ def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
     laws = javascript.reached(wanted & set(LAWS))
     used = _quantities(wanted) | {name for law in laws for name in LAWS[law].arguments} | _stand_ins()
     kinds = {"models": catalogue.model, "recipes": catalogue.recipe, "formats": catalogue.weight_format,
-             "efficiencies": catalogue.efficiency}
+             "efficiencies": catalogue.efficiency, "engines": catalogue.engine}
     return declared() | {
         "jobs": {name: {column: value for column, value in catalogue.FINDERS["job"](name).items() if column not in _APART}
                  for name in rows("jobs")},

@@ -44,7 +44,7 @@ def catalogue_of(book: "DataFrame") -> dict[str, Any]:
     return dict(
         jobs=jobs, models=list(models), labels=models, natives=_natives(), formats=list(rows("formats")),
         narrow=_narrow(),
-        recipes=list(rows("recipes")),
+        recipes=list(rows("recipes")), engines=list(rows("engines")),
         gpus=[dict(name=name, vendor=row["vendor"], memory_bytes=row["memory_bytes"]) for name, row in rows("gpus").items()],
         providers=sorted(set(rents["provider"])), regions=sorted(set(rents["region"])), terms=list(ITEMS["rent"].terms),
         quantities={name: _quantity(name) for name in named if name in QUANTITIES},

@@ -177,6 +177,8 @@ FORMS = ("seconds", "percent", "dollars", "usd", "hourly", "days", "chance", "ti
 WORTH = 0.005    # less than this rounds to no per cent
 FLIPS = 3
 _ALL = TEXTS | PAGE | engine_flags.TEXTS
+# The engine whose flags the book knows.
+ENGINE = engine_flags.TEXTS["engine"].partition(" ")[0]
 _FREE = {kind: job.free for kind, job in JOBS.items()}
 PARTS = _PARTS | engine_flags.PARTS
 _FIELD = re.compile(r"{([\w-]+)(?::([^}]+))?}")
@@ -313,8 +315,8 @@ def cautions(known: dict[str, Any]) -> list[str]:
 
 
 def commands(answer: Answer, known: dict[str, Any]) -> list[Command]:
-    """What runs the best choice; nothing for a job that trains, or without a choice."""
-    if answer.best is None or trains(answer.kind):
+    """What runs the best choice; nothing for a job that trains, without a choice, or for an engine whose flags are not known."""
+    if answer.best is None or trains(answer.kind) or known.get("engine", ENGINE) != ENGINE:
         return []
     found = engine_flags.roles(engine_flags.known(answer, known))
     return [Command(fill(f"run_{each['role']}" if "role" in each else "run", each), fill("command", each),

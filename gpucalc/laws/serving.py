@@ -31,7 +31,7 @@ def exchange_seconds(group_batch, hidden, layers, replica_bandwidth, latency=0, 
 
 @law
 def engine_host_seconds(layers, layer_host_seconds=...):
-    """What an engine keeps a pass waiting beside the kernels of the GPU (s): it prepares each pass on the CPU, and starts its layers.
+    """What an engine keeps a pass waiting beside the kernels of the GPU (s): it prepares each pass on the CPU, layer by layer.
 
     The same on every card, and nearly the same for any batch: data/engines.csv, from data/measurements.csv.
     """
@@ -186,7 +186,8 @@ def prompt_work_seconds(replica_prefill_seconds, riding_seconds, prompt_chunk=0)
 
 @law
 def fixed_share(group_read_bytes, exchange_seconds, spread_seconds, launch_seconds, replica_pass_seconds, memory_rate, params,
-                read_params, routed_params, engine_host_seconds, tensor_parallel=1, attention_parallel=1, weight_element_bytes=...):
+                read_params, routed_params, engine_host_seconds, tensor_parallel=1, attention_parallel=1,
+                weight_element_bytes=...):
     """Part of a full batch's pass that it takes for any batch (ratio): weights, exchanges as in a full one, and launches.
 
     Fewer sequences use fewer experts: half of them leave the root of the share that all leave. The line through both is what is

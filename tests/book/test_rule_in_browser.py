@@ -23,7 +23,7 @@ SCRIPTS = ("grid", "case", "columns", "rule", "points", "market")
 PAGE = """<!doctype html><title>rule</title>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self'">
 """ + "".join(f'<script src="{name}.js"></script>' for name in ("data", *SCRIPTS))
-TABLES = {"model": "models", "recipe": "recipes", "weight_format": "formats", "efficiency": "efficiencies", "job": "jobs"}
+TABLES = {"model": "models", "recipe": "recipes", "weight_format": "formats", "efficiency": "efficiencies", "engine": "engines", "job": "jobs"}
 CASE = """const TABLES = %s;
   const caseOf = ({ rows, inputs }) => new gpucalc.Case(Object.fromEntries(Object.entries(rows).map(([kind, name]) =>
     [kind, TABLES[kind] ? gpucalc.row(TABLES[kind], name) : { name }])), inputs);

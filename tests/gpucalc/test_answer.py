@@ -371,3 +371,19 @@ def test_who_wins(one, other, wins):
     swapped = {"first": "second", "second": "first"}.get(wins, wins)
     assert deciding.better(Figure(*one, None, "token/second"), Figure(*other, None, "token/second"), "fast") == swapped
     assert deciding.better(None, Figure(*other, None, "USD"), "cost") == ""
+
+
+def test_an_engine_of_the_case_answers_and_has_no_command_of_another(book):
+    """TensorRT-LLM's host takes 8 us a layer and pass, vLLM's 34: 80 layers are 2.1 ms of each pass."""
+    held = dict(job="serve", model="Llama-3-70B", requests_per_second=10, cards="H100 SXM 80GB", tensor_parallel=8)
+    found = {engine: deciding.answered(deciding.read(held | ({"engine": engine} if engine else {})), book)
+             for engine in ("", "vLLM", "TensorRT-LLM")}
+    assert found[""].best == found["vLLM"].best
+    one, other = (found[engine].case.but(tensor_parallel=8, batch=16, context=1000, gpu="H100 SXM 80GB",
+                                           link="NVLink 4")("replica_pass_seconds")
+                  for engine in ("vLLM", "TensorRT-LLM"))
+    assert one - other == pytest.approx(80 * 26e-6)
+    told = {engine: answer_words.told(each, book) for engine, each in found.items()}
+    assert [command.text.startswith("vllm serve") for command in told["vLLM"].commands] == [True]
+    assert not told["TensorRT-LLM"].commands and any("the flags of vLLM, not those of TensorRT-LLM" in text for text in told["TensorRT-LLM"].cautions)
+    assert not any("flags" in text for text in told[""].cautions)
