@@ -238,12 +238,12 @@ def _replica(sheet, left, top, tall, batch, filled):
 
 def peak_output(case):
     """Output tokens a second of a replica that the peaks allow: prompts ride along with the passes."""
-    return case.inputs["batch"] / case.but(efficiency="bound", chunk=serving.steady_chunk)(serving.replica_pass_seconds)
+    return case.inputs["batch"] / case.but(efficiency="bound", engine_host_seconds=0, chunk=serving.steady_chunk)(serving.replica_pass_seconds)
 
 
 def published():
     """The published figures of serving with what the law gives, `predicted`, and the `bound`."""
-    found = measurements("serving").assign(bound=measurements("serving", efficiency="bound")["predicted"])
+    found = measurements("serving").assign(bound=measurements("serving", efficiency="bound", engine_host_seconds=0)["predicted"])
     full = found["law"] == "output_tokens_per_second"
     found.loc[full, "bound"] = [peak_output(Case.of(json.loads(inputs))) for inputs in found.loc[full, "inputs"]]
     return found

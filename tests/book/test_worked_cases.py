@@ -210,7 +210,7 @@ def test_a_mixture_on_nodes_by_hand(found):
     assert held_by_layout(one, spread)["weights"] > held_by_layout(one, whole)["weights"], "attention is held by every group"
     # Few prompts come at once, so each stops all groups.
     assert whole["rented_gpus"] <= spread["rented_gpus"] and whole["serving_usd_per_month"] <= spread["serving_usd_per_month"]
-    for favor in (dict(output=2000), dict(token_limit=0.1), dict(prompts_apart=1)):
+    for favor in (dict(output=2000), dict(token_limit=0.2), dict(prompts_apart=1)):
         assert layouts(by_hand.worked("deepseek_nodes", BOOK, **favor), BOOK, card).iloc[0]["spread"], favor
     assert ways["replica_gpus"].nunique() > 2 and "spread over" in layouts_table(one, BOOK, card).source
 
