@@ -81,7 +81,7 @@ class Case:
     Case(model="Llama-3-70B", gpu="H100 SXM 80GB", context=8192, batch=32)(kv_cache.kv_bytes) is 85,899,345,920.
 
     rows: catalogue rows, tables or mappings; a row of the catalogue may be named by its kind instead (model=, gpu=, link=,
-    recipe=, weight_format=, efficiency=). inputs: values by quantity, which may be columns. In place of a value stands a
+    recipe=, weight_format=, efficiency=, engine=). inputs: values by quantity, which may be columns. In place of a value stands a
     law, whose value is meant (context=mean_context), or one of the rows, when two have that name.
     Raises ValueError naming what is unknown, missing, blank or in two rows, and what is allowed.
     """
