@@ -212,7 +212,8 @@ def _rents(**wanted):
 def measurements(topic: str | None = None, kind: str | None = None, **instead: Any) -> "DataFrame":
     """The published figures of a topic, or of all, `measured` or `computed` by a formula of their own; both if no kind.
 
-    `instead` replaces inputs of that name: efficiency="bound" gives the laws' upper bounds, with engine_host_seconds=0 for all rows.
+    `instead` replaces inputs of that name: efficiency="bound" with engine_host_seconds=0, for all
+    rows, gives the laws' upper bounds.
     """
     frame = catalogue.measurements()
     frame = frame[((frame["topic"] == topic) | (topic is None)) & ((frame["kind"] == kind) | (kind is None))].copy()

@@ -238,7 +238,8 @@ def _replica(sheet, left, top, tall, batch, filled):
 
 def peak_output(case):
     """Output tokens a second of a replica that the peaks allow: prompts ride along with the passes."""
-    return case.inputs["batch"] / case.but(efficiency="bound", engine_host_seconds=0, chunk=serving.steady_chunk)(serving.replica_pass_seconds)
+    full = case.but(efficiency="bound", engine_host_seconds=0, chunk=serving.steady_chunk)
+    return case.inputs["batch"] / full(serving.replica_pass_seconds)
 
 
 def published():

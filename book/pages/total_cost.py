@@ -653,7 +653,8 @@ TOKEN_PRICES = {"a million tokens in": input_usd_per_million, "a million tokens 
 
 def parts_table(replica, caption):
     """What tokens and a request cost at best, by the formula, to plan for, and if the replica is never idle."""
-    rows = [dict(cost_of=part, bound=replica.but(efficiency="bound", engine_host_seconds=0)(law), formula=replica(law), plan=replica.band(law).plan,
+    bound = replica.but(efficiency="bound", engine_host_seconds=0)
+    rows = [dict(cost_of=part, bound=bound(law), formula=replica(law), plan=replica.band(law).plan,
                  full=replica.but(replica_utilization=1).band(law).plan) for part, law in TOKEN_PRICES.items()]
     share = percent(replica.inputs["replica_utilization"])
     return table(DataFrame(rows), caption, formats=dict.fromkeys(["bound", "formula", "plan", "full"], dollars), labels={

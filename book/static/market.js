@@ -46,7 +46,8 @@ window.gpucalc = window.gpucalc || {};
       reserved_years: years.map((each) => each ?? 1), reserved: years.map((each) => each !== null),
       spot: terms.map((term) => term === "spot"), doubtful_price: found.map((place) => !offers.sure[place]),
       doubtful_term: found.map((place, k) => unsuited(terms[k]) && !offers.yours[place]),
-      consumer: card("forbidden"), forbidden: card("forbidden").map((each) => each && !named), no_ecc: card("no_ecc"), stale: of(offers.stale), yours: of(offers.yours),
+      consumer: card("forbidden"), forbidden: card("forbidden").map((each) => each && !named), no_ecc: card("no_ecc"),
+      unmeasured: card("unmeasured").map((each) => each && !trains(kind)), stale: of(offers.stale), yours: of(offers.yours),
       sole: sole(found, read, offers),
     };
     return {

@@ -8,7 +8,7 @@ from gpucalc.core.quantities import QUANTITIES
 from gpucalc.decisions import capacity, jobs, rent_or_buy, token_offers
 from gpucalc.decisions.capacity import cache_formats, left_out, narrow_products, with_links
 from gpucalc.decisions.engine_flags import repository
-from gpucalc.decisions.market import forbidden
+from gpucalc.decisions.market import forbidden, measured_makers
 from gpucalc.decisions.market import (GROUPS, LONG_SEQUENCE, MORE_BATCHES, NETWORKS, SERVER, SPREAD, STAGES, stale, TENSOR, TERMS,
                                       TRIED)
 from gpucalc.decisions.points import ENDS, ROUNDS
@@ -149,8 +149,9 @@ def _gpus(used):
     """All GPUs with their link, the MFU to plan for, and what of them is not for every job."""
     shares = planned_mfu()[["low", "plan", "high"]].add_suffix("_mfu")
     frame = with_links().join(shares)
-    frame = frame.assign(forbidden=forbidden(frame), no_ecc=frame["ecc"] != 1)
-    extra = ("name", *_WORDS["gpus"], "forbidden", "no_ecc", "low_mfu", "plan_mfu", "high_mfu")
+    frame = frame.assign(forbidden=forbidden(frame), no_ecc=frame["ecc"] != 1,
+                         unmeasured=~frame["vendor"].isin(measured_makers()))
+    extra = ("name", *_WORDS["gpus"], "forbidden", "no_ecc", "unmeasured", "low_mfu", "plan_mfu", "high_mfu")
     return _table(frame.rename_axis("name").reset_index().to_dict("records"), used, extra)
 
 

@@ -387,3 +387,13 @@ def test_an_engine_of_the_case_answers_and_has_no_command_of_another(book):
     assert [command.text.startswith("vllm serve") for command in told["vLLM"].commands] == [True]
     assert not told["TensorRT-LLM"].commands and any("the flags of vLLM, not those of TensorRT-LLM" in text for text in told["TensorRT-LLM"].cautions)
     assert not any("flags" in text for text in told[""].cautions)
+
+
+def test_a_card_of_no_measured_maker_says_so(book):
+    """No row of an engine is of an Instinct card; of NVIDIA's there are many. A job that trains names no engine."""
+    held = dict(job="serve", model="Llama-3-70B", requests_per_second=10)
+    for cards, said in (("MI300X 192GB", True), ("H200 SXM 141GB", False)):
+        answer = deciding.answered(deciding.read(held | {"cards": cards}), book)
+        assert any("No measured run of an engine" in text for text in answer_words.told(answer, book).cautions) == said
+    tuned = deciding.answered(deciding.read(TUNE | {"model": "Llama-3-70B", "cards": "MI300X 192GB"}), book)
+    assert tuned.best is not None and not any("No measured run" in text for text in answer_words.told(tuned, book).cautions)
