@@ -36,7 +36,7 @@ AROUND = {"requests_per_second": (0.1, 100), "daily_users": (100, 1e6), "message
 FEW = {"cards": ["any"], "sure": list(case_file.SURE), "cache_element_bytes": [0.5625, 1, 2], "tensor_parallel": [1, 2, 4, 8],
        "attention_parallel": [1, 8], "pipeline_parallel": [1, 2], "prompts_apart": [0, 1], "drafted": [0, 1, 3],
        "references": [0, 1], "critic": [0, 1], "offloaded_states": [0, 1], "staleness": [0, 1, 4]}
-WORDS = {"model": "models", "weight_format": "formats", "recipe": "recipes"}
+WORDS = {"model": "models", "weight_format": "formats", "recipe": "recipes", "engine": "engines"}
 # How many cards a case may be decided among; none is all of them.
 CARDS = [1, 1, 1, 2, 2, 8]
 
