@@ -1,5 +1,6 @@
 """What counters say: formulas by hand and against published output, and reports that find the load that was put in."""
 import math
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +11,7 @@ from gpucalc.core.evaluate import Row
 from gpucalc.core.quantities import DATA
 from gpucalc.rows import catalogue, price_book
 from tests.counter_samples import FILES
+from tests.pictures import boxes
 
 H100 = "H100 SXM 80GB"
 BOOK = price_book.prices()
@@ -192,3 +194,14 @@ def test_another_card_than_the_file_names_is_said():
     ("GPU-5fa3c1d2-7b11-4c56-9d3e-000000000001", "GPU-5fa3c1d2...000000001")])
 def test_a_long_name_keeps_what_tells_gpus_of_a_host_apart(name, short):
     assert own_counters._short(name) == short
+
+
+def test_a_load_has_a_bar_for_each_limit_to_scale():
+    """A mark stands where the limit takes most of the time; what is not computed has no bar."""
+    found = [SimpleNamespace(name="decode", dram=SimpleNamespace(plan=0.8), tensor=0.25), SimpleNamespace(name="own", dram=None, tensor=0.0)]
+    shown = own_counters.loads_picture(found, {"dram": 0.5, "tensor": 0.2}, "L4")
+    tracks, marks, (memory,), tensor = (boxes(shown, color) for color in ("wash", "ink", "a", "b"))
+    assert [(box.left, box.right) for box in tracks] == [(58, 338)] * 4
+    assert [box.left + 1.5 for box in marks] == pytest.approx([58 + 140, 58 + 56] * 2, abs=0.1)
+    assert (memory.left, memory.right) == (58, 58 + 224) and [box.right - box.left for box in tensor] == [70, 1]
+    assert "own: memory not computed, tensor 0 %" in shown.plain and shown.source.count(">–<") == 1
