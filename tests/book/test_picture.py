@@ -45,6 +45,7 @@ def test_the_head_of_an_arrow_ends_at_its_point(end):
     assert len(heads) == 2 and all((x, y) == end for _, _, x, y in heads)
     if end != (0, 0):
         lengths = {round(math.dist(each[:2], each[2:]), 2) for each in heads}
+        assert all(math.hypot(x, y) < math.hypot(*end) for x, y, _, _ in heads), "it points forward"
         assert len(lengths) == 1 and lengths.pop() == pytest.approx(7 * math.hypot(1, 0.5), abs=0.02)
 
 

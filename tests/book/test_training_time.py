@@ -66,3 +66,5 @@ def test_a_pipeline_fills_and_drains(stages, drawn):
             assert back[here].left == pytest.approx(back[after].right + 1, abs=0.2)
     assert back[-8].left == pytest.approx(there[-1].right + 1, abs=0.2), "the last stage turns at once"
     assert back[7].right == pytest.approx(397, abs=0.2)
+    assert [f">stage {stage}<" in shown.source for stage in range(1, 6)] == [stage <= drawn for stage in range(1, 6)]
+    assert [(lane.left, lane.right) for lane in boxes(shown, "wash")] == [(62, 398)] * drawn
