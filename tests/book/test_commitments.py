@@ -100,3 +100,15 @@ def test_one_gpu_near_the_peak_is_needed_in_some_hours():
     assert "GPU 85: needed in 25 % of the hours" in shown.source and "the first 40: needed in all hours" in shown.source
     (load,) = areas(shown).values()
     assert (load.left, load.top, load.right, load.foot) == (34, 16, 392, 190)
+
+
+def test_the_sliders_of_a_mix_reach_from_end_to_end():
+    book = small(rent("A", "reserved", 2.8), rent("A", "on-demand", 4.0))
+    mixed = plan.mix(Case(**LOAD | WAITS), plan.rates(book, H200), H200, "small.csv")
+    bare = Case(**mixed.inputs | {"committed_usd_per_hour": 2.8, "usd_per_hour": 4.0})
+    spec = plan.mix_slider_chart(bare, plan.costs(mixed), mixed(cm.reserved_gpus), "It bends.").to_dict()
+    binds = {each["name"]: each["bind"] for each in spec["params"] if "bind" in each}
+    ends = {name: (bind["min"], bind["max"]) for name, bind in binds.items()}
+    assert ends == {"committed_usd_per_hour": (0.1, 6.0), "trough_gpus": (0, LOAD["peak_gpus"]), "interruptible_share": (0, 1)}
+    places = [row["reserved_gpus"] for row in spec["data"]["values"]]
+    assert (places[0], places[-1], len(places)) == (0, LOAD["peak_gpus"], 61)
