@@ -183,6 +183,17 @@ def test_gaps_are_paid_and_named(tmp_path):
     assert (one["gaps"], one["missing"], one["period"]) == (1, 18_000, 25_200) and one["paid"] == close(7)
 
 
+@pytest.mark.parametrize("columns, known", [
+    ("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", False), ("DCGM_FI_PROF_DRAM_ACTIVE", False), ("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE,DCGM_FI_PROF_DRAM_ACTIVE", True)])
+def test_limits_are_known_where_both_are_counted(tmp_path, columns, known):
+    values = ",".join(["0.5"] * len(columns.split(",")))
+    rows = "".join(f"2026-11-23T00:{minute:02}:00Z,0,NVIDIA L4,90,{values}\n" for minute in range(0, 60, 10))
+    (tmp_path / "one.csv").write_text(f"timestamp,gpu,modelName,DCGM_FI_DEV_GPU_UTIL,{columns}\n{rows}")
+    found = read_counters(tmp_path / "one.csv")
+    one = own_counters.report(found, own_counters.cards_of(found, None), {"L4 24GB": 1.0}, 0.01).gpus.iloc[0]
+    assert one["limits_known"] == known
+
+
 def test_another_card_than_the_file_names_is_said():
     found = read_counters(DATA / "counters/nvidia_smi_csv.txt")
     assert "The file names A100 SXM 80GB, you gave H100 SXM 80GB" in own_counters.other_names(found, own_counters.cards_of(found, H100))[0]
