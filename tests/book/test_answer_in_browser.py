@@ -294,6 +294,18 @@ def test_what_is_fine_alone_is_judged_together_at_its_ends(page):
     assert texts[0].startswith(f"job: '{'x' * 60}'; ") and texts[1].startswith(f"job: '{'x' * 57}...'; ")
 
 
+def test_a_rent_of_ones_own_stands_for_those_of_its_term_alone(page):
+    before, after = page.evaluate("""() => {
+      const rent = { gpu: "H100 SXM 80GB", term: "on-demand", usd_per_hour: 0.5 }, own = gpucalc.atOwnRents(gpucalc.owning, rent.gpu, [rent]);
+      return [gpucalc.owning, own].map(({ rents: { columns, rows } }) => rows.filter((row) => row[columns.indexOf("gpu")] === rent.gpu)
+        .map((row) => [row[columns.indexOf("term")], row[columns.indexOf("usd_per_hour")]]));
+    }""")
+    others = sorted(usd for term, usd in before if term != "on-demand")
+    assert len(others) > 1 and len(before) > len(others) + 1
+    assert [usd for term, usd in after if term == "on-demand"] == [0.5] and [usd for term, usd in after if term != "on-demand"] == others
+    assert [usd for _, usd in after] == sorted(usd for _, usd in after)
+
+
 def test_a_flip_flips_and_a_bar_has_room(page):
     """At the rent of a flip its card is the choice; a bar ends a tenth beyond its last figure; an answer is kept for a few states."""
     shown = page.evaluate("(state) => gpucalc.answer(state)", CHAT)

@@ -318,6 +318,17 @@ def test_a_fault_is_said_from_its_limit_on(opened):
         "give 0, or 0.5 to 8 s.", 0.5, 8, "give 0, or 0.5 to 8 s.", *["time of the whole answer: give a number above 0."] * 2]
 
 
+def test_a_text_stays_as_it_is_typed_until_it_is_left(opened):
+    page = opened()
+    field = page.locator("#case-requests_per_second")
+    field.fill("")
+    field.press_sequentially("1500.0")
+    page.evaluate(WAIT)
+    assert field.input_value() == "1500.0"
+    field.blur()
+    assert field.input_value() == "1,500" and case_of(page)["requests_per_second"] == 1500
+
+
 def test_several_cards_are_counted_from_three_on(opened):
     for names, said in ((["H100 SXM 80GB", "H200 SXM 141GB"], "H100 SXM 80GB, H200 SXM 141GB"),
                         (["H100 SXM 80GB", "H200 SXM 141GB", "RTX 4090 24GB"], "3 of them")):

@@ -140,7 +140,7 @@ def test_words_to_search_by_belong_to_lessons_and_to_the_catalogue():
     assert len(words) == len(set(words)), "a word finds one page"
 
 
-TABLE = table(pandas.DataFrame({"name": ["=1+1", 'a "b", c', None], "kv_bytes": [1.5e9, -2, float("nan")]}), "Caches").source
+TABLE = table(pandas.DataFrame({"name": ["=1+1", 'a "b", c', None, "-x", "+x", "@x", "x-"], "kv_bytes": [1.5e9, -2, float("nan"), 1, 1, 1, 1]}), "Caches").source
 LONG = table(pandas.DataFrame({"n": range(30)}), "Many").source
 PAGE = f"""<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8" /><title>Lesson</title>
 <link rel="stylesheet" href="site.css"><script src="site.js"></script></head><body><main class="bd-article"><article class="bd-article">
@@ -214,7 +214,7 @@ def test_a_table_is_saved_with_its_figures_and_no_formula_of_a_spreadsheet(page)
         page.locator("button.csv").first.click()
     assert saved.value.suggested_filename == "lesson-1.csv"
     lines = saved.value.path().read_bytes().decode("utf-8-sig").splitlines()
-    assert lines == ["name,cache bytes of a batch", "'=1+1,1500000000", '"a ""b"", c",-2', ","]
+    assert lines == ["name,cache bytes of a batch", "'=1+1,1500000000", '"a ""b"", c",-2', ",", "'-x,1", "'+x,1", "'@x,1", "x-,1"]
 
 
 def test_more_rows_unfold_without_a_script(browser, folder):
