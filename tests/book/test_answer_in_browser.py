@@ -296,14 +296,14 @@ def test_what_is_fine_alone_is_judged_together_at_its_ends(page):
 
 def test_a_rent_of_ones_own_stands_for_those_of_its_term_alone(page):
     before, after = page.evaluate("""() => {
-      const rent = { gpu: "H100 SXM 80GB", term: "on-demand", usd_per_hour: 0.5 }, own = gpucalc.atOwnRents(gpucalc.owning, rent.gpu, [rent]);
-      return [gpucalc.owning, own].map(({ rents: { columns, rows } }) => rows.filter((row) => row[columns.indexOf("gpu")] === rent.gpu)
+      const gpu = "H100 SXM 80GB", own = { "on-demand": 0.5, spot: 0.25 };
+      const mine = gpucalc.atOwnRents(gpucalc.owning, gpu, Object.entries(own).map(([term, usd_per_hour]) => ({ gpu, term, usd_per_hour })));
+      return [gpucalc.owning, mine].map(({ rents: { columns, rows } }) => rows.filter((row) => row[columns.indexOf("gpu")] === gpu)
         .map((row) => [row[columns.indexOf("term")], row[columns.indexOf("usd_per_hour")]]));
     }""")
-    others = sorted(usd for term, usd in before if term != "on-demand")
-    assert len(others) > 1 and len(before) > len(others) + 1
-    assert [usd for term, usd in after if term == "on-demand"] == [0.5] and [usd for term, usd in after if term != "on-demand"] == others
-    assert [usd for _, usd in after] == sorted(usd for _, usd in after)
+    others = [[term, usd] for term, usd in before if term not in ("on-demand", "spot")]
+    assert len(others) > 1 and {"on-demand", "spot"} < {term for term, _ in before}
+    assert sorted(after) == sorted([*others, ["on-demand", 0.5], ["spot", 0.25]]) and [usd for _, usd in after] == sorted(usd for _, usd in after)
 
 
 def test_a_flip_flips_and_a_bar_has_room(page):

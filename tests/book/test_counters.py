@@ -111,6 +111,8 @@ def test_the_exporter_sample_is_found():
     # Two thirds of the day at 0.55 of the peak, where 0.78 is reached.
     assert found.gpus["useful"].iloc[1] == pytest.approx(2 / 3 * 0.55 / 0.78, rel=0.02)
     assert found.whole["idle_month_usd"] == close(80 * 730 / 24)
+    unused = found.whole["unused_usd"]
+    assert unused == close(found.gpus["unused_usd"].sum()) and 80 < unused < 240 and found.whole["unused_month_usd"] == close(unused * 730 / 24)
 
 
 def test_the_sample_of_nvidia_smi_can_not_name_the_limit():
