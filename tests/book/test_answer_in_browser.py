@@ -10,7 +10,7 @@ from book.build.extension import ENGINE, FRONT
 from book.build.finish import secured
 from gpucalc.decisions import answer_words, decide as deciding, owning_words
 from gpucalc.decisions import answer as plan, rent_or_buy, rule
-from gpucalc.rows import case_file, price_book
+from gpucalc.rows import case_file, choices, price_book
 from tests import edges
 from tests.browser import FORM, lay_out, serving, visit
 from tests.gpucalc.test_engine_flags import PLANS
@@ -274,6 +274,59 @@ def test_every_fault_of_a_case_is_found_at_once(page, held):
     lines = sorted(line.partition(" (")[0].partition(":")[0].partition(" ")[0] for line in str(refused.value).splitlines())
     texts = sorted(each["text"].partition(" (")[0].partition(":")[0].partition(" ")[0] for each in found)
     assert lines == texts
+
+
+def test_what_is_fine_alone_is_judged_together_at_its_ends(page):
+    """A 95th percentile from the mean to as far as a lognormal has it, a limit from the mean on, each card once and none beside `any`."""
+    most, tuned = case_file.MOST_RATIO, dict(job="grpo", model="Llama-3-8B", rollout_steps=9, output=300, output_p95=900)
+    held = [CHAT | dict(prompt=1000, prompt_p95=p95) for p95 in (0, 999, 1000, 1001, math.floor(1000 * most), math.ceil(1000 * most))]
+    held += [tuned | dict(output_limit=limit) for limit in (0, 299, 300, 301)]
+    held += [CHAT | dict(cards=cards) for cards in ("any", "H100 SXM 80GB", "H100 SXM 80GB, L4 24GB", "any, L4 24GB", "L4 24GB, L4 24GB", "")]
+    held += [CHAT | dict(provider="x" * long) for long in (1, choices.LONGEST, choices.LONGEST + 1)]
+    wanted = []
+    for each in held:
+        try:
+            wanted.append(case_file.case_of(each) is None)
+        except ValueError:
+            wanted.append(True)
+    assert page.evaluate("(states) => states.map((state) => gpucalc.jobOf(state).faults.length > 0)", held) == wanted
+    assert 6 <= sum(wanted) <= len(wanted) - 6
+    texts = page.evaluate("(texts) => texts.map((text) => gpucalc.jobOf({ job: text }).faults[0].text)", ["x" * 60, "x" * 61])
+    assert texts[0].startswith(f"job: '{'x' * 60}'; ") and texts[1].startswith(f"job: '{'x' * 57}...'; ")
+
+
+def test_a_rent_of_ones_own_stands_for_those_of_its_term_alone(page):
+    before, after = page.evaluate("""() => {
+      const gpu = "H100 SXM 80GB", own = { "on-demand": 0.5, spot: 0.25 };
+      const mine = gpucalc.atOwnRents(gpucalc.owning, gpu, Object.entries(own).map(([term, usd_per_hour]) => ({ gpu, term, usd_per_hour })));
+      return [gpucalc.owning, mine].map(({ rents: { columns, rows } }) => rows.filter((row) => row[columns.indexOf("gpu")] === gpu)
+        .map((row) => [row[columns.indexOf("term")], row[columns.indexOf("usd_per_hour")]]));
+    }""")
+    others = [[term, usd] for term, usd in before if term not in ("on-demand", "spot")]
+    assert len(others) > 1 and {"on-demand", "spot"} < {term for term, _ in before}
+    assert sorted(after) == sorted([*others, ["on-demand", 0.5], ["spot", 0.25]]) and [usd for _, usd in after] == sorted(usd for _, usd in after)
+
+
+def test_a_flip_flips_and_a_bar_has_room(page):
+    """At the rent of a flip its card is the choice; a bar ends a tenth beyond its last figure; an answer is kept for a few states."""
+    shown = page.evaluate("(state) => gpucalc.answer(state)", CHAT)
+    rents = [flip["value"] for flip in shown["flips"] if flip["key"] == "rents"]
+    best = page.evaluate("(states) => states.map((state) => gpucalc.answerTo(gpucalc.jobOf(state)).best.gpu)", [CHAT, *(CHAT | {"rents": rent} for rent in rents)])
+    assert rents and best[1:] == [rent.splitlines()[1].partition(",")[0] for rent in rents] and best[0] not in best[1:]
+    bars = [card for card in shown["cards"] if card["scale"]]
+    assert len(bars) > 3
+    for card in bars:
+        last = max(card[name] for name in ("low", "plan", "high", "bound") if card[name] is not None)
+        assert card["low"] <= card["plan"] <= card["high"] and card["scale"][0] == 0 and card["scale"][1] > 1.0999 * last, card["id"]
+        assert card["id"] == "fits" or card["scale"][1] == pytest.approx(1.1 * last), card["id"]
+    # What is asked for again is what was answered, also to a state with a fault.
+    assert page.evaluate("""() => {
+      const one = (rate) => gpucalc.answer({ job: "serve", requests_per_second: -rate }), first = one(1), last = one(2), others = [3, 4, 5, 6, 7, 8];
+      others.forEach(one);
+      const kept = [one(1) === first];
+      [9, 10, 11, 12, 13, 14, 15].forEach(one);
+      return [...kept, one(1) === first, one(2) === last];
+    }""") == [True, True, False]
 
 
 @pytest.mark.long

@@ -8,7 +8,7 @@ import pytest
 from book.build import answers, site as build
 from book.build.given import check_case, Given, read_given, refused
 from book.build.inputs import state
-from book.build.lacking import in_words
+from book.build.lacking import in_words, literal
 from book.build.site import BuildError
 from tests.book.test_build import TOP, executed, page, small_project
 
@@ -148,7 +148,7 @@ def test_all_that_pages_refuse_is_said_at_once():
 
 
 @pytest.mark.parametrize("value, default, fine", [
-    (1e12, 1, True), ("1e12", 1, False), (None, None, True), (None, 8, False), (True, False, True), (1, False, False),
+    (1e12, 1, True), ("1e12", 1, False), (None, None, True), (None, 8, False), ("x", None, True), (True, False, True), (1, False, False),
     ([1], [2], True), ("x", "y", True), (Path("x.json"), "y", True), (Path("x.json"), 8, False)])
 def test_a_value_is_of_the_kind_of_its_default(value, default, fine):
     assert (refused("anything", value, default) == "") == fine
@@ -203,6 +203,10 @@ def test_a_build_says_which_headlines_changed_and_a_page_what_it_lacks(project, 
     ("mine.csv: no on-demand rent of L4 24GB; give the parameter usd_per_hour", "on-demand rent of L4 24GB; give the parameter usd_per_hour")])
 def test_what_a_price_error_misses_in_words(error, words):
     assert in_words(error) == words
+
+
+def test_what_a_page_lacks_is_no_markdown():
+    assert literal("a*b_c [d](e) <f>, 1.5") == r"a\*b\_c \[d\]\(e\) \<f\>\, 1\.5"
 
 
 def test_a_price_that_the_projects_own_book_lacks_is_an_error(project, capsys):

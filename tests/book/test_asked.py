@@ -118,6 +118,12 @@ def test_columns_are_read_by_themselves(mine, watched, tmp_path, monkeypatch, na
     assert not watched[1] and bool(changes(watched[0])) == tells
 
 
+def test_rows_by_mask_and_by_key_are_read_by_themselves(mine, watched, monkeypatch):
+    monkeypatch.setattr(asked, "_FEW", 1)
+    found = mine.loc[mine["gpu"] == "H100 SXM 80GB", "usd_per_hour"]
+    assert found.tolist() == [2.5, 4.0] and mine.loc[found.index[::-1].tolist(), "usd_per_hour"].tolist() == [4.0, 2.5] and not watched[1]
+
+
 def test_a_few_rows_are_read_whole(mine, watched, tmp_path):
     ask_providers(mine)
     write(tmp_path / "mine.csv", **CHANGED["undecided"])

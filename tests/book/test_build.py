@@ -16,7 +16,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from book.build import editions, front, pages, serve, site as build
+from book.build import editions, front, pages, runner, serve, site as build
 from book.build.charts import MIME
 from book.build.editions import as_file, Editions, is_current, made_from, outputs_hash
 from book.build.given import Given, read_parameters
@@ -338,6 +338,14 @@ def test_outputs_are_those_of_a_notebook(project, capsys):
     assert [each["output_type"] for each in outputs] == ["stream", "display_data", "stream", "execute_result"]
     assert outputs[1]["data"]["text/markdown"] == ["*two*"] or outputs[1]["data"]["text/markdown"] == "*two*"
     assert outputs[3]["data"]["text/plain"] in ("{'four': 4}", ["{'four': 4}"]) and outputs[3]["execution_count"] == 2
+
+
+def test_what_a_page_leaves_out_or_folds_is_folded_in_jupyter(tmp_path):
+    tags = ("remove-input", "remove-cell", "hide-input", "hide-cell", "hide-input, hide-output", "headline")
+    (tmp_path / "x.md").write_text(TOP + "".join(f"```{{code-cell}} ipython3\n:tags: [{each}]\n\n{number}\n```\n\n" for number, each in enumerate(tags)))
+    cells = runner.text_notebook(tmp_path / "x.md").cells
+    assert [cell.id for cell in cells] == [f"cell-{number}" for number in range(1, 7)]
+    assert [cell.metadata.get("jupyter") for cell in cells] == [{"source_hidden": True}] * 4 + [{"source_hidden": True, "outputs_hidden": True}, None]
 
 
 def wait_for(condition):

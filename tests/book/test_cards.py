@@ -180,3 +180,10 @@ def test_what_a_card_holds():
     # 70 billion parameters are 141 GB in BF16, 71 GB in FP8.
     assert "Llama-3-70B" not in held["BF16"] and "Llama-3-70B" in held["FP8"] and "Llama-3-70B" in held["INT4-g128"]
     assert models.held_on(MODELS, "V100 SXM 16GB", 8192)["BF16"] == [], "without a path for the format"
+
+
+def test_links_that_put_two_cards_side_by_side():
+    shown = cards.pairs(("A <b>", "C, D"), ("E", "F"))
+    assert shown.plain == "Side by side: A <b> and C, D; E and F"
+    assert shown.source == ('<p>Side by side: <a href="#compare=A%20%3Cb%3E,C%2C%20D">A &lt;b&gt; and C, D</a>; '
+                            '<a href="#compare=E,F">E and F</a>.</p>')

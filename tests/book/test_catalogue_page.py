@@ -125,6 +125,27 @@ def test_two_rows_stand_side_by_side_with_who_is_better_by_how_much(page):
     assert pane.locator("thead th").all_inner_texts() == ["H100 SXM 80GB", "Card 1", "ratio"], "the first one goes"
 
 
+def test_who_is_better_by_how_much_at_each_end(browser, tmp_path):
+    """By a column of which more is better, one of which less is, and one that is neither; a ratio of four figures is not said."""
+    figures = {"one": 1.0, "same": 1.0, "nearly": 999.0, "thousand": 1000.0, "blank": math.nan}
+    frame = pd.DataFrame({"gpu": [*figures], **{name: [*figures.values()] for name in ("bandwidth", "tdp_watts", "memory_bytes")}})
+    made = catalogue_table(frame, "Some", {"All of it": ["bandwidth", "tdp_watts", "memory_bytes"]}, {"bandwidth": "high", "tdp_watts": "low"}, compare=True)
+    path = tmp_path / "some.html"
+    path.write_text(HEAD.format(static=STATIC.as_uri()) + made._repr_html_() + "</article></main></html>", encoding="utf-8")
+    page = visit(browser, path.as_uri(), drawn=False)
+    for pair, marks, ratios in (("one,same", "", ["same"] * 3), ("one,nearly", "10", ["999 \u00d7"] * 3), ("thousand,one", "01", ["", "", "\u2013"]),
+                                ("one,blank", "", ["\u2013"] * 3), ("one,nearly,blank", "10", ["999 \u00d7"] * 3)):
+        page.evaluate("(pair) => { location.hash = `#compare=${pair}`; }", pair)
+        page.wait_for_function("(names) => [...document.querySelectorAll('.catalogue-compare thead th')].slice(0, 2).map((th) => th.textContent).join() === names",
+                               arg=",".join(pair.split(",")[:2]))
+        rows = [row.locator("td").all_inner_texts() for row in page.locator(".catalogue-compare tbody tr:has(td)").all()]
+        better = "".join(str(place) for *cells, _ in rows for place, cell in enumerate(cells) if cell[:1] == "\u2713")
+        assert (better, [row[2] for row in rows]) == (marks, ratios), pair
+        assert f"Of {len(marks)} figures that differ" in page.locator(".catalogue-verdict").inner_text()
+    assert page.problems == []
+    page.context.close()
+
+
 def test_the_address_holds_what_is_chosen(browser, page):
     page.get_by_label("Search").fill("c")
     page.get_by_label("vendor").select_option("NVIDIA")

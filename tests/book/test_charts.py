@@ -113,6 +113,13 @@ def test_a_finding_may_have_conditions():
     assert drawn(finding=[("batch > 40", "many"), "few"])["usermeta"]["title"] == "few"
 
 
+@pytest.mark.parametrize("condition, holds", [
+    ("a + b > 5", False), ("a + b >= 5", True), ("a - b < 0 - 1", False), ("a - b <= 0 - 1", True), ("a * b == 6", True), ("a * b != 6.0", False),
+    ("b / a == 1.5", True), ("2 * a + b > b * 2", True)])
+def test_a_condition_is_worked_out_as_it_is_written(condition, holds):
+    assert charts._holds(condition, {"a": 2, "b": 3}.get) is holds
+
+
 @pytest.mark.parametrize("told, message", [
     ("{nothing}", "neither a quantity nor a law"), ("{usd_per_hour}", "the case has no usd_per_hour"),
     ("{context:token} tokens", "leave out 'tokens'"), ([("batch", "many"), "few"], "allowed: one comparison"),

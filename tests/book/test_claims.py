@@ -4,7 +4,9 @@ import json
 import math
 import re
 import statistics
+from types import SimpleNamespace
 
+import pandas
 import pytest
 
 from book.components import claims as held
@@ -171,6 +173,20 @@ def test_the_table_of_all_has_a_link_to_each_lesson():
     for page in set(CLAIMS["page"]):
         assert f'<td><a href="{page}.html">{html.escape(PAGES[page])}</a></td>' in shown, page
     assert {"verdict", "lesson", "document"} == set(re.findall('data-filter="(.*?)"', shown))
+
+
+@pytest.mark.parametrize("value, unit, claim, law, text", [
+    (2.5e-12, "USD*second/(FLOP*month)", "cheap", "x", "2.50 USD a month for a TFLOP/s"), (0.5, "", "half or 50 %", "x", "50 %"), (0.5, "", "a half", "x", "0.500"),
+    (3, "", "3 %", "x", "3"), (2024.4, "", "since", "year", "2024"), ("many", "byte", "", "x", "many"), (math.nan, "byte", "", "x", ""), (8e10, "byte", "", "x", "80 GB")])
+def test_a_figure_of_a_claim_is_as_documents_print_it(value, unit, claim, law, text):
+    assert shown_claims._figure(value, unit, SimpleNamespace(law=law, claim=claim, value=value)) == text
+
+
+@pytest.mark.parametrize("verdict, assumption, note, why", [
+    (ASSUMING, "it is idle", "It is not.", "if it is idle. It is not."), (ASSUMING, "it is idle", "", "if it is idle"), (WRONG, "it is idle", "It is not.", "It is not."),
+    (WRONG, "", "", "")])
+def test_a_claim_says_under_which_assumption_it_is_right(verdict, assumption, note, why):
+    assert shown_claims._why(pandas.DataFrame([dict(verdict=verdict, assumption=assumption, note=note)])) == [why]
 
 
 def test_the_dearest_are_shown_with_factor_harm_and_situation():

@@ -3,11 +3,12 @@ import pandas as pd
 import pytest
 
 from book.pages import commitments as plan
-from book.pages.commitments import load_curve
+from book.pages.commitments import load_curve, sorted_load
 from gpucalc import commitments as cm
 from gpucalc.core.evaluate import Case
 from gpucalc.rows import price_book
 from tests.gpucalc.test_commitments import LOAD
+from tests.pictures import areas
 
 BOOK = price_book.prices()
 H200 = "H200 SXM 141GB"
@@ -84,3 +85,30 @@ def test_the_picture_says_what_it_shows(level, share):
     shown = load_curve(40, 100, level, share)
     assert f"{level} are reserved" in repr(shown) and shown._repr_html_().startswith("<figure") and "nan" not in shown._repr_html_()
     assert ("reserved, idle" in shown._repr_html_()) == (level > 40)
+    # 100 GPUs are 174 units tall, all hours 358 wide; what is reserved stands on the foot, and the others on top of it.
+    held = areas(shown)
+    assert (held["a"].foot, held["a"].right - held["a"].left) == (190, 358) and held["a"].top == pytest.approx(190 - 1.74 * level, abs=0.1)
+    if level < 100:
+        assert (held["b"].left, held["b"].top, held["b"].foot) == (held["a"].left, 16, held["a"].top)
+    if level > 40:
+        assert held["e"].right == held["a"].right and held["e"].left == pytest.approx(held["a"].left + 358 * share, abs=0.1)
+
+
+def test_one_gpu_near_the_peak_is_needed_in_some_hours():
+    """Three quarters of the way from 40 up to 100 GPUs is the 85th, which the load needs in a quarter of the hours."""
+    shown = sorted_load(40, 100)
+    assert "GPU 85: needed in 25 % of the hours" in shown.source and "the first 40: needed in all hours" in shown.source
+    (load,) = areas(shown).values()
+    assert (load.left, load.top, load.right, load.foot) == (34, 16, 392, 190)
+
+
+def test_the_sliders_of_a_mix_reach_from_end_to_end():
+    book = small(rent("A", "reserved", 2.8), rent("A", "on-demand", 4.0))
+    mixed = plan.mix(Case(**LOAD | WAITS), plan.rates(book, H200), H200, "small.csv")
+    bare = Case(**mixed.inputs | {"committed_usd_per_hour": 2.8, "usd_per_hour": 4.0})
+    spec = plan.mix_slider_chart(bare, plan.costs(mixed), mixed(cm.reserved_gpus), "It bends.").to_dict()
+    binds = {each["name"]: each["bind"] for each in spec["params"] if "bind" in each}
+    ends = {name: (bind["min"], bind["max"]) for name, bind in binds.items()}
+    assert ends == {"committed_usd_per_hour": (0.1, 6.0), "trough_gpus": (0, LOAD["peak_gpus"]), "interruptible_share": (0, 1)}
+    places = [row["reserved_gpus"] for row in spec["data"]["values"]]
+    assert (places[0], places[-1], len(places)) == (0, LOAD["peak_gpus"], 61)

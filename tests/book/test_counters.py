@@ -1,5 +1,6 @@
 """What counters say: formulas by hand and against published output, and reports that find the load that was put in."""
 import math
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +11,7 @@ from gpucalc.core.evaluate import Row
 from gpucalc.core.quantities import DATA
 from gpucalc.rows import catalogue, price_book
 from tests.counter_samples import FILES
+from tests.pictures import boxes
 
 H100 = "H100 SXM 80GB"
 BOOK = price_book.prices()
@@ -109,6 +111,8 @@ def test_the_exporter_sample_is_found():
     # Two thirds of the day at 0.55 of the peak, where 0.78 is reached.
     assert found.gpus["useful"].iloc[1] == pytest.approx(2 / 3 * 0.55 / 0.78, rel=0.02)
     assert found.whole["idle_month_usd"] == close(80 * 730 / 24)
+    unused = found.whole["unused_usd"]
+    assert unused == close(found.gpus["unused_usd"].sum()) and 80 < unused < 240 and found.whole["unused_month_usd"] == close(unused * 730 / 24)
 
 
 def test_the_sample_of_nvidia_smi_can_not_name_the_limit():
@@ -181,6 +185,17 @@ def test_gaps_are_paid_and_named(tmp_path):
     assert (one["gaps"], one["missing"], one["period"]) == (1, 18_000, 25_200) and one["paid"] == close(7)
 
 
+@pytest.mark.parametrize("columns, known", [
+    ("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", False), ("DCGM_FI_PROF_DRAM_ACTIVE", False), ("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE,DCGM_FI_PROF_DRAM_ACTIVE", True)])
+def test_limits_are_known_where_both_are_counted(tmp_path, columns, known):
+    values = ",".join(["0.5"] * len(columns.split(",")))
+    rows = "".join(f"2026-11-23T00:{minute:02}:00Z,0,NVIDIA L4,90,{values}\n" for minute in range(0, 60, 10))
+    (tmp_path / "one.csv").write_text(f"timestamp,gpu,modelName,DCGM_FI_DEV_GPU_UTIL,{columns}\n{rows}")
+    found = read_counters(tmp_path / "one.csv")
+    one = own_counters.report(found, own_counters.cards_of(found, None), {"L4 24GB": 1.0}, 0.01).gpus.iloc[0]
+    assert one["limits_known"] == known
+
+
 def test_another_card_than_the_file_names_is_said():
     found = read_counters(DATA / "counters/nvidia_smi_csv.txt")
     assert "The file names A100 SXM 80GB, you gave H100 SXM 80GB" in own_counters.other_names(found, own_counters.cards_of(found, H100))[0]
@@ -192,3 +207,14 @@ def test_another_card_than_the_file_names_is_said():
     ("GPU-5fa3c1d2-7b11-4c56-9d3e-000000000001", "GPU-5fa3c1d2...000000001")])
 def test_a_long_name_keeps_what_tells_gpus_of_a_host_apart(name, short):
     assert own_counters._short(name) == short
+
+
+def test_a_load_has_a_bar_for_each_limit_to_scale():
+    """A mark stands where the limit takes most of the time; what is not computed has no bar."""
+    found = [SimpleNamespace(name="decode", dram=SimpleNamespace(plan=0.8), tensor=0.25), SimpleNamespace(name="own", dram=None, tensor=0.0)]
+    shown = own_counters.loads_picture(found, {"dram": 0.5, "tensor": 0.2}, "L4")
+    tracks, marks, (memory,), tensor = (boxes(shown, color) for color in ("wash", "ink", "a", "b"))
+    assert [(box.left, box.right) for box in tracks] == [(58, 338)] * 4
+    assert [box.left + 1.5 for box in marks] == pytest.approx([58 + 140, 58 + 56] * 2, abs=0.1)
+    assert (memory.left, memory.right) == (58, 58 + 224) and [box.right - box.left for box in tensor] == [70, 1]
+    assert "own: memory not computed, tensor 0 %" in shown.plain and shown.source.count(">–<") == 1

@@ -102,6 +102,7 @@ def test_a_headline_and_the_rows_of_a_table_say_what_is_not_the_readers(own):
     assert dates.foreign(own, theirs.iloc[0], rent).startswith(f"Not your prices here: storage ({theirs.provider.iloc[0]}")
     plan = pandas.DataFrame({"row": [rent.index[0], theirs.index[0]], "provider": ["mine", "theirs"]})
     assert dates.foreign(own, plan) == dates.foreign(own, theirs.iloc[0]), "plans and offers cite their price under row"
+    assert list(dates.by_price(plan)) == ["row", "provider"] and list(dates.by_price(plan).index) == list(plan["row"])
     shown = table(dates.by_price(plan)[["provider"]], f"Plans ({dates.dated(own, plan)})").source
     assert shown.count("not yours</small>") == 1 and 'theirs <small>not yours' in shown
     assert "<small>" not in table(dates.by_price(plan)[["provider"]], "Plans").source

@@ -298,6 +298,68 @@ def test_of_many_faults_ten_are_named_and_the_rest_counted(opened):
     assert len(pasted) == 11 and pasted[10] == "and 9,990 more faults"
 
 
+def test_a_fault_is_said_from_its_limit_on(opened):
+    """Ten faults are named, 60 letters shown and 8,000 taken; what is as small or as large as anybody gives is read."""
+    cases = """(texts) => texts.map((text) => gpucalc.cases.fromAddress(`job=serve&${text}`).faults)"""
+    many = [[f"name{number}: no input of this job; it is left out." for number in range(count)] for count in (10, 11)]
+    found = opened().evaluate(cases, ["&".join(f"name{number}=1" for number in range(count)) for count in (10, 11)])
+    assert found == [many[0], [*many[1][:10], "and 1 more faults"]]
+    page = opened()
+    for long in (60, 61):
+        (said,) = page.evaluate(cases, ["prompt=" + "x" * long])[0]
+        assert ("…" in said) == (long > 60) and ("x" * long in said) == (long <= 60)
+    found = page.evaluate(cases, ["rents=" + "x" * long for long in (8000, 8001)])
+    assert found == [[], ["rents: longer than 8000 letters; it is left out."]]
+    found = page.evaluate("""() => {
+      Object.assign(gpucalc.catalogue.quantities.answer_limit, { least: 0.5, most: 8, sizes: "0, or 0.5 to 8 s" });
+      return ["0.499", "0.5", "8", "8.01", "0", "-1"].map((text) => gpucalc.cases.read("answer_limit", text));
+    }""")
+    assert [each.get("value", each.get("fault")) for each in found] == [
+        "give 0, or 0.5 to 8 s.", 0.5, 8, "give 0, or 0.5 to 8 s.", *["time of the whole answer: give a number above 0."] * 2]
+
+
+def test_a_text_stays_as_it_is_typed_until_it_is_left(opened):
+    page = opened()
+    field = page.locator("#case-requests_per_second")
+    field.fill("")
+    field.press_sequentially("1500.0")
+    page.evaluate(WAIT)
+    assert field.input_value() == "1500.0"
+    field.blur()
+    assert field.input_value() == "1,500" and case_of(page)["requests_per_second"] == 1500
+
+
+def test_several_cards_are_counted_from_three_on(opened):
+    for names, said in ((["H100 SXM 80GB", "H200 SXM 141GB"], "H100 SXM 80GB, H200 SXM 141GB"),
+                        (["H100 SXM 80GB", "H200 SXM 141GB", "RTX 4090 24GB"], "3 of them")):
+        page = opened(f"job=serve&model=Llama-3-8B&requests_per_second=1&cards={quote(', '.join(names))}")
+        assert page.locator("#case-cards option:checked").inner_text() == said
+
+
+def test_the_better_of_two_is_said_where_their_ranges_lie_apart(opened):
+    found = opened().evaluate("""() => {
+      const card = ([low, plan, high]) => ({ id: "cost", title: "cost", big: "", small: "", low, plan, high }), none = { id: "sure", title: "cost", big: "", plan: 1 };
+      const better = (one, other) => gpucalc.views.compare({ job: "serve" }, { job: "serve", prompt: 1 }, { a: { cards: [one] }, b: { cards: [other] } }, [])
+        .flatMap((each) => [...(each.querySelectorAll?.("tr") ?? [])]).at(-1).lastChild.textContent;
+      return [...[[[1, 2, 3], [3.1, 4, 5]], [[1, 2, 3], [3, 4, 5]], [[3.1, 4, 5], [1, 2, 3]], [[3, 4, 5], [1, 2, 3]], [[1, 2, 3], [1, 2, 4]],
+        [[null, 2, null], [null, 3, null]], [[1, NaN, 3], [4, 5, 6]]].map((pair) => better(...pair.map(card))), better(none, none)];
+    }""")
+    assert found == ["A", "too close to call", "this case", "too close to call", "the same", "A", "", ""]
+
+
+@pytest.mark.parametrize("count, hidden", [(8, 0), (9, 1), (12, 4)])
+def test_eight_options_are_shown_at_first(opened, count, hidden):
+    page = opened()
+    page.evaluate("""(count) => document.querySelector("main").append(...gpucalc.views.options(
+      Array.from({ length: count }, (_, number) => ({ words: `option ${number}`, gpus: 1234, usd: 1234.5, low_usd: 1, high_usd: number ? null : 2 })), () => null))""", count)
+    rows, button = page.locator("main > .case-options tbody tr"), page.locator(f"main > button:text('show all {count}')")
+    assert rows.count() == count and page.locator("main > .case-options .case-later").count() == hidden and button.count() == (hidden > 0)
+    assert rows.first.locator("td").all_inner_texts()[:2] == ["1,230", "1,230\n1 to 2"] and rows.last.locator("td").nth(1).inner_text() == "1,230"
+    if hidden:
+        button.click()
+        assert page.locator("main > .case-options .case-later").count() == button.count() == 0
+
+
 def test_a_hostile_address_is_shown_and_never_run(opened):
     page = opened()
     for text in map(quote, hostile.IN_FIELDS):

@@ -93,6 +93,8 @@ def test_pictures_say_what_they_show(drawn):
 def test_a_log_axis_is_logarithmic():
     plot = generations.LogPlot(Sheet(200), 10, 100, (2016, 2026), str, (1, 10), {"a": ("a", [(2016, 1), (2026, 100)])})
     assert (plot.down(100), plot.down(10), plot.down(1)) == pytest.approx((10, 60, 110))
+    drawn = "".join(plot.sheet.parts)
+    assert [drawn.count(f">{power}</text>") for power in (1, 10, 100)] == [1, 1, 1] and drawn.count("<path") == 3, "a line for each power of ten"
     assert plot.across(2021) == pytest.approx((plot.across(2016) + plot.across(2026)) / 2)
 
 

@@ -96,6 +96,9 @@ def test_a_commitment_saves_a_share():
 def test_who_names_no_machine():
     found = shown.nameless(BOOK)
     assert {"RunPod", "Vast.ai"} <= set(found["provider"]) and not {"AWS", "Azure", "GCP"} & set(found["provider"])
+    told = shown.nameless_table(BOOK).source
+    assert told.count("<tr>") == len(found) + 1 and "RunPod" in told and "what it sells" in told
+    assert "No other provider in this price book" in shown.nameless_table(BOOK[BOOK["provider"] == "AWS"]).source
 
 
 def test_a_strangers_prices_leave_the_page_whole(tmp_path):

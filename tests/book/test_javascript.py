@@ -266,6 +266,27 @@ def test_a_blank_in_a_column_stays_blank(page):
               pytest.approx(1274), 0]
 
 
+def test_equals_and_blanks_in_a_reduction(page):
+    """The first of equals is the least; a blank is left out, and where all are blank there is no least."""
+    found = page.evaluate("""() => {
+      const along = (...values) => new gpucalc.Axes({ a: values.length }).along("a", values), of = (name, ...values) => along(...values)[name]().number;
+      return [along(2, 1, 1, null).argmin().index(), along(null, 3, 2).argmin().index(), along(null, null).argmin().index(),
+        of("all", 1, 1, null, 2), of("all", 1, 0, null, 1), of("any", 0, null, 0), of("any", 0, null, 3), of("sum", 1, null, 2),
+        of("min", null, 3, 1), of("max", null, 3, 1)];
+    }""")
+    assert found == [{"a": 1}, {"a": 2}, None, 1, 0, 0, 1, 3, 1, 3]
+
+
+@pytest.mark.parametrize("asked, said", [
+    ("new gpucalc.Axes(Object.fromEntries(Array.from({ length: 26 }, (_, k) => [`a${k}`, 1]))).whole", 2**26 - 1),
+    ("new gpucalc.Axes(Object.fromEntries(Array.from({ length: 27 }, (_, k) => [`a${k}`, 1])))", "27 axes; allowed: at most 26"),
+    ("three.along('a', [1, 2])", "a: 2 values; allowed: 3"), ("three.set(['b'])", "axis b: unknown; allowed: a"),
+    ("three.along('a', [1, 2, 3]).at({ a: 2 })", 3), ("three.along('a', [1, 2, 3]).at({ a: 3 })", "a: 3; allowed: 0 to 2"),
+    ("three.along('a', [1, 2, 3]).at({ a: -1 })", "a: -1; allowed: 0 to 2"), ("three.along('a', [1, 2, 3]).number", "a column along a; allowed: a single value")])
+def test_what_axes_may_be(page, asked, said):
+    assert page.evaluate(f"() => {{ const three = new gpucalc.Axes({{ a: 3 }}); try {{ return {asked}; }} catch (error) {{ return error.message; }} }}") == said
+
+
 def test_a_changed_case_is_a_new_one(page, grid):
     """What is kept of the case that it came from is what the changes do not reach."""
     assert page.evaluate("""() => {
@@ -294,7 +315,26 @@ def test_choices_of_a_grid_become_a_list_of_their_own(page, grid):
     }""") == [1, 1, 1, 1, True]
 
 
+def is_allowed(name, value):
+    try:
+        check(name, value)
+    except ValueError:
+        return False
+    return True
+
+
+def test_the_same_values_are_allowed(page):
+    """Of each kind of quantity its ends, a little and much beyond, and parts of whole numbers; nothing that is no number."""
+    asked = {}
+    for name in {about.allowed: name for name, about in QUANTITIES.items()}.values():
+        ends = [end for end in (DOMAINS[QUANTITIES[name].allowed][0], DOMAINS[QUANTITIES[name].allowed][2]) if math.isfinite(end)]
+        asked[name] = [end + step for end in ends for step in (-1.0, -1e-9, 0.0, 1e-9, 0.5, 1.0)] + [1e300, -1e300]
+    found = page.evaluate("(asked) => Object.entries(asked).map(([name, values]) => values.map(gpucalc.allowed(name)))", asked)
+    assert found == [[is_allowed(name, value) for value in values] for name, values in asked.items()]
+
+
 @pytest.mark.parametrize("rows, inputs, name, said", [
+    ("{}", "{ tdp_watts: NaN }", "watts_per_gpu", "watts_per_gpu: tdp_watts (thermal design power) is NaN; allowed: a number above 0 watt"),
     ("{}", "{ conext: 3 }", "kv_bytes", f"conext: unknown; allowed: rows, and the {len(QUANTITIES)} quantities of this page"),
     ("{}", "{}", "constructor", "constructor: unknown; allowed: rows"),
     ("{}", "{ tdp_watts: 'law:nothing' }", "watts_per_gpu", "law 'nothing': unknown"),

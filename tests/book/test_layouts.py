@@ -1,14 +1,16 @@
 """What the page on layouts shows: fullest GPUs and published layouts."""
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from book.components.memory import fullest
-from book.pages.layouts import OF_2021, PUBLISHED, published_layout, published_layouts
+from book.pages.layouts import cluster_picture, cuts_picture, OF_2021, PUBLISHED, published_layout, published_layouts
 from gpucalc.decisions.layouts import AXES, best_layouts, in_layout, layout_name, usual_axes
 from gpucalc.rows import catalogue
 from tests.gpucalc.test_layouts import case_of, LLAMA, ONE
+from tests.pictures import boxes
 
 
 def test_the_fullest_gpu_holds_what_the_search_says():
@@ -66,3 +68,27 @@ def test_a_published_layout_beside_the_best_of_its_time():
     only = published_layout(inputs, {name: [inputs.get(name, ONE[name])] for name in AXES})
     assert only["found"] == {name: value for name, value in only["published"].items() if name != "reason"} and only["slower"] == 0
     assert only["rank"] == only["layouts"] == only["as_good"] == 1
+
+
+def test_four_gpus_share_a_model_in_four_ways():
+    """Each GPU holds a whole copy and its tokens, a column, a layer, or a copy and its piece of a sequence."""
+    shown = cuts_picture()
+    for color in "abcd":
+        held = boxes(shown, color)
+        assert len(held) == 17 + 4 + 4 + 17
+        copy, column, layer, context = held[:17], held[17:21], held[21:25], held[25:]
+        assert copy[0].left == copy[-1].left == min(box.left for box in copy) and copy[-1].top > copy[-2].foot
+        assert len({box.left for box in column}) == 1 == len({box.top for box in layer})
+        assert len({box.top for box in column}) == 4 == len({box.left for box in layer})
+        assert context[-1].top > context[-2].foot
+    pieces = [boxes(shown, color)[-1] for color in "abcd"]
+    assert all(one.right == other.left for one, other in pairwise(pieces)), "one sequence in four pieces"
+
+
+@pytest.mark.parametrize("node, shown", [(4, 4), (8, 8)])
+def test_a_stage_shows_the_gpus_of_its_node(node, shown):
+    row = best_layouts(**LLAMA, count=1).to_dict("records")[0]
+    drawn = cluster_picture(in_layout(case_of(LLAMA), row).but(gpus_per_node=node))
+    assert [len(boxes(drawn, color)) for color in "abcd"] == [shown] * 4
+    stages = boxes(drawn, "wash")[-4:]
+    assert all(stage.holds(gpu, 0) for stage, color in zip(stages, "abcd") for gpu in boxes(drawn, color))

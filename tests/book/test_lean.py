@@ -56,6 +56,15 @@ def test_a_sidebar_with_pages_below_pages_is_the_theme_s():
         assert name in context["generate_toctree_html"]("sidebar")
 
 
+def test_a_page_has_its_own_place_in_the_sidebar_alone():
+    item = '<li class="toctree-l1{}"><a class="{}reference internal" href="{}">x</a></li>'
+    plain = '<p>Part</p><ul class="nav">' + "".join(item.format("", "", f"{name}.html") for name in "ab") + '</ul><ul class="nav"></ul>'
+    here = ('<p>Part</p><ul class="current nav">' + item.format("", "", "a.html") + item.format(" current active", "current ", "#")
+            + '</ul><ul class="nav"></ul>')
+    assert lean.marked(plain, "b.html", "#", "current ") == here and lean.marked(here, "#", "b.html", "") == plain
+    assert lean.marked(plain, "c.html", "#", "current ") == plain
+
+
 def test_a_page_is_looked_through_in_its_order():
     page = new_document("page")
     page += [nodes.section("", nodes.title("", "", nodes.Text("one")), ids=["a"]), nodes.paragraph("", "two"), nodes.comment()]

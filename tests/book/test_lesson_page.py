@@ -81,7 +81,7 @@ def test_parameters_and_links_stand_above_what_is_in_depth():
     titles = [section[0].astext() for section in page if isinstance(section, nodes.section)]
     assert titles == ["The idea", "Run it with your numbers", "In depth"]
     foot = page[-2]
-    assert "tag_parameters" in foot[1]["classes"]
+    assert "tag_parameters" in foot[1]["classes"] and sum("tag_parameters" in each["classes"] for each in page.findall(nodes.container)) == 1
     assert [link["refuri"] for link in foot.findall(nodes.reference)] == [
         "https://colab.research.google.com/github/a/b/blob/HEAD/notebooks/kv_cache.ipynb",
         "https://mybinder.org/v2/gh/a/b/HEAD?urlpath=lab%2Ftree%2Fnotebooks%2Fkv_cache.ipynb",
@@ -140,7 +140,7 @@ def test_words_to_search_by_belong_to_lessons_and_to_the_catalogue():
     assert len(words) == len(set(words)), "a word finds one page"
 
 
-TABLE = table(pandas.DataFrame({"name": ["=1+1", 'a "b", c', None], "kv_bytes": [1.5e9, -2, float("nan")]}), "Caches").source
+TABLE = table(pandas.DataFrame({"name": ["=1+1", 'a "b", c', None, "-x", "+x", "@x", "x-"], "kv_bytes": [1.5e9, -2, float("nan"), 1, 1, 1, 1]}), "Caches").source
 LONG = table(pandas.DataFrame({"n": range(30)}), "Many").source
 PAGE = f"""<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8" /><title>Lesson</title>
 <link rel="stylesheet" href="site.css"><script src="site.js"></script></head><body><main class="bd-article"><article class="bd-article">
@@ -149,6 +149,10 @@ PAGE = f"""<!doctype html><html lang="en" data-theme="light"><head><meta charset
 {TABLE}{LONG}<p><a id="go" href="#inside">go</a></p>
 <section id="blocks" class="depth"><details class="depth"><summary><h3>Blocks</h3></summary><p id="inside">Inside.</p></details></section>
 </article></main></body></html>"""
+
+
+GUESSES = [*((guess, "Give a number above zero.") for guess in ("", "0", "-2")), *((guess, "Right, within 10 %.") for guess in ("1.8", "2", "2.19")),
+           ("1.79", "1.1 times too low."), ("2.21", "1.1 times too high."), ("4", "2 times too high."), ("1", "2 times too low."), ("2e3", "1000 times too high.")]
 
 
 @pytest.fixture(scope="module")
@@ -165,6 +169,17 @@ def page(browser, folder):
     page = visit(browser, (folder / "lesson.html").as_uri())
     yield page
     ended([page])
+
+
+def test_a_guess_is_told_how_far_off_it_is(page):
+    """A tenth off is right; what is no guess leaves the answer folded."""
+    told, opened = page.locator(".guess output"), "each => each.open"
+    for wrong in (True, False):
+        for given, said in GUESSES[:3] if wrong else GUESSES[3:]:
+            page.locator(".guess input").fill(given)
+            page.locator(".guess input").press("Enter")
+            assert told.inner_text() == said, given
+        assert page.locator(".guess details").first.evaluate(opened) != wrong
 
 
 def test_a_guess_opens_the_answer(page):
@@ -199,7 +214,7 @@ def test_a_table_is_saved_with_its_figures_and_no_formula_of_a_spreadsheet(page)
         page.locator("button.csv").first.click()
     assert saved.value.suggested_filename == "lesson-1.csv"
     lines = saved.value.path().read_bytes().decode("utf-8-sig").splitlines()
-    assert lines == ["name,cache bytes of a batch", "'=1+1,1500000000", '"a ""b"", c",-2', ","]
+    assert lines == ["name,cache bytes of a batch", "'=1+1,1500000000", '"a ""b"", c",-2', ",", "'-x,1", "'+x,1", "'@x,1", "x-,1"]
 
 
 def test_more_rows_unfold_without_a_script(browser, folder):

@@ -50,6 +50,7 @@ def test_the_farthest_are_far_either_way(monkeypatch):
     monkeypatch.setattr(measured, "published", lambda: frame)
     shown = measured.worst_table(2, "Worst")._repr_html_()
     assert shown.index("a tenth") < shown.index("four times") and "twice" not in shown and "nearly" not in shown
+    assert ">a tenth<" in shown and ">4 times<" in shown and ">why<" in shown
 
 
 def test_errors_with_their_sign():

@@ -3,9 +3,10 @@ import re
 
 import pytest
 
-from book.pages.interconnect import neighbor_picture, one_user, ring_picture, splits, useful
+from book.pages.interconnect import known, neighbor_picture, one_user, ring_picture, splits, useful
 from book.pages.serving import batching_picture, queue_picture, schedule, slice_table
 from gpucalc import Case, interconnect as ic, serving as sv
+from gpucalc.core.evaluate import Row
 from gpucalc.rows import catalogue
 
 SERVER = Case(model="Llama-3-70B", gpu="A100 SXM 80GB", link="NVLink 3", efficiency="achieved", tensor_parallel=8, batch=20, prompt=500,
@@ -19,7 +20,15 @@ def test_a_ring_ends_with_all_pieces_everywhere():
     assert [len(re.findall(rf'fill-{color}"', drawn)) for color in "abcd"] == [1 + 4 + 1] * 4
 
 
+def test_a_link_without_what_is_not_known():
+    link = catalogue.link("InfiniBand NDR")
+    unknown = known(Row({**link, "latency": float("nan")}, link.name, link.kind))
+    assert (unknown.name, unknown.kind) == (link.name, link.kind) and {*link} - {*unknown} >= {"latency"} and "link_bandwidth" in unknown
+
+
 def test_neighbors_have_what_the_ports_give():
+    mesh = re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)" r="9"', neighbor_picture(catalogue.link("InfiniBand NDR")).source)
+    assert sum(float(x) > 204 for x, _ in mesh) == 8 == len(mesh) / 2, "a switch on the left, a mesh on the right"
     drawn = neighbor_picture(catalogue.link("InfiniBand NDR")).source
     assert all(rate in drawn for rate in ("450 GB/s", "64 GB/s", "31.5 GB/s", "50 GB/s"))
     assert Case(gpu="MI300X 192GB", ranks=2)(ic.group_bandwidth) == 448e9 / 7 and "14.3 times" in drawn

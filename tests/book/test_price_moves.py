@@ -8,6 +8,7 @@ from gpucalc.core.figures import times
 from gpucalc.laws.owning import owned_usd_per_hour
 from gpucalc.rows import catalogue, price_book
 from tests.gpucalc import test_what_changed as older
+from tests.pictures import boxes
 
 H100 = "H100 SXM 80GB"
 SITUATION = wc.Situation(models=())
@@ -189,3 +190,17 @@ def test_texts_of_the_tables_of_moves():
         assert shown.count(f">{text}<") == 1, text
     for text in ("1,234.50", "2.00", "never", "3.00 USD/h", "2.50 USD/h"):
         assert shown.count(f">{text}<") == 2, text
+
+
+@pytest.mark.parametrize("before, after, here, said", [
+    (0.4, 0.7, 0.5, "flips the decision"), (0.7, 0.4, 0.4, "changes nothing"), (0.4, 0.7, 0.71, "changes nothing"), (0.9, 1.6, 1.45, "flips the decision"),
+    (0.5, 4.0, 1.5, "flips the decision"), (0.6, 0.8, None, "only between the two")])
+def test_the_zone_in_which_a_decision_flips(before, after, here, said):
+    """Rent below both break-evens, own above both, to scale; the line ends at all hours, or behind the later break-even."""
+    shown = what_changed.flip_zone(before, after, here, "H100")
+    low, high, reach = *sorted((before, after)), max(1, min(max(before, after) * 1.15, 3))
+    zones = [boxes(shown, color)[0] for color in ("b", "wash", "a")]
+    edges = [8 + 384 * min(share / reach, 1) for share in (0, low, high, max(reach, high))]
+    assert [zone.left for zone in zones] == pytest.approx(edges[:3], abs=0.1) and [zone.right for zone in zones] == pytest.approx(edges[1:], abs=0.1)
+    assert said in shown.plain and ("rent<" in shown.source) == (edges[1] > 68) and ("you: " in shown.source) == (here is not None)
+    assert here is None or ("above both" in shown.plain) == (here > high) and ("below both" in shown.plain) == (here <= low)

@@ -1,4 +1,5 @@
 """The report is one page that needs nothing else: no script, no request, all text escaped, and it stands in a browser."""
+import math
 import re
 from html.parser import HTMLParser
 
@@ -103,16 +104,35 @@ def test_inputs_have_their_sources(pages):
     assert re.search(r"<tr><td>rent</td><td[^>]*>[\d.]+ USD/h</td><td[^>]*>RunPod, .*?https?://|RunPod", pages["serve"])
 
 
+def scaled(drawn, top):
+    """Each box of a bar: its class, from where to where in the bar's own units, and its place and height; a mark is where its middle is."""
+    found = [(name, *map(float, numbers)) for name, *numbers in re.findall(
+        r'<rect class="([\w-]+)" x="([-\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"', drawn)]
+    marks = [(name, *((x + wide / 2,) * 2 if wide <= 4 and name in ("plan", "ends") else (x,) * 2 if name == "bound" else (x, x + wide)), y, tall)
+             for name, x, y, wide, tall in found]
+    return [(name, pytest.approx(start * top / 600, abs=0.002 * top), pytest.approx(end * top / 600, abs=0.002 * top), y, tall)
+            for name, start, end, y, tall in marks]
+
+
 def test_pictures_are_drawn_from_the_numbers():
     show = "{:g}".format
     bar = band_bar(2, 3, 4, 1, show)
-    widths = [float(each) for each in re.findall(r'width="([\d.]+)"', bar)]
-    assert widths[1] == pytest.approx(600 * 2 / (1.04 * 4), abs=0.1) and 'aria-label="plan 3, from 2 to 4, bound 1"' in bar
-    assert band_bar(float("nan"), float("inf"), 1, None, show) == ""
+    assert 'aria-label="plan 3, from 2 to 4, bound 1"' in bar and scaled(bar, 1.04 * 4) == [
+        ("track", 0, 4.16, 6, 12), ("band", 2, 4, 6, 12), ("plan", 3, 3, 1, 22), ("bound", 1, 1, 3, 18)]
+    assert scaled(band_bar(3, 2, math.inf, None, show), 2 * 1.56)[1:] == [("band", 2, 3.12, 6, 12), ("plan", 2, 2, 1, 22)], "a range has no end"
+    assert [band_bar(1, plan, 2, None, show) for plan in (math.nan, math.inf, 0, -1)] == [""] * 4
+    bars = choice_bars([("a", 1, 2, 4), ("b", 2, 3, math.inf)], show)
+    assert scaled(bars, 4 * 1.02) == [
+        ("best", 0, 2, 4, 16), ("ends", 1, 4, 11, 2), ("ends", 1, 1, 7, 10), ("ends", 4, 4, 7, 10),
+        ("bar", 0, 3, 4, 16), ("ends", 2, 4.08, 11, 2), ("ends", 2, 2, 7, 10), ("ends", 4.08, 4.08, 7, 10)]
+    assert choice_bars([], show) == '<ul class="bars"></ul>'
     assert "&lt;b&gt;" in choice_bars([("<b>", 1, 2, float("inf"))], show) and "<b>" not in choice_bars(
         [("<b>", 1, 2, 3)], show).replace("<b>2</b>", "")
     stacked = stacked_bar({"weights": 3, "cache": 1}, 8, show)
     assert "weights 3" in stacked and "the GPU has 8" in stacked
+    assert scaled(stacked.partition("<ul")[0], 8 * 1.01) == [("track", 0, 8, 4, 28), ("part-1", 0, 3, 4, 28), ("part-2", 3, 4, 4, 28)]
+    full = stacked_bar({"weights": 9, "cache": 1}, 8, show)
+    assert scaled(full.partition("<ul")[0], 10 * 1.01)[-1] == ("part-2", 9, 10, 4, 28) and f'<line class="most" x1="{600 * 8 / 10.1:.1f}"' in full
 
 
 def test_a_page_stands_in_a_browser(pages, browser, tmp_path):

@@ -12,8 +12,8 @@ from book.web import export
 from gpucalc import Case
 from gpucalc.core.evaluate import is_law
 from gpucalc.core.law import LAWS
-from gpucalc.decisions import answer, jobs, rule
-from gpucalc.decisions.market import market
+from gpucalc.decisions import answer, jobs, points, rule
+from gpucalc.decisions.market import LONG_SEQUENCE, market
 from gpucalc.rows import bands, case_file, project_books
 from tests.cases import solved
 
@@ -40,8 +40,9 @@ SOLVE = "([held, kind, judged]) => {" + CASE + """
 }"""
 MARKET = "([held, kind]) => {" + CASE + """
   const tables = gpucalc.market(caseOf(held), kind);
-  return JSON.stringify(Object.fromEntries(["offers", "cards", "clusters"].filter((name) => tables[name])
-    .map((name) => [name, plain(tables[name])])));
+  const lists = Object.keys(gpucalc.data.tried).filter((name) => tables[name]);
+  return JSON.stringify([Object.fromEntries(["offers", "cards", "clusters"].filter((name) => tables[name])
+    .map((name) => [name, plain(tables[name])])), Object.fromEntries(lists.map((name) => [name, tables[name]]))]);
 }"""
 
 
@@ -102,6 +103,29 @@ def test_the_browser_decides_as_python_does(page, cases):
     assert min(seen[each, end] for each in (*jobs.JOBS, "kept", "lost") for end in rule.ENDS) > 50, seen
 
 
+def test_a_limit_is_kept_up_to_itself(page):
+    """How far above a limit a value is, and how far along its band a figure stands, are Python's."""
+    pairs = [(value, most) for most in (0.0, 2.0, math.inf) for value in (-1.0, 0.0, 1e-9, 1.999, 2.0, 2.0000001, 3.0, 1e300, math.inf, math.nan)]
+    found = page.evaluate("(pairs) => pairs.map(([value, most]) => gpucalc.columns.exceeds(value, most))", pairs)
+    np.testing.assert_allclose(found, [float(points.exceeds(*pair)) for pair in pairs], rtol=1e-12)
+    ends = [(*band, far) for band in ((1.0, 2.0, 8.0), (3.0, 3.0, 3.0)) for far in (-1.0, -0.4, -1e-9, 0.0, 0.3, 0.5, 1.0, 1.7)]
+    found = page.evaluate("(ends) => ends.map((each) => gpucalc.columns.moved(...each))", ends)
+    np.testing.assert_allclose(found, [points.moved(each[:3], each[3]) for each in ends], rtol=1e-12)
+
+
+@pytest.mark.parametrize("keys, best", [
+    ([[2, 1, 1, 3, 2, 2], [0, 0, 0, 0, 0, 0]], [1, 4]), ([[2, 1, 1, 3, 2, 2], [0, 2, 1, 0, 2, 1]], [2, 5]),
+    ([[None, 2, 3, None, None, 1], [0] * 6], [1, 5]), ([[None, None, None, 1, 1, 1], [3, 2, 2, None, 5, 4]], [1, 5]),
+    ([[None, math.inf, None, math.inf, None, 1], [0] * 6], [0, 5])])
+def test_of_each_group_the_first_by_its_keys_is_best(page, keys, best):
+    """Two rows of three places each; the next key decides between equals, and a blank comes last, as what is infinite does."""
+    found = page.evaluate("""(keys) => {
+      const places = new gpucalc.columns.Places({ x: Float64Array.of(7, 8) }, { batch: [1, 2, 3] }, []);
+      return [...places.bestOf({ place: Float64Array.from([0, 1, 2, 3, 4, 5]) }, keys.map((key) => key.map((each) => each ?? NaN)))];
+    }""", keys)
+    assert found == best
+
+
 @pytest.mark.parametrize("load", [1e9, 1e17])
 def test_a_halving_ends_in_as_many_rounds(page, book, load):
     """A load that no case may give: a float holds none of the whole numbers between its replicas."""
@@ -116,10 +140,13 @@ def test_a_halving_ends_in_as_many_rounds(page, book, load):
 @pytest.mark.parametrize("kind, inputs", [
     ("serve", {"job": "serve", "weight_format": "FP8", "requests_per_second": 1}),
     ("offline", {"job": "batch", "window_requests": 10}),
-    ("train", {"job": "pretrain", "training_tokens": 10**10, "gpus": 300})])
+    ("train", {"job": "pretrain", "training_tokens": 10**10, "gpus": 300}),
+    ("train", {"job": "pretrain", "training_tokens": 10**10, "gpus": 8, "sequence": LONG_SEQUENCE}),
+    ("train", {"job": "lora", "training_tokens": 10**10, "gpus": 8, "sequence": LONG_SEQUENCE + 1, "recipe": "lora"})])
 def test_the_market_is_the_same(page, book, kind, inputs):
     case = answer.completed(Case(model="Llama-3-8B", cache_element_bytes=2, **inputs))
-    found, wanted = json.loads(page.evaluate(MARKET, [held(case), kind])), market(case, book, kind)
+    (found, tried), wanted = json.loads(page.evaluate(MARKET, [held(case), kind])), market(case, book, kind)
+    assert tried == {name: list(map(float, wanted[name])) for name in tried} and len(tried) == (4 if kind == "train" else 0)
     for name, table in found.items():
         assert_same(table, wanted[name], name)
         assert set(table) - set(wanted[name]) <= {"forbidden", "no_ecc", "unmeasured", "low_mfu", "plan_mfu", "high_mfu"}

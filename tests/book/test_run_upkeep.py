@@ -5,6 +5,8 @@ import pandas
 import pytest
 
 from book.pages.training_cost import by_size, carbon_of, energy_of
+from gpucalc import Case
+from gpucalc.laws import renting
 
 RUN = dict(gpu="A100 SXM 80GB", gpus=8, low_days=8.0, training_days=10.0, high_days=16.0)
 
@@ -17,6 +19,9 @@ def test_failures_by_size():
     # One spare of eight machines costs an eighth, waiting a percent; two of 2,048 cost nothing against a job that stands still.
     assert small.spared == pytest.approx(1.125 / small.goodput) and small.waiting < small.spared
     assert large.spare_machines == 2 and large.waiting > 3 * large.spared
+    given = dict(checkpoint_seconds=60, restart_seconds=600)
+    alone = Case(**given, interruption_seconds=182e6 / 1024)(renting.interruption_slowdown)
+    assert by_size((1024,), gpu_failure_seconds=182e6, **given)["goodput"].item() == pytest.approx(1 / alone, rel=1e-9), "nobody waits"
     assert by_size((64,), gpu_failure_seconds=1e15)["goodput"].item() == pytest.approx(1, abs=1e-3)
 
 

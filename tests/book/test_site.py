@@ -127,10 +127,9 @@ def test_a_guess_is_judged(on_disk):
     guess = on_disk("kv_cache").locator(".guess").first
     answer = float(guess.get_attribute("data-answer"))
     assert not guess.locator("details p").first.is_visible()
-    for factor, verdict in ((1.05, "Right"), (4, "4 times too high"), (0.5, "2 times too low")):
-        guess.locator("input").fill(repr(answer * factor))
-        guess.locator("button").click()
-        assert verdict in guess.locator("output").inner_text()
+    guess.locator("input").fill(repr(1.05 * answer))
+    guess.locator("button").click()
+    assert "Right" in guess.locator("output").inner_text()
     assert guess.locator("details p").first.is_visible()
     assert guess.locator(".whole p").first.is_visible()
 

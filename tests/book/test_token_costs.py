@@ -212,6 +212,7 @@ def test_what_would_change_a_plan(plans, offers):
     changes = {"as given": {}, "late": dict(answer_limit=0.01), "cached": dict(cached_share=0.9)}
     found = tokens.what_if(changes, CASE, CARDS, [2, 4], BOOK, "on-demand", offers).set_index("case")
     assert found.usd["as given"] == plans.serving_usd_per_month[0] >= found.usd["cached"]
+    assert found.servers["as given"] == f"{plans.rented_gpus[0]:.0f} × {plans.gpu[0]}"
     assert found.servers["late"] == "none in time" and found.loc["late", ["usd", "low", "high"]].isna().all()
     assert found.low["as given"] <= found.usd["as given"] <= found.high["as given"] == plans.high_serving_usd_per_month[0]
     assert found.api["as given"] == pytest.approx(20e6 * offers.api_request_usd[0])

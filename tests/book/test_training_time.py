@@ -1,10 +1,13 @@
-"""Training steps against the published figures of the page."""
+"""Training steps against the published figures of the page, and its pictures."""
 import json
+from itertools import pairwise
 
 import pytest
 
 from book.components.measured import compare
+from book.pages.training_time import pipeline_picture, step_picture
 from gpucalc.core.evaluate import Case
+from tests.pictures import boxes, widths
 
 BOUND = dict(efficiency="bound", overlap=1, data_overlap=1, expert_overlap=1, latency=0, network_latency=0, base_latency=0,
              kernel_seconds=0, collective_units=0, tile_rows=1, tile_columns=1, attention_efficiency=1)
@@ -37,3 +40,31 @@ def test_published_utilizations():
     assert computed.filter(like="mfu").abs().max() < 0.005
     # The paper counts recomputed attention, s / 6h of a forward pass, three times.
     assert computed["step-korthikanti-22b-hfu"] == pytest.approx(-0.03, abs=0.002)
+
+
+def test_the_parts_of_a_step_stand_end_to_end():
+    shown = step_picture({"matrix products": 6.0, "elementwise": 3.0, "nothing": 0.0, "hardly anything": 0.005, "waiting": 0.995})
+    wide = boxes(shown, "a") + boxes(shown, "b")
+    assert [box.right - box.left for box in wide] == pytest.approx([102, 51, 17], rel=0.01), "170 of 400 units, but for the names and shares"
+    assert all(one.right == pytest.approx(other.left, abs=0.2) and one.foot < other.top for one, other in pairwise(wide))
+    assert "multiply matrices in 60 % of a step" in shown.plain and "nothing" not in shown.plain and "hardly" not in shown.plain
+
+
+@pytest.mark.parametrize("stages, drawn", [(1, 4), (2, 2), (8, 4)])
+def test_a_pipeline_fills_and_drains(stages, drawn):
+    """Eight micro-batches in each stage, forward and back at twice the time; none before it left the stage before."""
+    shown = pipeline_picture(Case(pipeline_parallel=stages, micro_batches=32, virtual_stages=1))
+    there, back = (boxes(shown, color) for color in "ab")
+    assert len(there) == len(back) == 8 * drawn
+    once, twice = widths(shown, "a")[0] + 1, widths(shown, "b")[0] + 1
+    assert twice == pytest.approx(2 * once, rel=1e-3)
+    assert once == pytest.approx(336 / (3 * (drawn + 7)), rel=1e-3)
+    for stage in range(drawn - 1):
+        for batch in range(8):
+            here, after = stage * 8 + batch, stage * 8 + 8 + batch
+            assert there[after].left == pytest.approx(there[here].right + 1, abs=0.2)
+            assert back[here].left == pytest.approx(back[after].right + 1, abs=0.2)
+    assert back[-8].left == pytest.approx(there[-1].right + 1, abs=0.2), "the last stage turns at once"
+    assert back[7].right == pytest.approx(397, abs=0.2)
+    assert [f">stage {stage}<" in shown.source for stage in range(1, 6)] == [stage <= drawn for stage in range(1, 6)]
+    assert [(lane.left, lane.right) for lane in boxes(shown, "wash")] == [(62, 398)] * drawn

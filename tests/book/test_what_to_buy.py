@@ -1,5 +1,6 @@
 """What a size needs and what money buys: against hand calculations, published deployments, and books that lack prices."""
 import math
+import re
 
 import pandas as pd
 import pytest
@@ -238,3 +239,14 @@ def test_each_feature_names_a_formula_and_why():
 def test_one_model_by_format_by_hand():
     text = what_to_buy.formats_table("Llama-3-70B", ["FP32", "BF16", "INT4-g128"], 8192, 8, 2, [80]).source
     assert "bytes a parameter" in text and f'data-value="{4 * 70553706496:.12g}"' in text and "cache in FP8" in text
+
+
+def test_sides_have_the_price_of_a_gigabyte_and_of_its_rate(book):
+    shown = what_to_buy.sides_table(what_to_buy.CARDS[:2], "Llama-3-8B", "BF16", 4096, book, 3).source
+    frame = what_to_buy.token_costs(list(what_to_buy.CARDS[:2]), "Llama-3-8B", "BF16", 4096, book, 3)
+    held = [float(value) for value in re.findall(r'data-value=([^>]+)>', shown)]
+    for name in what_to_buy.CARDS[:2]:
+        card, price = catalogue.gpu(name), frame.loc[name, "price"]
+        assert price != price or all(any(math.isclose(wanted, each, rel_tol=1e-6) for each in held)
+                                     for wanted in (price, 1e9 * price / card.memory_bytes, 1e9 * price / card.bandwidth)), name
+    assert frame["price"].notna().any()

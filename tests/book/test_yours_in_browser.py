@@ -119,6 +119,11 @@ def test_a_drill_on_a_lesson_follows_the_case(browser, folder, book):
     answer = drill("kv-token").answer(one)
     assert in_unit(answer, "kB") in token and in_unit(7 * answer, "kB") in token, "28 query heads over 4 KV heads"
     assert "Qwen2.5-7B" in longest and str(Yours(one.but(cache_element_bytes=2)).kv_bytes_per_token) in longest, "BF16 is given"
+    # A picture that keeps the page's example is marked while figures follow, and no longer.
+    page.evaluate("""document.querySelector(".bd-article").insertAdjacentHTML("beforeend", '<figure class="drawing"></figure>')""")
+    go(page, address(held | {"requests_per_second": 11}))
+    kept = "document.querySelector('figure.drawing').classList.contains('keeps-example')"
+    assert page.evaluate(kept) and not page.evaluate(f"gpucalc.follow(null), {kept}")
     page.evaluate("location.hash = ''")
     ended([page])
 
