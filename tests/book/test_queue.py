@@ -63,5 +63,5 @@ def test_published_figures_have_their_bound():
 def test_the_table_of_fleets():
     shown = fleet_table(FLEETS, ["gpu", "gpus", "high_gpus", "offered_load", "answer_seconds", "limit"], "Fleets", 0.05).source
     assert "95 % within" in shown and "67.6 %" in shown and "4.89 s" in shown and ">–</td>" in shown
-    assert "slow end" in shown and ">208</td>" in shown and "inf" not in shown
+    assert "slow end" in shown and ">144</td>" in shown and "inf" not in shown
     assert "nan" not in shown.lower() and "none" not in shown.lower()
