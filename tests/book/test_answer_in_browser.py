@@ -8,9 +8,11 @@ import pytest
 
 from book.build.extension import ENGINE, FRONT
 from book.build.finish import secured
+from book.web import front
 from gpucalc.decisions import answer_words, decide as deciding, owning_words
-from gpucalc.decisions import answer as plan, rent_or_buy, rule
+from gpucalc.decisions import answer as plan, jobs, rent_or_buy, rule
 from gpucalc.rows import case_file, choices, price_book
+from gpucalc.rows.tables import rows
 from tests import edges
 from tests.browser import FORM, lay_out, serving, visit
 from tests.gpucalc.test_engine_flags import PLANS
@@ -360,6 +362,30 @@ def test_an_address_takes_what_a_case_may_give(page):
     found = page.evaluate("(texts) => texts.map((text) => gpucalc.cases.fromAddress(text))", texts)
     for (name, held, fits), each in zip(states, found, strict=True):
         assert (name in each["state"]) == fits and any(fault.startswith(f"{name}: ") for fault in each["faults"]) != fits, (held, each)
+
+
+def test_an_axis_and_a_job_are_data(browser, tmp_path, book, monkeypatch):
+    """An axis that a step tries, and a job that is a row: the browser answers as Python does, and no script names them."""
+    monkeypatch.setenv("GPUCALC_STORE", "")
+    replicas, servers = jobs.SERVE
+    tried = replicas._replace(axes=replicas.axes | {"prompt_chunk": (0, 512, 2048)})
+    monkeypatch.setitem(jobs.JOBS, "serve", jobs.SERVING._replace(chain=(tried, servers)))
+    own = {"title": "summarize many texts", "prompt": 6000.0, "output": 150.0, "window_hours": 12.0}
+    monkeypatch.setitem(rows("jobs"), "summaries", rows("jobs")["batch"] | own)
+    lay_out(tmp_path, ENGINE, front.scripts(book))
+    tags = "".join(f'<script defer src="{name}"></script>' for name in [*ENGINE, "front_state.js"])
+    lay_out(tmp_path, ["front_state.js", "front.css"], {})
+    (tmp_path / "index.html").write_text(secured(PAGE.format(scripts=tags, form="")), encoding="utf-8")
+    page = visit(browser, (tmp_path / "index.html").as_uri())
+    asked = [CHAT | {"cards": "H100 SXM 80GB", "prompt": 4000, "first_token_limit": 5},
+             {"job": "summaries", "model": "Llama-3-8B", "window_requests": 1e6, "cards": "H100 SXM 80GB"}]
+    for held, found in zip(asked, page.evaluate(ANSWERS, asked)):
+        best = deciding.answered(deciding.read(held), book).best
+        names = [name for name in found["best"] if not isinstance(best.get(name, ""), str)]
+        assert len(names) > 40 and unlike([[best[name] for name in names]], [[found["best"][name] for name in names]]) == []
+        assert best["prompt_chunk"] in (512, 2048) if held["job"] == "serve" else best["window_usd"] > 0
+    assert page.problems == []
+    page.context.close()
 
 
 # The page

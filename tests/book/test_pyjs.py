@@ -105,6 +105,8 @@ def laid(values):
     other: dict
     other = {"a": 0, **values}
     return values | {"a": 3, "z": 4} | ({"y": 5} if values else {}) | other
+
+
 def patterns(text):
     """Patterns searched for, all found, put in place of others, with groups that may fit nothing."""
     found, held = re.search(r"[a-z]+", text), HOURS.search(text)
