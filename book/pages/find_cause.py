@@ -151,7 +151,7 @@ user:695836:695883 [5] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_2:1/IB [2
 user:695836:695883 [5] NCCL INFO Using network IB
 """
 
-# How one sees each cause, and what mends it, by its name.
+# How one sees each cause, and what fixes it, by its name.
 ADVICE = {
     "data loading": ("the GPU is idle at the start of every step", "more processes, smaller files, decode on the GPU"),
     "too few tokens at once": ("memory is busy, tensor cores are not", "a larger micro-batch, or fewer and fuller GPUs"),
@@ -164,11 +164,11 @@ ADVICE = {
 
 
 def causes_table(causes, costs, caption):
-    """The list to walk from the top: each cause, how one sees it, what is left of the speed, what it costs, the mend."""
-    rows = [dict(cause=each.name, seen=ADVICE[each.name][0], left=each.share, cost=cost, mend=ADVICE[each.name][1])
+    """The list to walk from the top: each cause, how one sees it, what is left of the speed, what it costs, the fix."""
+    rows = [dict(cause=each.name, seen=ADVICE[each.name][0], left=each.share, cost=cost, fix=ADVICE[each.name][1])
             for each, cost in zip(causes, costs, strict=True)]
     return table(DataFrame(rows), caption, labels={"cause": "cause", "seen": "how you see it", "left": "of full speed",
-                                                   "cost": "wasted a month", "mend": "the mend"},
+                                                   "cost": "wasted a month", "fix": "the fix"},
                  formats={"left": percent, "cost": dollars})
 
 

@@ -26,7 +26,7 @@
   function verdict(guess, answer) {
     const ratio = guess / answer;
     if (!(ratio > 0)) return "Give a number above zero.";
-    if (Math.abs(ratio - 1) <= 0.1) return "Right, within 10 %.";
+    if (Math.abs(ratio - 1) <= 0.1 + 1e-9) return "Right, within 10 %.";
     const times = (ratio > 1 ? ratio : 1 / ratio).toPrecision(2);
     return `${Number(times)} times too ${ratio > 1 ? "high" : "low"}.`;
   }

@@ -151,7 +151,7 @@ PAGE = f"""<!doctype html><html lang="en" data-theme="light"><head><meta charset
 </article></main></body></html>"""
 
 
-GUESSES = [*((guess, "Give a number above zero.") for guess in ("", "0", "-2")), *((guess, "Right, within 10 %.") for guess in ("1.8", "2", "2.19")),
+GUESSES = [*((guess, "Give a number above zero.") for guess in ("", "0", "-2")), *((guess, "Right, within 10 %.") for guess in ("1.8", "2", "2.19", "2.2")),
            ("1.79", "1.1 times too low."), ("2.21", "1.1 times too high."), ("4", "2 times too high."), ("1", "2 times too low."), ("2e3", "1000 times too high.")]
 
 
