@@ -196,13 +196,13 @@ def warm_up(root, jobs):
     sys.path.insert(0, str(root))
     OPENED.watch(root)
     OPENED.watch_books()
+    # Not book, which teaches the shell of a notebook when it is imported there. What these modules read as they load counts as
+    # read by every notebook, however many run: a recording is the same from a run of one.
+    modules = [path.relative_to(root).with_suffix("").parts for path in sorted(Path(root, "gpucalc").rglob("*.py"))]
+    for name in WARM + [".".join(parts) for parts in modules if parts[-1][0] != "_"]:
+        with contextlib.suppress(Exception):  # who imports it for a notebook sees the error there
+            importlib.import_module(name)
     if len(jobs) > 2:
-        # Not book, which teaches the shell of a notebook when it is imported there. What these modules read as they load
-        # counts as read by every notebook.
-        modules = [path.relative_to(root).with_suffix("").parts for path in sorted(Path(root, "gpucalc").rglob("*.py"))]
-        for name in WARM + [".".join(parts) for parts in modules if parts[-1][0] != "_"]:
-            with contextlib.suppress(Exception):  # who imports it for a notebook sees the error there
-                importlib.import_module(name)
         use_once()
         work_out(jobs)
 
