@@ -234,11 +234,11 @@ SIMPLE = dict(pipeline_parallel=1)
 
 
 def server(model, gpu, degree, formats, batch=64, prompt=1000, output=300):
-    """A case of replicas with so many places, as plans see them, but for the host of the engine: it is the queue that is checked."""
+    """A case of replicas with so many places, as plans see them, but for what the engine and grouped products add: it is the queue that is checked."""
     card = capacity.linked_gpus(gpu, formats.get("weight_format"), formats.get("cache_element_bytes")).loc[gpu]
     return Case(model=model, gpu=gpu, link=card.link, efficiency="achieved", tensor_parallel=degree, batch=batch, prompt=prompt,
                 output=output, narrow_products=card.narrow_products, context=mean_context, network_bandwidth=50e9,
-                engine_host_seconds=0, **formats)
+                engine_host_seconds=0, prompt_host_seconds=0, grouped_efficiency=1, **formats)
 
 
 def at_load(case, mode, load, replicas=1):

@@ -51,7 +51,7 @@ def covered() -> float:
 
 def _inside(family, eras=(None,)):
     """Of each publisher's rows the share inside the band made without it; empty where too few are left to check."""
-    found, inside = _rows_of(family, eras), collections.defaultdict(list)
+    found, inside = _ratios_of(family, eras), collections.defaultdict(list)
     for row in found:
         held = bands.errors(family, row["publisher"], row["year"])
         inside[row["publisher"]].append(bool(held and held.low <= row["ratio"] <= held.high))
@@ -90,8 +90,8 @@ def errors_by(frame: "DataFrame", *columns: str) -> "DataFrame":
                       ninetieth=lambda each: each.quantile(0.9)).reset_index()
 
 
-def _rows_of(family, eras):
-    return [row for era in eras for row in bands.rows_of(family, era)]
+def _ratios_of(family, eras):
+    return [row for era in eras for row in bands.rows_of(family, era, bands.ratios)]
 
 
 @kept
@@ -105,7 +105,7 @@ def families() -> "DataFrame":
     groups = {"": (None,), f"to {ERAS[-1] - 1}": tuple(range(newest)), era_name(newest): (newest,)}
     for family in rows("families"):
         for years, eras in groups.items():
-            if held := _rows_of(family, eras):
+            if held := _ratios_of(family, eras):
                 tenth, median, ninetieth = numpy.quantile([row["ratio"] for row in held], [0.1, 0.5, 0.9])
                 near = None if years else bands.errors(family)
                 found.append(dict(family=family, years=years, figures=len(held), publishers=bands.publishers(held), median=median,

@@ -108,13 +108,13 @@ def decode_bytes(read_bytes, read_kv_bytes):
 
 @law
 def decode_seconds(batch, token_flops, read_bytes, token_attention_flops, read_kv_bytes, token_bytes, launch_seconds,
-                   product_rate, attention_rate, memory_rate, pass_fill, host_seconds=0):
+                   product_rate, attention_rate, memory_rate, pass_fill, expert_extra_flops, host_seconds=0):
     """Time of one decode step (s): products, attention, what other kernels move, and the start and end of each kernel.
 
     Within a kernel compute and traffic overlap, one kernel after the other does not. Every sequence of the batch waits for
     the whole step: this is TPOT, not divided by batch.
     """
-    products = maximum(batch * token_flops / (product_rate * pass_fill), read_bytes / memory_rate)
+    products = maximum(batch * (token_flops + expert_extra_flops) / (product_rate * pass_fill), read_bytes / memory_rate)
     attention = maximum(batch * token_attention_flops / attention_rate, read_kv_bytes / memory_rate)
     return products + attention + batch * token_bytes / memory_rate + launch_seconds + host_seconds
 
@@ -184,11 +184,12 @@ def prefill_flops(active_params, lookup_params, head_params, batch, prompt, pref
 
 @law
 def prefill_seconds(batch, prefilled_tokens, prompt_product_flops, prompt_attention_flops, weight_bytes, token_bytes,
-                    launch_seconds, product_rate, attention_rate, memory_rate, prompt_fill, host_seconds=0):
+                    launch_seconds, product_rate, attention_rate, memory_rate, prompt_fill, expert_extra_flops, host_seconds=0):
     """Time of a prefill (s): products or one read of the weights if that is longer, attention, what other kernels move, and
     the start and end of each kernel. It is TTFT without queueing.
     """
-    products = maximum(batch * prompt_product_flops / (product_rate * prompt_fill), weight_bytes / memory_rate)
+    flops = prompt_product_flops + prefilled_tokens * expert_extra_flops
+    products = maximum(batch * flops / (product_rate * prompt_fill), weight_bytes / memory_rate)
     attention = batch * prompt_attention_flops / attention_rate
     return products + attention + batch * prefilled_tokens * token_bytes / memory_rate + launch_seconds + host_seconds
 
@@ -246,6 +247,15 @@ def attention_bytes(kv_bytes, tokens, moved_values, activation_element_bytes=...
 def operator_seconds(operator_flops, operator_bytes, kernels, product_rate, memory_rate, kernel_seconds=0):
     """Time of an operator (s): compute or memory traffic, whichever is longer, and the start and end of its kernels."""
     return maximum(operator_flops / product_rate, operator_bytes / memory_rate) + kernels * kernel_seconds
+
+
+@law
+def expert_operator_seconds(operator_flops, operator_bytes, kernels, product_rate, memory_rate, expert_start_seconds,
+                            grouped_efficiency=1, kernel_seconds=0):
+    """Time of the products of one layer's experts (s): compute, slower than in dense products, or memory traffic, and what begins
+    later. Shares: data/shares.csv."""
+    compute = operator_flops / (product_rate * grouped_efficiency)
+    return maximum(compute, operator_bytes / memory_rate) + kernels * kernel_seconds + expert_start_seconds
 
 
 @law

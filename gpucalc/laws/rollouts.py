@@ -180,12 +180,13 @@ def rollout_exchange_seconds(batch, hidden, layers, port_bandwidth, group_ports,
 @law
 def rollout_pass_seconds(batch, token_flops, read_bytes, token_attention_flops, read_kv_bytes, rollout_cache_share, norm_values,
                          turned_values, activated_values, routed_values, rollout_exchange_seconds, launch_seconds, product_rate,
-                         attention_rate, memory_rate, engine_host_seconds, rollout_parallel=1, activation_element_bytes=...):
+                         attention_rate, memory_rate, engine_host_seconds, expert_extra_flops, rollout_parallel=1,
+                         activation_element_bytes=...):
     """One pass of an engine with its mean batch (s): as `replica_pass_seconds`, of its own split.
 
     A pass grows evenly with its batch while it reads memory, so the mean batch gives the time of all passes.
     """
-    products = maximum(batch * token_flops / product_rate, read_bytes / memory_rate) / rollout_parallel
+    products = maximum(batch * (token_flops + expert_extra_flops) / product_rate, read_bytes / memory_rate) / rollout_parallel
     attention = maximum(batch * token_attention_flops / (rollout_parallel * attention_rate),
                         read_kv_bytes * rollout_cache_share / memory_rate)
     values = norm_values + routed_values + (turned_values + activated_values) / rollout_parallel
@@ -195,9 +196,9 @@ def rollout_pass_seconds(batch, token_flops, read_bytes, token_attention_flops, 
 
 @law
 def rollout_prompt_seconds(rollout_engines, prompt_product_flops, prompt_attention_flops, product_rate, attention_rate,
-                           rollout_parallel=1, prompts_per_step=...):
+                           prefilled_tokens, expert_extra_flops, rollout_parallel=1, prompts_per_step=...):
     """Time in which an engine reads the prompts of a step (s), each once for its whole group."""
-    one = prompt_product_flops / product_rate + prompt_attention_flops / attention_rate
+    one = (prompt_product_flops + prefilled_tokens * expert_extra_flops) / product_rate + prompt_attention_flops / attention_rate
     return prompts_per_step / rollout_engines * one / rollout_parallel
 
 

@@ -30,12 +30,33 @@ def exchange_seconds(group_batch, hidden, layers, replica_bandwidth, latency=0, 
 # The engine
 
 @law
-def engine_host_seconds(layers, layer_host_seconds=...):
-    """What an engine keeps a pass waiting beside the kernels of the GPU (s): it prepares each pass on the CPU, layer by layer.
+def expert_start_seconds(narrow_flops=1, quarter_flops=1, weight_element_bytes=..., expert_layer_seconds=...,
+                         quarter_expert_seconds=..., packed_expert_seconds=...):
+    """What one layer of experts takes in a pass beside reading and multiplying its weights (s): tokens are sorted by expert, and
+    grouped products begin later than dense ones. Tables of expert kernels: data/defaults.csv.
 
-    The same on every card, and nearly the same for any batch: data/engines.csv, from data/measurements.csv.
+    Weights in 4 bits take less on a card that multiplies these, and more on one that first converts them.
     """
-    return layers * layer_host_seconds
+    quarter = where(quarter_flops > narrow_flops, quarter_expert_seconds, packed_expert_seconds)
+    return where(weight_element_bytes < 0.75, quarter, expert_layer_seconds)
+
+
+@law
+def engine_host_seconds(layers, expert_start_seconds, moe_layers=0, layer_host_seconds=...):
+    """What an engine keeps a pass waiting beside the work of its kernels (s): it prepares each pass on the CPU, layer by layer,
+    and sorts tokens by expert.
+
+    The same on every card, and nearly the same for any batch: data/engines.csv.
+    """
+    return layers * layer_host_seconds + moe_layers * expert_start_seconds
+
+
+@law
+def prompt_host_seconds(layers, layer_prompt_seconds=...):
+    """What an engine adds to a request before its first token (s): reading the request, planning, and starting the kernels of its
+    prompt one by one, where those of a pass are replayed as a graph. Data/engines.csv; other requests go on meanwhile.
+    """
+    return layers * layer_prompt_seconds
 
 
 # The prompt
@@ -79,9 +100,9 @@ def prompt_exchange_seconds(prefilled_tokens, hidden, layers, replica_bandwidth,
 @law
 def replica_prefill_seconds(prefilled_tokens, prompt_product_flops, prompt_attention_flops, group_weight_bytes, token_bytes,
                             prompt_exchange_seconds, launch_seconds, product_rate, attention_rate, memory_rate, prompt_fill,
-                            uneven_flops, prompt_spread_seconds, engine_host_seconds, tensor_parallel=1):
+                            expert_extra_flops, prompt_spread_seconds, engine_host_seconds, tensor_parallel=1):
     """Time of one request's prompt in a pass of its own (s): time to first token if nothing else waits."""
-    flops = prompt_product_flops + prefilled_tokens * uneven_flops
+    flops = prompt_product_flops + prefilled_tokens * expert_extra_flops
     products = maximum(flops / (product_rate * prompt_fill), group_weight_bytes / memory_rate)
     work = (products + prompt_attention_flops / attention_rate) / tensor_parallel
     sent = prompt_exchange_seconds + prompt_spread_seconds
@@ -89,24 +110,24 @@ def replica_prefill_seconds(prefilled_tokens, prompt_product_flops, prompt_atten
 
 
 @law
-def growing_share(prompt_product_flops, prefilled_tokens, uneven_flops, group_weight_bytes, replica_prefill_seconds,
+def growing_share(prompt_product_flops, prefilled_tokens, expert_extra_flops, group_weight_bytes, replica_prefill_seconds,
                   launch_seconds, product_rate, memory_rate, prompt_fill, engine_host_seconds, tensor_parallel=1):
     """Part of a prompt's time that grows with its length (ratio): not launches, nor weights where reading them takes longer."""
-    flops, read = prompt_product_flops + prefilled_tokens * uneven_flops, group_weight_bytes / memory_rate
+    flops, read = prompt_product_flops + prefilled_tokens * expert_extra_flops, group_weight_bytes / memory_rate
     steady = where(flops / (product_rate * prompt_fill) < read, read, 0) / tensor_parallel + launch_seconds + engine_host_seconds
     return 1 - steady / replica_prefill_seconds
 
 
 @law
-def lone_share(prompt_product_flops, prefilled_tokens, uneven_flops, group_weight_bytes, replica_prefill_seconds, product_rate,
-               memory_rate, prompt_fill, routed_params, experts=0, experts_per_token=0, tensor_parallel=1,
+def lone_share(prompt_product_flops, prefilled_tokens, expert_extra_flops, group_weight_bytes, replica_prefill_seconds,
+               product_rate, memory_rate, prompt_fill, routed_params, experts=0, experts_per_token=0, tensor_parallel=1,
                attention_parallel=1):
     """Time of a prompt that one attention group reads alone, over that while each of them reads one (ratio).
 
     Its tokens then have the experts of all groups to themselves. DeepSeek-V3 (arXiv 2412.19437, section 3.4.1).
     """
-    each = uneven_flops + 2 * routed_params * experts_per_token / maximum(experts, 1)
-    flops, read = prompt_product_flops + prefilled_tokens * uneven_flops, group_weight_bytes / memory_rate
+    each = expert_extra_flops + 2 * routed_params * experts_per_token / maximum(experts, 1)
+    flops, read = prompt_product_flops + prefilled_tokens * expert_extra_flops, group_weight_bytes / memory_rate
     lone = flops - prefilled_tokens * each * (1 - 1 / attention_parallel)
     rate = product_rate * prompt_fill
     return 1 - (maximum(flops / rate, read) - maximum(lone / rate, read)) / (tensor_parallel * replica_prefill_seconds)
@@ -131,13 +152,13 @@ def asked_context(prompt, output, prompt_p95=0, output_p95=0):
 
 
 @law
-def pass_product_flops(group_batch, token_flops, prompt_product_flops, prefilled_tokens, uneven_flops, chunk=0, drafted=0):
+def pass_product_flops(group_batch, token_flops, prompt_product_flops, prefilled_tokens, expert_extra_flops, chunk=0, drafted=0):
     """FLOP of a pass's products (count): each token of the chunk costs the mean of its prompt. Sarathi (arXiv 2308.16369).
 
     Drafted tokens are checked in the same pass. Leviathan et al. 2022 (arXiv 2211.17192, section 2).
     """
     tokens = group_batch * (1 + drafted)
-    return tokens * token_flops + prompt_product_flops * chunk / prefilled_tokens + (tokens + chunk) * uneven_flops
+    return tokens * token_flops + prompt_product_flops * chunk / prefilled_tokens + (tokens + chunk) * expert_extra_flops
 
 
 @law
@@ -163,7 +184,7 @@ def replica_pass_seconds(group_batch, pass_product_flops, group_read_bytes, pass
 
 
 @law
-def riding_seconds(pass_product_flops, prompt_product_flops, prompt_attention_flops, prefilled_tokens, uneven_flops,
+def riding_seconds(pass_product_flops, prompt_product_flops, prompt_attention_flops, prefilled_tokens, expert_extra_flops,
                    group_read_bytes, token_bytes, prompt_exchange_seconds, prompt_spread_seconds, product_rate, attention_rate,
                    memory_rate, pass_fill, mixed_fill, tensor_parallel=1, prompt_chunk=0):
     """What a prompt adds to the passes in which its chunks ride (s): of products what they take beyond the reading of weights.
@@ -171,7 +192,7 @@ def riding_seconds(pass_product_flops, prompt_product_flops, prompt_attention_fl
     Sarathi-Serve (arXiv 2403.02310, section 4).
     """
     passes = prefilled_tokens / where(prompt_chunk > 0, prompt_chunk, prefilled_tokens)
-    part, read = (prompt_product_flops + prefilled_tokens * uneven_flops) / passes, group_read_bytes / memory_rate
+    part, read = (prompt_product_flops + prefilled_tokens * expert_extra_flops) / passes, group_read_bytes / memory_rate
     mixed = maximum((pass_product_flops + part) / (product_rate * mixed_fill), read)
     products = maximum(mixed - maximum(pass_product_flops / (product_rate * pass_fill), read), 0)
     work = (passes * products + prompt_attention_flops / attention_rate) / tensor_parallel

@@ -63,13 +63,15 @@ def group_weight_bytes(weight_bytes, routed_params, routed_extra_bytes, attentio
 
 
 @law
-def uneven_flops(routed_params, experts=0, experts_per_token=0, attention_parallel=1, expert_imbalance=...):
-    """FLOP of a token for which all wait, since some GPU's experts have more tokens than the mean (count).
+def expert_extra_flops(routed_params, experts=0, experts_per_token=0, attention_parallel=1, grouped_efficiency=1,
+                       expert_imbalance=...):
+    """FLOP that its experts take for a token as long as beyond their own (count): grouped products reach a share of what dense
+    ones do (data/shares.csv), and where experts are spread all GPUs wait for the one whose experts have the most tokens.
 
-    DeepSeek-V3 (arXiv 2412.19437, section 3.4.1) copies the busiest experts so that there are few.
+    DeepSeek-V3 (arXiv 2412.19437, section 3.4.1) copies the busiest experts so that these are few.
     """
-    extra = 2 * routed_params * experts_per_token / maximum(experts, 1) * (expert_imbalance - 1)
-    return where(attention_parallel > 1, extra, 0)
+    longer = where(attention_parallel > 1, expert_imbalance, 1) / grouped_efficiency
+    return 2 * routed_params * experts_per_token / maximum(experts, 1) * (longer - 1)
 
 
 # What is sent to experts and back
@@ -232,14 +234,15 @@ def cache_sent_seconds(prompt_kv_bytes, network_bandwidth=..., network_efficienc
 
 
 @law
-def prompt_seconds(prompt_work_seconds, replica_pass_seconds, prefilled_tokens, cache_sent_seconds, lone_share, prompt_chunk=0,
-                   prompts_apart=0):
+def prompt_seconds(prompt_work_seconds, replica_pass_seconds, prefilled_tokens, cache_sent_seconds, lone_share,
+                   prompt_host_seconds, prompt_chunk=0, prompts_apart=0):
     """From the start of a prompt to its first token (s): read at once, or in chunks that each ride in a pass; and sent over.
 
     Sarathi-Serve (arXiv 2403.02310, section 4); DistServe (arXiv 2401.09670, section 3). An answer begins where its passes run.
     """
     passes = where(prompt_chunk > 0, quotient(prefilled_tokens, prompt_chunk), 0)
-    return prompt_work_seconds * lone_share + ceil(passes) * (1 - prompts_apart) * replica_pass_seconds + cache_sent_seconds
+    riding = ceil(passes) * (1 - prompts_apart) * replica_pass_seconds
+    return prompt_work_seconds * lone_share + riding + cache_sent_seconds + prompt_host_seconds
 
 
 @law

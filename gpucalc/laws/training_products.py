@@ -86,8 +86,8 @@ def expert_tokens(gpu_tokens, experts=0, experts_per_token=0, tensor_parallel=1,
 def expert_product_seconds(gpu_tokens, expert_tokens, hidden, adapters, product_peak, units, bandwidth, experts=0,
                            shared_experts=0, expert_intermediate=0, gated_mlp=0, expert_latent=0, tensor_parallel=1,
                            expert_parallel=1, expert_tensor_parallel=1, recompute=0, recomputed_share=1, narrow_products=0,
-                           tile_rows=..., tile_columns=..., compute_efficiency=1, bandwidth_efficiency=1, kernel_seconds=0,
-                           activation_element_bytes=...):
+                           tile_rows=..., tile_columns=..., compute_efficiency=1, grouped_efficiency=1, bandwidth_efficiency=1,
+                           kernel_seconds=0, activation_element_bytes=...):
     """Products of one layer of experts on one GPU (s): those of its experts in one kernel, the shared experts' besides, and those
     to fewer channels and back where experts work on them.
 
@@ -95,17 +95,17 @@ def expert_product_seconds(gpu_tokens, expert_tokens, hidden, adapters, product_
     """
     forwards = 1 + repeated(recompute, recomputed_share)
 
-    def passes(rows, inner, columns, products):
+    def passes(rows, inner, columns, products, share=compute_efficiency):
         return _passes(rows, inner, columns, forwards, 1 - adapters, products, product_peak, units, bandwidth,
-                       narrow_products, tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, kernel_seconds,
+                       narrow_products, tile_rows, tile_columns, share, bandwidth_efficiency, kernel_seconds,
                        activation_element_bytes)
 
-    def pair(rows, channels, width, products):
-        return passes(rows, channels, (1 + gated_mlp) * width, products) + passes(rows, width, channels, products)
+    def pair(rows, channels, width, products, share):
+        return passes(rows, channels, (1 + gated_mlp) * width, products, share) + passes(rows, width, channels, products, share)
     channels, fewer = where(expert_latent > 0, expert_latent, hidden), maximum(expert_latent, 1)
     routed = pair(expert_tokens, channels, maximum(expert_intermediate, 1) / expert_tensor_parallel,
-                  maximum(experts, 1) / expert_parallel)
-    shared = pair(gpu_tokens, hidden, maximum(shared_experts * expert_intermediate, 1) / tensor_parallel, 1)
+                  maximum(experts, 1) / expert_parallel, compute_efficiency * grouped_efficiency)
+    shared = pair(gpu_tokens, hidden, maximum(shared_experts * expert_intermediate, 1) / tensor_parallel, 1, compute_efficiency)
     narrowed = passes(gpu_tokens, hidden, fewer, 1) + passes(gpu_tokens, fewer, hidden, 1)
     return routed + where(shared_experts > 0, shared, 0) + where(expert_latent > 0, narrowed, 0)
 

@@ -35,9 +35,16 @@ CLOSE = "too close to call"
 FEWEST_ROWS, FEWEST_SOURCES, CHECKED_SOURCES = 8, 2, 4
 # Years in which an era of software begins: before FlashAttention-2 and paged engines, with them, with training in 8 bits.
 ERAS = (2023, 2025)
+# Columns of data/engine_speeds.csv that a case is made of but for its users, what else it has, and what was timed.
+SPEED = ("model", "gpu", "link", "engine", "weight_format", "mlp_bits", "narrow_products", "cache_element_bytes",
+         "tensor_parallel", "attention_parallel", "prompt", "output")
+SPEED_GIVEN = {"batch": 1, "efficiency": "achieved", "context": {"law": "mean_context"}, "user_requests": 10,
+               "running_pass_seconds": {"law": "replica_pass_seconds"}, "reading_load": {"law": "users_reading_load"}}
+SPEED_LAWS = ("time_per_output_token", "users_first_token")
 # What a bound leaves out: shares below 1 that a case gives, work that nothing hides, and every latency.
 HIDDEN = ("overlap", "data_overlap", "expert_overlap")
-LATE = ("latency", "base_latency", "switch_latency", "network_latency", "host_seconds", "engine_host_seconds", "kernel_seconds")
+LATE = ("latency", "base_latency", "switch_latency", "network_latency", "host_seconds", "engine_host_seconds",
+        "expert_start_seconds", "prompt_host_seconds", "kernel_seconds")
 
 
 class Band(NamedTuple):
@@ -252,8 +259,29 @@ def measured(root: str) -> list[dict]:
 
 @stored
 def ratios(root: str) -> list[dict]:
-    """Of the measured rows of such a family what its errors follow from."""
-    return [{name: row[name] for name in ("ratio", "publisher", "era", "family")} for row in measured(root)]
+    """Of the measured rows of such a family, and of the speeds of engines, what its errors follow from."""
+    kept_of = ("ratio", "publisher", "era", "year", "family")
+    return [{name: row[name] for name in kept_of} for row in [*measured(root), *speeds(root)]]
+
+
+@kept
+def speeds(root: str) -> list[dict]:
+    """The rows of data/engine_speeds.csv of such a family as dicts, once for each law that it has a time of."""
+    found, alike = [], {}
+    for name, row in rows("engine_speeds").items():
+        alike.setdefault(tuple(row[column] for column in SPEED), []).append((name, row))
+    for held in alike.values():
+        same = {column: value for column, value in zip(SPEED, (held[0][1][each] for each in SPEED)) if value not in ("", 0)}
+        case = Case.of(same | SPEED_GIVEN).but(batch=numpy.array([row["batch"] for _, row in held]))
+        for law in SPEED_LAWS:
+            if root in (widest(part) for _, _, part in parts(law)[1]) and not numpy.isnan(held[0][1][law]):
+                families = _families(case, law)
+                for at, (predicted, (name, row)) in enumerate(zip(case(law), held)):
+                    year, part = int(row["date"][:4]), next(part for holds, part in families if numpy.all(holds) or holds[at])
+                    found.append({"id": name, "law": law} | row | dict(
+                        value=row[law], predicted=float(predicted), ratio=row[law] / float(predicted), family=part, year=year,
+                        era=_era(year), publisher=publisher(row["source"])))
+    return found
 
 
 def rows_of(family: str, era: int | None, source: Callable[[str], list[dict]] = measured) -> list[dict]:

@@ -158,6 +158,7 @@ def recipe(name: str) -> Row:
 
 # What stands for a blank share of a peak: the card's, by format, and the link's.
 _BY_CARD = {"compute_efficiency": "product_share", "attention_efficiency": "attention_share",
+            "grouped_efficiency": "grouped_share",
             "bandwidth_efficiency": "bandwidth_share"}
 
 
