@@ -6,9 +6,10 @@ from typing import Any, TYPE_CHECKING
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import QUANTITIES
 from gpucalc.decisions import capacity, jobs, rent_or_buy, token_offers
+from gpucalc.decisions.answer import WIDE
 from gpucalc.decisions.capacity import cache_formats, left_out, narrow_products, with_links
 from gpucalc.decisions.engine_flags import repository
-from gpucalc.decisions.market import forbidden, measured_makers
+from gpucalc.decisions.market import forbidden
 from gpucalc.decisions.market import (GROUPS, LONG_SEQUENCE, MORE_BATCHES, NETWORKS, SERVER, SPREAD, STAGES, stale, TENSOR, TERMS,
                                       TRIED)
 from gpucalc.decisions.points import ENDS, ROUNDS
@@ -94,7 +95,8 @@ def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
         "engine": capacity.ENGINE,
         "offers": _offers(book), "apis": _apis(book), "file": book.attrs["file"], "date": book.attrs["date"],
         "assumptions": {name: [row["low"], row["likely"], row["high"]] for name, row in rows("assumptions").items()},
-        "spread": SPREAD, "tried": TRIED, "long_sequence": LONG_SEQUENCE, "bands": _bands(laws), "families": _families(laws)}
+        "spread": SPREAD, "tried": TRIED, "long_sequence": LONG_SEQUENCE, "bands": _bands(laws), "families": _families(laws),
+        "wide": WIDE, "apart": {differs: row["ratio"] for differs, row in rows("ratio_errors").items()}}
 
 
 def _plain(value):
@@ -149,8 +151,7 @@ def _gpus(used):
     """All GPUs with their link, the MFU to plan for, and what of them is not for every job."""
     shares = planned_mfu()[["low", "plan", "high"]].add_suffix("_mfu")
     frame = with_links().join(shares)
-    frame = frame.assign(forbidden=forbidden(frame), no_ecc=frame["ecc"] != 1,
-                         unmeasured=~frame["vendor"].isin(measured_makers()))
+    frame = frame.assign(forbidden=forbidden(frame), no_ecc=frame["ecc"] != 1)
     extra = ("name", *_WORDS["gpus"], "forbidden", "no_ecc", "unmeasured", "low_mfu", "plan_mfu", "high_mfu")
     return _table(frame.rename_axis("name").reset_index().to_dict("records"), used, extra)
 

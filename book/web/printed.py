@@ -13,7 +13,7 @@ _FIGURES = ("number", "three_figures", "seconds", "unit_symbol", "exact", "gib",
 _FILL = ("fill", "begun", "_holds", "_true", "_field", "_key")
 _WORDS = ("case_facts", "named", "narrow_cache", "plain", "choice", "cards", "cautions", "compared", "nearest", "binds", "helps",
           "helping", "loosened", "flips", "turned", "commands", "said_verdict", "turning_rent", "_of_best", "_of_ways",
-          "_on_spot", "_of_kind", "_layout", "_against", "_value", "_distance", "_before", "_less")
+          "_on_spot", "_of_kind", "_layout", "against", "_value", "_distance", "_before", "_less")
 _RENTS = ("Amount", "Column", "Spread", "plain", "amount", "_without_currency", "readings", "_without_same", "agreed", "settled",
           "column", "_money_column", "_tokens", "_family", "counted", "gpu_named", "term_named", "_bare", "times_an_hour",
           "standing", "question", "_meant", "_in_usd")
@@ -48,7 +48,8 @@ def answers_script() -> str:
     asked = {name: f"gpucalc.asked.{name}" for name in ("value_of", "number_of", "given", "repository", "caches")}
     known = _TEXTS | asked | {
         "engine_flags": "gpucalc.engine_words", "engine_flags.given": "gpucalc.asked.given", "figures": "gpucalc.figures",
-        "catalogue.weight_format": "gpucalc.asked.weight_format", "ceil": "Math.ceil", "trains": "gpucalc.trains",
+        "catalogue.weight_format": "gpucalc.asked.weight_format", "bands.apart": "gpucalc.asked.apart",
+        "WIDE": "gpucalc.data.wide", "ceil": "Math.ceil", "trains": "gpucalc.trains",
         "_FREE": "gpucalc.data.free", "QUANTITIES": "gpucalc.catalogue.quantities",
         "_items": "",    # no number of a browser is one of NumPy
         **{name: f"gpucalc.told.{name}" for name in ("fill", "begun")}, "said_verdict": "gpucalc.words.said_verdict"}

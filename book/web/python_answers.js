@@ -22,6 +22,7 @@
     value_of, number_of, given,
     weight_format: (name) => gpucalc.rowNamed("weight_format", name),
     repository: (name, row) => row.repository,
+    apart: (differs) => gpucalc.data.apart[differs],
     caches: () => gpucalc.limits.named.cache_element_bytes,
   };
 }

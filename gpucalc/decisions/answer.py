@@ -20,6 +20,8 @@ from .columns import row
 from .jobs import Change, JOBS, trains
 from .market import market
 
+# A range whose high end is above so many times its plan is none to plan with.
+WIDE = 3
 _FAR = NormalDist().inv_cdf((1 + bands.INSIDE) / 2)
 
 
@@ -128,14 +130,17 @@ def answer(case: Case, book: pd.DataFrame) -> Answer:
 
 def ranked(solved, kind):
     """The choices that keep all limits, the best first, each with the objective at the ends of its band: infinite where it does
-    not keep them there."""
+    not keep them there. Those of a range that nobody can plan with stand after all others."""
     plan, objective = solved["plan"].kept, JOBS[kind].objective
     keys = _keys(plan, kind)
     ends = {end: dict(zip(_keys(solved[end].kept, kind), solved[end].kept.get(objective, ()))) for end in ("low", "high")}
     table = plan | {f"{end}_{objective}": np.array([values.get(key, math.inf) for key in keys], float)
                     for end, values in ends.items()}
-    names = (f"high_{objective}", objective)
-    return rule.taken(table, np.lexsort((table["offer"], *(table[name] for name in names)))) if keys else table
+    if not keys:
+        return table
+    plan, high = table[objective], table[f"high_{objective}"]
+    wide = np.isfinite(high) & (high > WIDE * plan)
+    return rule.taken(table, np.lexsort((table["offer"], high, plan, wide)))
 
 
 def _keys(table, kind):

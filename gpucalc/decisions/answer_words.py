@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core import figures
-from ..rows import catalogue
+from ..rows import bands, catalogue
 from ..rows.ages import age, day, STALE_DAYS
 from ..rows.price_report import notes
 from . import engine_flags
-from .answer import Answer, Help
+from .answer import Answer, Help, WIDE
 from .answer_texts import BARS, CAUTIONS, NOUNS, PAGE, PARTS as _PARTS, TEXTS, TITLES, WHY, WORDS
 from .jobs import Change, JOBS, trains
 from .points import number_of, value_of
@@ -351,7 +351,7 @@ def compared(answer: Answer, kept: list[dict[str, Any]]) -> list[dict[str, Any]]
     found = [choice(answer, row) | {"holds": True} for row in kept]
     for row in found:
         row["layout"] = _layout(row, answer.kind)
-        row["reason"] = "" if row is found[0] else fill("later", row | _against(row, found[0]))
+        row["reason"] = "" if row is found[0] else fill("later", row | against(row, found[0], answer.kind))
     case = named(answer.case) | narrow_cache(answer.case) | {"sure": float(value_of(answer.case, "sure"))}
     case |= {} if trains(answer.kind) else {"weights": float(value_of(answer.case, "weight_bytes"))}
     for gpu, lost in sorted(answer.lost.items(), key=_distance):
@@ -374,12 +374,18 @@ def _layout(row, kind):
     return fill("layout_serve", row) if "planned_replicas" in row else ""
 
 
-def _against(row, best):
-    """What a choice costs beside the best one. The same GPUs are off by the same error, so that only their rents count."""
+def against(row, best, kind):
+    """What a choice costs beside the best one. The same GPUs are off by the same error, so that only their rents count; of others
+    in an engine the ratio is known better than either, but not of cards on which no engine was measured."""
     ratio = row["objective"] / best["objective"]
     same = all(row[name] == best[name] for name in ("gpu", "gpus"))
-    tie = not same and row.get("low_objective", math.inf) < best.get("high_objective", math.inf)
-    return {"best_high": best.get("high_objective"), "ratio": ratio, "more": ratio - 1, "tie": int(tie)}
+    if trains(kind) or row.get("unmeasured", 0) != best.get("unmeasured", 0):
+        near = row.get("low_objective", math.inf) < best.get("high_objective", math.inf)
+    else:
+        near = ratio < bands.apart("layout" if row["gpu"] == best["gpu"] else "card")
+    spread = row.get("high_objective", 0) / row["objective"]
+    return {"best_high": best.get("high_objective"), "ratio": ratio, "more": ratio - 1, "tie": int(near and not same),
+            "wide": int(spread > WIDE), "spread": spread}
 
 
 def binds(answer: Answer, known: dict[str, Any]) -> list[str]:

@@ -153,16 +153,23 @@ def offers(answer: plan.Answer, book: pd.DataFrame, first: int, second: int) -> 
     one, other = (frame.iloc[number - 1] for number in (first, second))
     rows: list[tuple[str, ...]] = []
     for name in frame.columns.drop(["reason", "beside"]):
-        low, high = (f"{end}_{answer.objective}" for end in ("low", "high"))
-        if name not in (low, high):
+        if name not in (f"low_{answer.objective}", f"high_{answer.objective}"):
             won = ""
             if name == answer.objective and one["reason"] == other["reason"] == "":
-                same = all(one[each] == other[each] for each in ("gpu", "gpus"))    # off by the same error
-                ends = [name] if same else [low, name, high]
-                won = _won([one[end] for end in ends], [other[end] for end in ends], lower=True)
+                won = _cheaper(one, other, answer)
             rows.append((in_words(name), _shown(name, one[name]), _shown(name, other[name]), won))
     rows.append(("why", *(row["reason"] or row["beside"] or "the best" for row in (one, other)), ""))
     return pd.DataFrame(rows, columns=SIDES)
+
+
+def _cheaper(one, other, answer):
+    """Which of two choices costs less, by what is known of their ratio."""
+    cost = answer.objective
+    facts = [dict(row) | {"objective": row[cost], **{f"{end}_objective": row[f"{end}_{cost}"] for end in ("low", "high")}}
+             for row in sorted((one, other), key=lambda row: row[cost])]
+    if facts[0]["objective"] == facts[1]["objective"]:
+        return "same"
+    return "tie" if words.against(facts[1], facts[0], answer.kind)["tie"] else "first" if one[cost] < other[cost] else "second"
 
 
 def better(one: plan.Figure | None, other: plan.Figure | None, name: str) -> str:

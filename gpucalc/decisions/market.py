@@ -1,12 +1,11 @@
 """What a decision chooses among: offers, cards and clusters of a price book, and the terms that no price shows."""
-import json
 import math
 
 import numpy as np
 import pandas as pd
 
 from ..laws.training_cost import excess_machines
-from ..rows import catalogue, tables
+from ..rows import catalogue
 from ..rows.ages import day, firm, STALE_DAYS
 from ..rows.choices import names
 from ..rows.kept import kept
@@ -147,16 +146,9 @@ def offers_of(case, book, kind):
         reserved=found["reserved_years"].notna().to_numpy(float), spot=(found["term"] == "spot").to_numpy(float),
         doubtful_price=(~found["sure"]).to_numpy(float), doubtful_term=unsuited.to_numpy(float),
         consumer=consumer, forbidden=consumer * (named is None), no_ecc=(rows["ecc"] != 1).to_numpy(float),
-        unmeasured=(~rows["vendor"].isin([*measured_makers()]) & (not trains(kind))).to_numpy(float),
+        unmeasured=(rows["unmeasured"] * (not trains(kind))).to_numpy(float),
         stale=stale(found, book), sole=sole(found, book), yours=found["yours"].to_numpy(float),
         kind=np.array([f"{gpu} x {size:g}" for gpu, size in zip(found["gpu"], found["gpus_per_server"])], object))
-
-
-@kept
-def measured_makers():
-    """Makers of the cards on which runs of an engine were measured."""
-    runs = [json.loads(row["inputs"]) for row in tables.rows("measurements").values() if '"engine"' in row["inputs"]]
-    return sorted({tables.rows("gpus")[run["gpu"]]["vendor"] for run in runs if "gpu" in run})
 
 
 def stale(offers, book):

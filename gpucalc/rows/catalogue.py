@@ -1,4 +1,5 @@
 """What data/ holds, by name: tables and their rows. Price books are in `price_book`."""
+import json
 from typing import TYPE_CHECKING
 
 from ..core.evaluate import FINDERS, READERS, Row, close
@@ -204,7 +205,15 @@ def _added(row):
     return {name: link[name] for name in _OF_LINK} | {name: shares[name] for name in shares if "share" in name} | {
         "narrow_flops": narrow, "integer_flops": integers, "beyond_bandwidth": beyond,
         "quarter_flops": row["fp4_flops"] if row["fp4_flops"] == row["fp4_flops"] else narrow,
+        "unmeasured": float(row["vendor"] not in _measured_makers()),
         "inline_ecc": float(row["ecc"] and row["memory_type"].startswith("GDDR"))}
+
+
+@kept
+def _measured_makers():
+    """Makers of the cards on which runs of an engine were measured."""
+    runs = [json.loads(row["inputs"]) for row in rows("measurements").values() if '"engine"' in row["inputs"]]
+    return {rows("gpus")[run["gpu"]]["vendor"] for run in runs if "gpu" in run}
 
 
 def _row(name, key):
