@@ -189,8 +189,8 @@ window.gpucalc = window.gpucalc || {};
 
   const degrees = ["tensor_parallel", "attention_parallel", "pipeline_parallel"];
   const sizeOf = (plan) => degrees.reduce((size, name) => size * (plan[name] ?? 1), 1);
-  const times = ["replica_prefill_seconds", "replica_pass_seconds", "prompt_turn_seconds", "prompt_seconds", "speculative_seconds",
-    "time_per_output_token", "fixed_share", "growing_share", "lone_share"];
+  const times = ["replica_prefill_seconds", "replica_pass_seconds", "prompt_turn_seconds", "prompt_seconds",
+    "prompt_host_seconds", "speculative_seconds", "time_per_output_token", "fixed_share", "growing_share", "lone_share"];
   const timesOf = (plan) => Object.fromEntries([...degrees, "batch", ...times]
     .filter((name) => plan[name] !== undefined).map((name) => [name, plan[name]]));
 

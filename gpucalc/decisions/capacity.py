@@ -21,8 +21,8 @@ from .rule import chosen, Figure, Points, value_of
 
 # What a GPU's row takes from its link beside what it holds already.
 LINK = ["latency", "base_latency", "quick_latency", "quick_base_latency", "quick_bandwidth", "switch_latency", "peer_reads"]
-TIMES = ("replica_prefill_seconds", "replica_pass_seconds", "prompt_turn_seconds", "prompt_seconds", "speculative_seconds",
-         "time_per_output_token", "request_seconds", "output_tokens_per_second")
+TIMES = ("replica_prefill_seconds", "replica_pass_seconds", "prompt_turn_seconds", "prompt_seconds", "prompt_host_seconds",
+         "speculative_seconds", "time_per_output_token", "request_seconds", "output_tokens_per_second")
 # What the queue of a point needs beside its times: shares of them, and the lengths of the requests.
 QUEUED = ("fixed_share", "growing_share", "lone_share", "prompt", "output", "prompt_p95", "output_p95", "cached_share",
           "prompt_chunk", "prompts_apart")

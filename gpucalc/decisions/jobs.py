@@ -36,7 +36,7 @@ _CONTEXT_LIMIT = Limit("asked_context", "most_context", "the model's context", e
 _FULL, _MEAN = {"context": "final_context", **_ENGINE_SPLIT}, {"context": "mean_context", **_ENGINE_SPLIT}
 # Whole requests have a band, and so has the reading of prompts, on which the first token rests.
 _PACE, _READING = "request_seconds", "replica_prefill_seconds"
-PROMPTS = ("replica_prefill_seconds", "prompt_turn_seconds", "prompt_seconds")
+PROMPTS = ("replica_prefill_seconds", "prompt_turn_seconds", "prompt_seconds", "prompt_host_seconds")
 _QUEUE = (
     Limit("answer_seconds", "answer_limit", "the whole answer"),
     Limit("time_to_first_token", "first_token_limit", "the first token"),

@@ -265,8 +265,8 @@ def waiting_usd(points, book, term, case):
 
 DEGREES = ("tensor_parallel", "attention_parallel", "pipeline_parallel")
 # What of the times of its replica a plan has worked out.
-TIMES = ("replica_prefill_seconds", "replica_pass_seconds", "prompt_turn_seconds", "prompt_seconds", "speculative_seconds",
-         "time_per_output_token", "fixed_share", "growing_share", "lone_share")
+TIMES = ("replica_prefill_seconds", "replica_pass_seconds", "prompt_turn_seconds", "prompt_seconds", "prompt_host_seconds",
+         "speculative_seconds", "time_per_output_token", "fixed_share", "growing_share", "lone_share")
 
 # Servers that are rented for a window alone.
 FOR_HOURS = "servers rented for these hours"

@@ -53,9 +53,9 @@ def final_context(prompt, output, output_variation):
 
 
 @law
-def first_token_alone(prompt_seconds, replica_pass_seconds, prompts_apart=0):
+def first_token_alone(prompt_seconds, prompt_host_seconds, replica_pass_seconds, prompts_apart=0):
     """Time to the first token of a request that waits for no other (s): the pass that runs when it comes, and its prompt."""
-    return prompt_seconds + (1 - prompts_apart) * replica_pass_seconds
+    return prompt_seconds + prompt_host_seconds + (1 - prompts_apart) * replica_pass_seconds
 
 
 @law

@@ -197,15 +197,16 @@ def prompt_wait_seconds(reading_share, turn_seconds, turn_prompts, beside_second
 
 
 @law
-def unhindered_first_token(running_pass_seconds, replica_pass_seconds, prompt_seconds, prefilled_tokens, prompt_chunk=0,
-                           prompts_apart=0):
-    """Mean time to the first token of a request that finds a place and no prompt before its own (s): half a pass, and its own.
+def unhindered_first_token(running_pass_seconds, replica_pass_seconds, prompt_seconds, prompt_host_seconds, prefilled_tokens,
+                           prompt_chunk=0, prompts_apart=0):
+    """Mean time to the first token of a request that finds a place and no prompt before its own (s): what the engine adds, half
+    a pass, and its own.
 
     Passes go on while no prompt waits: Fuhrmann and Cooper 1985 (doi 10.1287/opre.33.5.1117). Chunks ride in passes at the load.
     """
     passes = where(prompt_chunk > 0, ceil(prefilled_tokens / maximum(prompt_chunk, 1)), 0)
     shorter = running_pass_seconds / 2 - passes * (replica_pass_seconds - running_pass_seconds)
-    return prompt_seconds + (1 - prompts_apart) * shorter
+    return prompt_host_seconds + prompt_seconds + (1 - prompts_apart) * shorter
 
 
 @law
@@ -215,13 +216,14 @@ def mean_first_token(prompt_wait_seconds, unhindered_first_token):
 
 
 @law
-def users_first_token(mean_first_token, reading_seconds, batch, user_requests, attention_parallel=1):
+def users_first_token(mean_first_token, reading_seconds, prompt_host_seconds, batch, user_requests, attention_parallel=1):
     """Mean time to the first token where users begin together and each asks so many times, again once answered (s).
 
     At first a prompt waits for half of the others of its group. vLLM vllm/benchmarks/serve.py, a rate without limit for so many
     at once.
     """
-    return mean_first_token + ((batch / attention_parallel + 1) / 2 * reading_seconds - mean_first_token) / user_requests
+    first = prompt_host_seconds + (batch / attention_parallel + 1) / 2 * reading_seconds
+    return mean_first_token + (first - mean_first_token) / user_requests
 
 
 @law
@@ -249,7 +251,7 @@ def time_to_first_token(waiting_seconds, mean_first_token, first_token_spread, l
 
 @law
 def answer_seconds(waiting_seconds, mean_first_token, loaded_token_seconds, token_spread, time_per_output_token, prompt_seconds,
-                   output, output_variation, late_deviations):
+                   prompt_host_seconds, output, output_variation, late_deviations):
     """Time to the whole answer that all but `late_share` of requests stay below (s): the wait at its worst, and a long answer.
 
     The answer as a lognormal distribution: a product of its length and its time per token, whose spread shrinks with the length.
@@ -258,7 +260,7 @@ def answer_seconds(waiting_seconds, mean_first_token, loaded_token_seconds, toke
     length, spread = log(1 + output_variation), token_spread / (1 + output_variation)
     here = output * loaded_token_seconds * exp(late_deviations * sqrt(length + spread) - (length + spread) / 2)
     full = output * time_per_output_token * exp(late_deviations * sqrt(length) - length / 2)
-    return waiting_seconds + minimum(mean_first_token + here, prompt_seconds + full)
+    return waiting_seconds + minimum(mean_first_token + here, prompt_host_seconds + prompt_seconds + full)
 
 
 @law

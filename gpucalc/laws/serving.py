@@ -3,6 +3,7 @@ from ..core.arithmetic import ceil, maximum, minimum, quotient, sqrt, where
 from ..core.law import law
 from .arithmetic_intensity import prefill_pairs, prompt_index_flops
 from .collectives import engine_all_reduce_seconds
+from .quantization import BIT_BYTES
 from .topology import group_bandwidth
 
 
@@ -38,7 +39,7 @@ def expert_start_seconds(narrow_flops=1, quarter_flops=1, weight_element_bytes=.
     Weights in 4 bits take less on a card that multiplies these, and more on one that first converts them.
     """
     quarter = where(quarter_flops > narrow_flops, quarter_expert_seconds, packed_expert_seconds)
-    return where(weight_element_bytes < 0.75, quarter, expert_layer_seconds)
+    return where(weight_element_bytes < 6 * BIT_BYTES, quarter, expert_layer_seconds)
 
 
 @law

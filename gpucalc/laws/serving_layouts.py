@@ -234,15 +234,14 @@ def cache_sent_seconds(prompt_kv_bytes, network_bandwidth=..., network_efficienc
 
 
 @law
-def prompt_seconds(prompt_work_seconds, replica_pass_seconds, prefilled_tokens, cache_sent_seconds, lone_share,
-                   prompt_host_seconds, prompt_chunk=0, prompts_apart=0):
+def prompt_seconds(prompt_work_seconds, replica_pass_seconds, prefilled_tokens, cache_sent_seconds, lone_share, prompt_chunk=0,
+                   prompts_apart=0):
     """From the start of a prompt to its first token (s): read at once, or in chunks that each ride in a pass; and sent over.
 
     Sarathi-Serve (arXiv 2403.02310, section 4); DistServe (arXiv 2401.09670, section 3). An answer begins where its passes run.
     """
     passes = where(prompt_chunk > 0, quotient(prefilled_tokens, prompt_chunk), 0)
-    riding = ceil(passes) * (1 - prompts_apart) * replica_pass_seconds
-    return prompt_work_seconds * lone_share + riding + cache_sent_seconds + prompt_host_seconds
+    return prompt_work_seconds * lone_share + ceil(passes) * (1 - prompts_apart) * replica_pass_seconds + cache_sent_seconds
 
 
 @law

@@ -277,7 +277,8 @@ def ratios(root: str) -> list[dict]:
 @kept
 def speeds(root: str) -> list[dict]:
     """The rows of data/engine_speeds.csv of such a family as dicts, once for each law that it has a time of."""
-    found, alike = [], {}
+    found: list[dict] = []
+    alike: dict[tuple, list] = {}
     for name, row in rows("engine_speeds").items():
         alike.setdefault(tuple(row[column] for column in SPEED), []).append((name, row))
     for held in alike.values():

@@ -65,7 +65,7 @@ def served(case, gpu, degree, batch, far):
     pace, reading = (moved(bands.factors(timed, LAWS[law]), far) for law in ("request_seconds", "replica_prefill_seconds"))
     times = {name: timed(name) * pace for name in (
         "replica_pass_seconds", "speculative_seconds", "time_per_output_token", "request_seconds")}
-    times |= {name: timed(name) * reading for name in ("replica_prefill_seconds", "prompt_turn_seconds", "prompt_seconds")}
+    times |= {name: timed(name) * reading for name in ("replica_prefill_seconds", "prompt_turn_seconds", "prompt_seconds", "prompt_host_seconds")}
     times |= {name: timed(name) for name in ("fixed_share", "growing_share", "lone_share")}
     against = first_broken([
         ("the model does not split that way", here("split_misfits") == 0),

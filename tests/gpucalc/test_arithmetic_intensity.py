@@ -234,7 +234,7 @@ def test_a_long_prefill_is_compute_and_a_short_one_a_read():
     short = 2 * 6_738_415_616 / 2.039e12 + 32 * 8192 / 312e12 + MOVED_7B / 2.039e12
     assert Case(LLAMA_2_7B, A100, batch=1, prompt=1)(ai.prefill_seconds) == close(short)
     work = dict(batch=2, prefilled_tokens=5, weight_bytes=3e12, token_bytes=1e11, launch_seconds=1, product_rate=5e11,
-                attention_rate=1e12, memory_rate=5e11, prompt_fill=0.5, prompt_attention_flops=1e12, host_seconds=2)
+                attention_rate=1e12, memory_rate=5e11, prompt_fill=0.5, prompt_attention_flops=1e12, expert_extra_flops=0, host_seconds=2)
     assert ai.prefill_seconds(prompt_product_flops=3e12, **work) == close(24 + 2 + 2 + 1 + 2)
     assert ai.prefill_seconds(prompt_product_flops=3e11, **work) == close(6 + 2 + 2 + 1 + 2)
 

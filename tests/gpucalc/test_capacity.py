@@ -17,7 +17,7 @@ from gpucalc.rows.bands import Band
 # late, nothing is to spare and places may be full, so replicas are the load's alone.
 POINTS = pd.DataFrame(dict(gpu="A", tensor_parallel=2, batch=[1, 4, 8], places=4.0, low=0.5, plan=1.25, high=2.0,
                            prompt_low=0.5, prompt_plan=1.25, prompt_high=2.0)).assign(
-    **dict.fromkeys(capacity.TIMES[:-2], 1.0) | {"prompt_turn_seconds": 1e-9} | {
+    **dict.fromkeys(capacity.TIMES[:-2], 1.0) | {"prompt_turn_seconds": 1e-9, "prompt_host_seconds": 0.0} | {
         name: [5.0, 9.0, 1e-9] for name in ("time_per_output_token", "speculative_seconds")}, fixed_share=1.0, growing_share=0.0,
     lone_share=1.0, prompt=1, output=1, prompt_p95=0, output_p95=0, cached_share=0, prompt_chunk=0, prompts_apart=0, request_seconds=[6.0, 10.0, 1.0],
     output_tokens_per_second=[1.0, 2.0, 3.0])
@@ -151,15 +151,17 @@ def test_a_chat_has_something_to_spare():
 
 @pytest.mark.parametrize("gpu", KINDS)
 def test_a_simulated_queue_keeps_the_first_token_in_time(gpu):
-    """With a replica out of service; and what the formula says of all but one in twenty is within a quarter."""
+    """With a replica out of service too. What the formula says of all but one in twenty is within a twentieth while all run; with one
+    out, when nine tenths of the places are filled, it is on the safe side, by up to a half."""
     found = capacity.plans(SEARCHED, 10, 20, first_token_limit=1)
     best = found[found["gpu"] == gpu].sort_values("gpus").iloc[0]
     # What the prompts of a full batch leave of a request's time are its passes.
     step = (best["request_seconds"] - best["batch"] * best["replica_prefill_seconds"]) / 300
-    first, whole = simulated(10, int(best["replicas"]) - 1, int(best["batch"]), best["replica_prefill_seconds"], step, 300, 6000)
-    assert late(first) <= 1 and late(whole) <= 20
-    law = Case(best.to_dict(), requests_per_second=10).but(replicas=best["replicas"] - 1)
-    assert 0.8 * late(first) <= law(queueing.time_to_first_token) <= 1.25 * late(first)
+    for out, most in ((0, 1.05), (1, 1.5)):
+        first, whole = simulated(10, int(best["replicas"]) - out, int(best["batch"]), best["replica_prefill_seconds"], step, 300, 6000)
+        assert late(first) <= 1 and late(whole) <= 20
+        law = Case(best.to_dict(), requests_per_second=10).but(replicas=best["replicas"] - out, prompt_host_seconds=0)
+        assert 0.95 * late(first) <= law(queueing.time_to_first_token) <= most * late(first)
 
 
 def late(times):

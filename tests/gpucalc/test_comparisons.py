@@ -79,7 +79,7 @@ def row_of(gpu="H100 SXM 80GB", gpus=8, objective=100, low=80, high=130, unmeasu
 
 
 @pytest.mark.parametrize("other, kind, tie", [
-    (row_of("H200 SXM 141GB", 4, 123), "serve", 1), (row_of("H200 SXM 141GB", 4, 125), "serve", 0),
+    (row_of("H200 SXM 141GB", 4, 124), "serve", 1), (row_of("H200 SXM 141GB", 4, 126), "serve", 0),
     (row_of(gpus=4, objective=118), "serve", 1), (row_of(gpus=4, objective=120), "serve", 0),
     (row_of(objective=101), "serve", 0),                                          # the same GPUs at another rent
     (row_of("MI300X 192GB", 4, 140, 110, 180, unmeasured=1), "serve", 1),         # no run was measured on its maker's cards
@@ -103,4 +103,4 @@ def test_a_range_that_nobody_can_plan_with_stands_last_and_says_so():
 def test_a_card_without_a_measured_run_has_a_wider_band():
     measured, other = (bands.errors(family) for family in ("serving", "serving on a card not measured"))
     assert other.median == measured.median and other.rows == measured.rows
-    assert (other.high / measured.high, measured.low / other.low) == pytest.approx((1.24, 1.24))
+    assert (other.high / measured.high, measured.low / other.low) == pytest.approx((1.25, 1.25))

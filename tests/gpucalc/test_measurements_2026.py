@@ -94,8 +94,8 @@ def test_users_who_ask_again():
     assert load == pytest.approx(0.15)
     wait = queueing.prompt_wait_seconds(load, 0.1, 1, 0, 0)
     steady = wait + 0.1
-    assert queueing.users_first_token(steady, 0.1, 16, 10) == pytest.approx(0.9 * steady + 0.1 * 8.5 * 0.1)
-    assert queueing.users_first_token(steady, 0.1, 1, 1) == pytest.approx(0.1)
+    assert queueing.users_first_token(steady, 0.1, 0, 16, 10) == pytest.approx(0.9 * steady + 0.1 * 8.5 * 0.1)
+    assert queueing.users_first_token(steady, 0.1, 0.05, 1, 1) == pytest.approx(0.15)    # and what the engine adds
 
 
 @pytest.mark.parametrize("users, prompt, step", [(16, 0.03, 0.009), (16, 0.12, 0.009), (16, 0.25, 0.012), (64, 0.03, 0.012), (4, 0.25, 0.009)])
@@ -105,7 +105,7 @@ def test_first_tokens_in_a_loop_of_passes(users, prompt, step):
     stay = prompt + 922 * step + (users - 1) * prompt
     load = queueing.users_reading_load(users, prompt, stay)
     steady = queueing.prompt_wait_seconds(load, prompt, 1, 0, 0) + prompt + step / 2
-    assert queueing.users_first_token(steady, prompt, users, 10) == pytest.approx(sum(times) / len(times), rel=1 / 6)
+    assert queueing.users_first_token(steady, prompt, 0, users, 10) == pytest.approx(sum(times) / len(times), rel=1 / 6)
 
 
 def loop(users, prompt, step, seed, requests=10):

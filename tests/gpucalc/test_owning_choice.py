@@ -32,7 +32,7 @@ def plan_of(draw=None, window=False, **changed):
     plan["rented_gpus"] = size * math.ceil(plan["planned_replicas"] / (size // degree))
     token = plan["replica_pass_seconds"] + (plan["batch"] - 1) * plan["replica_prefill_seconds"] / LOAD["output"]
     prompt = plan["replica_prefill_seconds"]
-    plan |= {"prompt_turn_seconds": prompt, "prompt_seconds": prompt, "speculative_seconds": plan["replica_pass_seconds"],
+    plan |= {"prompt_turn_seconds": prompt, "prompt_seconds": prompt, "prompt_host_seconds": 0.0, "speculative_seconds": plan["replica_pass_seconds"],
              "time_per_output_token": token, "request_seconds": prompt + LOAD["output"] * token, "fixed_share": 1, "growing_share": 0, "lone_share": 1}
     bill = plan["usd_per_hour"] * plan["rented_gpus"] * HOURS_PER_MONTH
     name, high = "window_usd" if window else "serving_usd_per_month", draw.choice([1.5, math.inf]) if draw else 2

@@ -41,10 +41,10 @@ def test_a_fleet_has_the_figures_of_its_queue():
     row = of("A100 SXM 80GB", 8)
     filled = 1000 / 60 * row.request_seconds / 120
     assert (row.replicas, row.batch, row.gpus, row.binds) == (6, 20, 48, "the whole answer")
-    assert (row.low_gpus, row.formula_gpus, row.high_gpus) == (40, 40, 144)
+    assert (row.low_gpus, row.formula_gpus, row.high_gpus) == (32, 40, 80)
     # Of 4.9 s one and a half are due to the prompts of 20, and a thirtieth of 200 passes of 17 ms to the batch.
     crowded = (200 * (row.time_per_output_token - row.replica_pass_seconds * row.fixed_share) + row.prompt_turn_seconds) / row.request_seconds
-    assert row.crowding == pytest.approx(crowded) == pytest.approx(0.320, abs=1e-3)
+    assert row.crowding == pytest.approx(crowded) == pytest.approx(0.317, abs=1e-3)
     alone = math.sqrt(2 * 121) - 1
     assert row.waiting_share == pytest.approx(filled ** (120 * alone / math.sqrt((1 - crowded) * 120**2 + crowded * alone**2)))
     assert row.offered_load == pytest.approx(filled) and row.waiting_share < 0.05 and row.waiting_seconds == 0
@@ -56,7 +56,8 @@ def test_a_fleet_has_the_figures_of_its_queue():
     step = row.replica_pass_seconds * (row.fixed_share + (1 - row.fixed_share) * running / 20)
     turn, busy = row.prompt_turn_seconds, 1000 / 60 * row.prompt_turn_seconds / 6
     wait = busy * turn / (2 * (1 - busy))
-    mean, variance = wait + step / 2 + turn, wait**2 + busy * turn**2 / (3 * (1 - busy)) + step**2 / 12
+    before = 80 * 0.63e-3 * bands.errors("time to first token").median    # what vLLM adds, moved as prompts are
+    mean, variance = wait + before + step / 2 + turn, wait**2 + busy * turn**2 / (3 * (1 - busy)) + step**2 / 12
     spread = variance / mean**2
     assert row.time_to_first_token == pytest.approx(mean * (1 - spread / 9 + 1.6449 * math.sqrt(spread) / 3)**3, rel=1e-3)
     assert row.limit != row.limit or row.limit is None
@@ -72,7 +73,7 @@ def test_one_factor_moves_all_times_of_a_request_and_one_those_of_its_prompt():
     """Those of their families, also where they are applied again; bounds are not moved."""
     for end in ("low", "plan", "high"):
         moved, factor = capacity.paced(POINTS, end), factors("request_seconds")[end]
-        assert (factor < 1) == (end == "low") and factors("prompt_seconds")["plan"] > factors("request_seconds")["plan"]
+        assert (factor < 1) == (end == "low") and factors("prompt_seconds")["plan"] != factors("request_seconds")["plan"]
         for name in capacity.TIMES[:-1]:
             assert moved[name].to_numpy() == pytest.approx((POINTS[name] * factors(name)[end]).to_numpy())
         assert moved.output_tokens_per_second.to_numpy() == pytest.approx((POINTS.output_tokens_per_second / factor).to_numpy())

@@ -55,7 +55,7 @@ def test_a_pass_by_hand():
     # 10 sequences on 2 GPUs: products 10 GFLOP at 1 TFLOP/s, 10 ms, or 6 GB at 1 TB/s, 6 ms, halved; attention 2 GFLOP at half the
     # rate on 2 GPUs, 2 ms, or a quarter of 4 GB, 1 ms; 10 x (4 + 12 / 2) million values of 2 bytes, 0.2 ms; 0.3, 0.1 and 0.2 ms.
     given = dict(batch=10, token_flops=1e9, token_attention_flops=2e8, rollout_cache_share=1 / 4, norm_values=3e6, turned_values=4e6,
-                 activated_values=8e6, routed_values=1e6, rollout_exchange_seconds=3e-4, launch_seconds=1e-4, engine_host_seconds=2e-4, product_rate=1e12,
+                 activated_values=8e6, routed_values=1e6, rollout_exchange_seconds=3e-4, launch_seconds=1e-4, engine_host_seconds=2e-4, expert_extra_flops=0, product_rate=1e12,
                  attention_rate=5e11, memory_rate=1e12, rollout_parallel=2, activation_element_bytes=2)
     assert ro.rollout_pass_seconds(**given, read_bytes=6e9, read_kv_bytes=4e9) == pytest.approx(7.8e-3)
     # 30 GB of weights and 40 of cache wait for memory: 15 and 10 ms.
@@ -64,5 +64,7 @@ def test_a_pass_by_hand():
 
 def test_a_step_by_hand():
     # A prompt of 2 PFLOP at 100 TFLOP/s and 1 at 50: 40 s on one GPU, 20 on two; 8 for each of 8 engines. Then 1,000 passes of 20 ms.
-    assert ro.rollout_prompt_seconds(8, 2e15, 1e15, 1e14, 5e13, 2, 64) == pytest.approx(160)
+    assert ro.rollout_prompt_seconds(8, 2e15, 1e15, 1e14, 5e13, 1000, 0, 2, 64) == pytest.approx(160)
+    # Experts that take 1 TFLOP more for each of 1,000 tokens add 10 s: 5 on two GPUs, 40 for eight prompts.
+    assert ro.rollout_prompt_seconds(8, 2e15, 1e15, 1e14, 5e13, 1000, 1e12, 2, 64) == pytest.approx(200)
     assert ro.rollout_seconds(160, 1000, 0.02) == pytest.approx(180)

@@ -2,8 +2,10 @@
 import functools
 import json
 import math
+from collections import defaultdict
 from statistics import median
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +17,7 @@ from gpucalc.decisions import capacity
 from gpucalc.decisions.capacity import ENGINE
 from gpucalc.laws import queueing as qu
 from gpucalc.laws.lengths import late_deviations
-from gpucalc.rows import catalogue
+from gpucalc.rows import bands, catalogue
 from gpucalc.rows.tables import rows
 
 LLAMA_8B, LLAMA_70B, DEEPSEEK_V3 = (catalogue.model(name) for name in ("Llama-3-8B", "Llama-3-70B", "DeepSeek-V3"))
@@ -23,7 +25,7 @@ LLAMA_8B, LLAMA_70B, DEEPSEEK_V3 = (catalogue.model(name) for name in ("Llama-3-
 MOVED = 2 * 80 * (10 * 8192 + 2 * (8192 + 1024) + 3 * 28_672)
 MOVED_8 = 2 * 80 * (10 * 8192 + (2 * (8192 + 1024) + 3 * 28_672) / 8)
 # What vLLM's host takes for a pass: 34 us for each of 80 layers.
-HOST = 80 * 34e-6
+HOST = 80 * 18e-6
 A100, RTX_4090 = catalogue.gpu("A100 SXM 80GB"), catalogue.gpu("RTX 4090 24GB")
 BOUND, ACHIEVED = catalogue.efficiency("bound"), catalogue.efficiency("achieved")
 MEAN = dict(context=sv.mean_context)
@@ -45,7 +47,7 @@ def plan(model=LLAMA_70B, gpu="A100 SXM 80GB", degree=8, efficiency=ACHIEVED, **
 def fewest_replicas(rate, seconds, batch, answer_limit, late_share=0.05):
     """Of requests whose prompts take no time."""
     points = DataFrame(dict(request_seconds=seconds, batch=batch), dtype=float).assign(
-        **dict.fromkeys(capacity.TIMES[:-2], 1e-9), output_tokens_per_second=1.0, fixed_share=1.0, growing_share=0.0,
+        **dict.fromkeys(capacity.TIMES[:-2], 1e-9) | {"prompt_host_seconds": 0.0}, output_tokens_per_second=1.0, fixed_share=1.0, growing_share=0.0,
         lone_share=1.0, prompt=1, output=1, prompt_p95=0, output_p95=0, cached_share=0, prompt_chunk=0, prompts_apart=0,
         tensor_parallel=1, places=math.inf, **dict.fromkeys((*capacity.ENDS, *capacity.PROMPT_ENDS), 1.0))
     points["time_per_output_token"] = points["speculative_seconds"] = points["request_seconds"] - 1e-9
@@ -169,7 +171,7 @@ def test_a_pass_by_its_parts():
     assert sv.replica_pass_seconds(pass_product_flops=800, group_read_bytes=10, **parts) == 8 + 3 + 8 + 0.875
     assert sv.replica_pass_seconds(pass_product_flops=800, group_read_bytes=400, **parts) == 20 + 3 + 8 + 0.875
     # A prompt of its own: the same products and 100 FLOP of attention at 50.
-    prompt = dict(prefilled_tokens=20, uneven_flops=0, prompt_spread_seconds=0, prompt_attention_flops=100, token_bytes=4, prompt_exchange_seconds=0.5, launch_seconds=0.25,
+    prompt = dict(prefilled_tokens=20, expert_extra_flops=0, prompt_spread_seconds=0, prompt_attention_flops=100, token_bytes=4, prompt_exchange_seconds=0.5, launch_seconds=0.25,
                   product_rate=100, attention_rate=50, memory_rate=10, prompt_fill=0.5, tensor_parallel=2, engine_host_seconds=0.125)
     assert sv.replica_prefill_seconds(prompt_product_flops=800, group_weight_bytes=10, **prompt) == 9 + 8 + 0.875
     assert sv.replica_prefill_seconds(prompt_product_flops=800, group_weight_bytes=400, **prompt) == 21 + 8 + 0.875
@@ -319,7 +321,7 @@ def test_groups_that_wait_for_each_others_prompts_by_hand():
 
 def test_a_lone_prompt_by_hand():
     # 1,000 tokens of 60 GFLOP, of them 32 in 8 of 256 experts with 512 billion weights: on 8 groups 28 of them are elsewhere.
-    given = dict(prompt_product_flops=60e12, prefilled_tokens=1000, uneven_flops=0, replica_prefill_seconds=0.1, product_rate=1e15,
+    given = dict(prompt_product_flops=60e12, prefilled_tokens=1000, expert_extra_flops=0, replica_prefill_seconds=0.1, product_rate=1e15,
                  prompt_fill=1, routed_params=512e9, experts=256, experts_per_token=8)
     assert sv.lone_share(**given, group_weight_bytes=1, memory_rate=1, attention_parallel=1) == 1
     assert sv.lone_share(**given, group_weight_bytes=1e9, memory_rate=1e12, attention_parallel=8) == pytest.approx(0.72)
@@ -336,12 +338,12 @@ def test_a_full_server_has_no_finite_wait():
 
 def test_answers():
     # 0.3 s of waiting, 0.1 s to the first token, and 200 tokens of 20 ms.
-    assert qu.answer_seconds(0.3, 0.1, 0.02, 0, 0.05, 0.1, 200, 0, 1.645) == pytest.approx(4.4)
+    assert qu.answer_seconds(0.3, 0.1, 0.02, 0, 0.05, 0.1, 0, 200, 0, 1.645) == pytest.approx(4.4)
     # One in twenty is longer than 800 of a mean of 300 (test_lengths): 800 x 20 ms, if all tokens take as long.
-    assert qu.answer_seconds(0, 0.1, 0.02, 0, 0.05, 0.1, 300, 0.84432, 1.644854) == pytest.approx(0.1 + 800 * 0.02, rel=1e-3)
+    assert qu.answer_seconds(0, 0.1, 0.02, 0, 0.05, 0.1, 0, 300, 0.84432, 1.644854) == pytest.approx(0.1 + 800 * 0.02, rel=1e-3)
     # Tokens that take 20 ms +- 10 %: 4 s x exp(1.645 x 0.1 - 0.005), and no longer than 4.3 s in a full batch.
-    assert qu.answer_seconds(0, 0.1, 0.02, 0.01, 0.05, 0.1, 200, 0, 1.645) == pytest.approx(0.1 + 4 * math.exp(0.1595))
-    assert qu.answer_seconds(0, 0.1, 0.02, 0.01, 0.021, 0.1, 200, 0, 1.645) == pytest.approx(4.3)
+    assert qu.answer_seconds(0, 0.1, 0.02, 0.01, 0.05, 0.1, 0, 200, 0, 1.645) == pytest.approx(0.1 + 4 * math.exp(0.1595))
+    assert qu.answer_seconds(0, 0.1, 0.02, 0.01, 0.021, 0.08, 0.02, 200, 0, 1.645) == pytest.approx(4.3)
 
 
 def test_a_request_stays_with_its_replica():
@@ -358,18 +360,19 @@ def test_the_first_token_by_hand():
     busy = qu.reading_load(10, 1, 0.05, 0)
     assert busy == 0.5 and qu.prompt_wait_seconds(busy, 0.05, 1, 0, 0) == pytest.approx(0.025)
     assert qu.prompt_wait_seconds(busy, 0.05, 1, 0, 1) == pytest.approx(0.05) and qu.prompt_wait_seconds(1, 0.05, 1, 0, 0) == math.inf
-    assert qu.unhindered_first_token(0.02, 0.03, 0.05, 1000) == pytest.approx(0.06)
+    assert qu.unhindered_first_token(0.02, 0.03, 0.05, 0, 1000) == pytest.approx(0.06)
+    assert qu.unhindered_first_token(0.02, 0.03, 0.05, 0.04, 1000) == pytest.approx(0.1)
     assert qu.mean_first_token(0.025, 0.06) == pytest.approx(0.085)
     # Variances: of the wait 25^2 + 0.5 x 50^2 / (3 x 0.5) = 1458.33, of the pass 20^2 / 12 = 33.33 ms^2.
     spread = qu.first_token_spread(0.025, 0, 0.05, 0.02, 0.06, 0)
     assert spread == pytest.approx((1458.33 + 33.33) / 85**2, rel=1e-4)
     assert qu.time_to_first_token(0.1, 0.085, 0.2, 1.645) == pytest.approx(0.1 + 0.085 * (1 - 0.2 / 9 + 1.645 * 0.2**0.5 / 3)**3)
     # Prompts that are read apart: no pass before them, and no place to wait for.
-    assert qu.reading_load(10, 5, 0.05, 2, 1) == 0.25 and qu.unhindered_first_token(0.02, 0.03, 0.05, 1000, 0, 1) == 0.05
+    assert qu.reading_load(10, 5, 0.05, 2, 1) == 0.25 and qu.unhindered_first_token(0.02, 0.03, 0.05, 0, 1000, 0, 1) == 0.05
     assert qu.time_to_first_token(0.1, 0.085, 0, 1.645, 1) == pytest.approx(0.085)
     # In chunks of 400 a prompt of 1,000 rides in 2.5 passes, for which it waits 3: at the load they are 10 ms shorter.
     assert qu.reading_seconds(0.05, 1, 0.02, 1000, 400) == pytest.approx(0.1)
-    assert qu.unhindered_first_token(0.02, 0.03, 0.14, 1000, 400) == pytest.approx(0.01 + 0.11)
+    assert qu.unhindered_first_token(0.02, 0.03, 0.14, 0, 1000, 400) == pytest.approx(0.01 + 0.11)
 
 
 @given(st.floats(0.05, 0.7), st.sampled_from([0.01, 0.05, 0.2]))
@@ -543,52 +546,85 @@ def test_chunks_of_a_token_take_nothing_from_the_passes_in_which_they_ride():
         assert case.but(prompt_chunk=chunk)("prompt_turn_seconds") > 0, chunk
 
 
-# The host of an engine
+# What an engine adds
 
-MEASURED = {name: row for name, row in rows("measurements").items() if row["law"] == "time_per_output_token"}
+@functools.cache
+def timed(law, off):
+    """Measured times of engines beside the formula without what is to be found, as (engine, model, dense, users, prompt, measured,
+    formula, layers): those of measurements.csv, and those of engine_speeds.csv as columns of what is alike."""
+    found = []
+    for row in rows("measurements").values():
+        held = json.loads(row["inputs"])
+        if row["law"] == law and "engine" in held:
+            case = Case.of(held | {off: 0})
+            found.append((case, [row["value"]], [case(law)], [held["batch"]]))
+    alike = defaultdict(list)
+    for row in rows("engine_speeds").values():
+        if not math.isnan(row[law]):
+            alike[tuple((name, row[name]) for name in bands.SPEED if row[name] not in ("", 0))].append((row["batch"], row[law]))
+    for held, times in alike.items():
+        users, measured = map(list, zip(*times))
+        case = Case.of(dict(held) | bands.SPEED_GIVEN | {off: 0})
+        found.append((case, measured, case.but(batch=np.array(users))(law), users))
+    return [(case.rows["engine"].name, case.rows["model"].name, not case.rows["model"].get("experts", 0) > 0, count, case.inputs["prompt"],
+             value, float(formula), case.rows["model"]["layers"])
+            for case, measured, formulas, users in found for value, formula, count in zip(measured, formulas, users)]
+
+
+def host(engine, without=""):
+    """Median over rows of at most 16 users of what a pass takes beyond the formula, by layer (s), and how many."""
+    held = [row for row in timed("time_per_output_token", "layer_host_seconds") if row[0] == engine and row[3] <= 16 and row[1] != without]
+    return median((value - formula) / layers for *_, value, formula, layers in held), len(held)
+
+
+@pytest.mark.parametrize("engine, count, microseconds", [("vLLM", 439, 18), ("SGLang", 152, 12), ("TensorRT-LLM", 335, 15)])
+def test_the_host_of_an_engine_is_what_rows_of_few_users_leave(engine, count, microseconds):
+    seconds, held = host(engine)
+    assert held == count and seconds == pytest.approx(microseconds * 1e-6, abs=0.55e-6)
+    assert catalogue.engine(engine)["layer_host_seconds"] == pytest.approx(microseconds * 1e-6)
+
+
+@pytest.mark.parametrize("engine, count, milliseconds", [("vLLM", 77, 0.63), ("TensorRT-LLM", 49, 2)])
+def test_what_comes_before_a_first_token_is_what_short_prompts_leave(engine, count, milliseconds):
+    held = [row for row in timed("users_first_token", "layer_prompt_seconds") if row[0] == engine and row[3] == 4 and row[4] < 1000]
+    seconds = median((value - formula) / layers for *_, value, formula, layers in held)
+    assert len(held) == count and seconds == pytest.approx(milliseconds * 1e-3, rel=0.03)
+    assert catalogue.engine(engine)["layer_prompt_seconds"] == pytest.approx(milliseconds * 1e-3)
+
+
+def test_times_per_token_of_a_model_that_had_no_part_in_the_host():
+    """Each model's rows with the constant of the other models, and five of another publisher, whose engine is not named."""
+    errors = {True: [], False: []}
+    for engine, model, _, _, _, value, formula, layers in timed("time_per_output_token", "layer_host_seconds"):
+        errors[False].append(abs(formula / value - 1))
+        errors[True].append(abs((formula + layers * host_without(engine, model)) / value - 1))
+    assert len(errors[True]) == 1777 and median(errors[False]) > 0.145 and median(errors[True]) < 0.13
+    nim = [row for name, row in rows("measurements").items() if name.startswith("sv-nim-itl")]
+    alone, known = ([Case.of(json.loads(row["inputs"]) | more)(sv.time_per_output_token) / row["value"] for row in nim]
+                    for more in ({"engine_host_seconds": 0}, {}))
+    assert len(nim) == 5 and abs(median(alone) - 1) > 0.15 and abs(median(known) - 1) < 0.1
 
 
 @functools.cache
-def left_for_the_host(engine, users, without=""):
-    """Median over measured rows of what the formula leaves for the host, by layer (s)."""
-    found = []
-    for row in MEASURED.values():
-        held = json.loads(row["inputs"])
-        if (held.get("engine"), held["batch"]) == (engine, users) and held["model"] != without:
-            case = Case.of(held | {"engine_host_seconds": 0})
-            found.append((row["value"] - case(sv.time_per_output_token)) / case.rows["model"]["layers"])
-    return median(found), len(found)
+def host_without(engine, model):
+    return host(engine, model)[0]
 
 
-@pytest.mark.parametrize("engine, count, microseconds", [("vLLM", 17, 34), ("SGLang", 9, 34), ("TensorRT-LLM", 7, 8)])
-def test_the_host_of_an_engine_is_what_rows_of_four_users_leave(engine, count, microseconds):
-    seconds, held = left_for_the_host(engine, 4)
-    assert held == count and seconds == pytest.approx(microseconds * 1e-6, abs=0.5e-6)
-    assert catalogue.engine(engine)["layer_host_seconds"] == microseconds * 1e-6
-    # With more users there is no less of it.
-    assert left_for_the_host(engine, 16)[0] > seconds and left_for_the_host(engine, 64)[0] > seconds
-
-
-def test_the_host_brings_rows_nearer_that_have_no_part_in_it():
-    """Each model's rows with the constant of the others, and another publisher's of an engine that it does not name."""
-    errors = {True: [], False: []}
-    for row in MEASURED.values():
-        held = json.loads(row["inputs"])
-        if held.get("engine"):
-            other = left_for_the_host(held["engine"], 4, held["model"])[0]
-            for counted, seconds in ((True, other), (False, 0)):
-                found = Case.of(held | {"layer_host_seconds": seconds})(sv.time_per_output_token)
-                errors[counted].append(abs(found / row["value"] - 1))
-    assert median(errors[False]) > 0.24 and median(errors[True]) < 0.13
-    nim = {name: row for name, row in MEASURED.items() if name.startswith("sv-nim")}
-    alone = [Case.of(json.loads(row["inputs"]) | {"engine_host_seconds": 0})(sv.time_per_output_token) / row["value"] for row in nim.values()]
-    known = [Case.of(json.loads(row["inputs"]))(sv.time_per_output_token) / row["value"] for row in nim.values()]
-    assert len(nim) == 5 and abs(median(alone) - 1) > 0.15 and abs(median(known) - 1) < 0.05
+def test_the_start_of_experts_by_format():
+    """In 4 bits sooner on a card that multiplies these, later on one that converts them first: Blackwell, Hopper."""
+    def seconds(gpu, stored):
+        return Case(model="gpt-oss-120b", gpu=gpu, weight_format=stored)(sv.expert_start_seconds)
+    assert seconds("B200 SXM 180GB", "MXFP4-MoE") == 2.1e-5 and seconds("H100 SXM 80GB", "MXFP4-MoE") == 6.7e-5
+    assert seconds("B200 SXM 180GB", "FP8") == seconds("H100 SXM 80GB", "BF16") == 4.6e-5
+    # 36 layers, all with experts, of 18 and 67 us: 3.1 ms of a pass.
+    case = Case(model="gpt-oss-120b", gpu="H100 SXM 80GB", weight_format="MXFP4-MoE")
+    assert case(sv.engine_host_seconds) == pytest.approx(36 * 85e-6)
+    assert case(sv.prompt_host_seconds) == pytest.approx(36 * 6.3e-4)
 
 
 def test_an_engine_and_a_number_of_ones_own():
     case = Case(model="Llama-3-70B")
-    assert case(sv.engine_host_seconds) == pytest.approx(80 * 34e-6)    # the default is the engine whose command is printed
-    assert case.but(engine="TensorRT-LLM")(sv.engine_host_seconds) == pytest.approx(80 * 8e-6)
+    assert case(sv.engine_host_seconds) == pytest.approx(80 * 18e-6)    # the default is the engine whose command is printed
+    assert case.but(engine="TensorRT-LLM")(sv.engine_host_seconds) == pytest.approx(80 * 15e-6)
     with pytest.raises(ValueError, match=r"data/engines.csv has no engine 'vllm'; close: vLLM"):
         Case(engine="vllm")
