@@ -61,12 +61,28 @@ def _inside(family, eras=(None,)):
 
 @kept
 def served() -> "DataFrame":
-    """The rows in which an engine runs a model, by id: its `engine` and `version`, the `kind` of model, `bits` of a weight."""
+    """The rows in which an engine runs a model, by id: its `engine` and `version`, the `kind` of model, `bits` of a weight.
+
+    Of engine_speeds.csv a row stands for each time that it has.
+    """
     import pandas
-    columns = ("id", "subject", "family", "value", "predicted", "ratio", "unit", "date")
+    columns = ("id", "family", "value", "predicted", "ratio", "unit", "date")
     found = [_served(row) | {name: row[name] for name in columns}
              for root in SERVED for row in bands.measured(root)]
+    found += [_timed(row) | {name: row[name] for name in columns} for root in SERVED for row in bands.speeds(root)]
     return pandas.DataFrame(found).set_index("id")
+
+
+def _timed(row):
+    """The same of a row of engine_speeds.csv."""
+    model, stored = rows("models")[row["model"]], rows("formats")[row["weight_format"]]
+    return {"gpu": row["gpu"], "stored": row["weight_format"], "engine": row["engine"], "version": row["version"]} | _kind(
+        model["linear_layers"], model["experts"], stored["weight_element_bytes"]) | {"users": row["batch"]}
+
+
+def _kind(linear_layers, experts, width):
+    return dict(kind="hybrid" if linear_layers > 0 else "experts" if experts > 0 else "dense",
+                bits=4 if width < 0.8 else 8 if width < 1.5 else 16)
 
 
 def _served(row):
@@ -76,11 +92,8 @@ def _served(row):
     of = {name: bands.value_of(row["case"], name) for name in ("linear_layers", "experts", "weight_element_bytes", "batch")}
     given = row["case"].rows
     named = {name: getattr(given.get(kind), "name", "") for name, kind in (("gpu", "gpu"), ("stored", "weight_format"))}
-    width = of["weight_element_bytes"] or 2
-    return named | dict(
-        engine=engine, version=version if version[:1].isdigit() or "-" in version else "", users=of["batch"],
-        kind="hybrid" if of["linear_layers"] else "experts" if of["experts"] else "dense",
-        bits=4 if width < 0.8 else 8 if width < 1.5 else 16)
+    return named | dict(engine=engine, version=version if version[:1].isdigit() or "-" in version else "", users=of["batch"]) | _kind(
+        of["linear_layers"], of["experts"], of["weight_element_bytes"] or 2)
 
 
 def errors_by(frame: "DataFrame", *columns: str) -> "DataFrame":

@@ -36,6 +36,23 @@ def error_chart(alt):
     return finish(rule(altair.Y, 1) + chart, alt)
 
 
+def speed_chart(alt):
+    """Measured time per token of engines by the time predicted, both on log axes: a colour for each engine."""
+    frame = served().query("family == 'time per output token'")
+    frame = frame.assign(ms=frame["value"] * 1e3, predicted=frame["predicted"] * 1e3)[["predicted", "ms", "engine"]]
+    for name in ("predicted", "ms"):
+        frame[name] = frame[name].map("{:.3g}".format).astype(float)
+    log, ticks = altair.Scale(type="log", nice=False, padding=8), altair.Axis(format="~r", values=[2, 5, 10, 20, 50, 100, 200])
+    ends = [float(pick(frame["predicted"].min(), frame["ms"].min()) if pick is min else pick(frame["predicted"].max(), frame["ms"].max()))
+            for pick in (min, max)]
+    equal = altair.Chart(altair.Data(values=[{"predicted": end, "ms": end} for end in ends])).mark_line(color=_GRAY).encode(
+        x="predicted:Q", y="ms:Q")
+    points = altair.Chart(frame.drop_duplicates()).mark_point(size=14, filled=True, opacity=0.5).encode(
+        x=altair.X("predicted:Q", title="predicted (ms a token)", scale=log, axis=ticks),
+        y=altair.Y("ms:Q", title="measured (ms a token)", scale=log, axis=ticks), color=altair.Color("engine:N", title=None))
+    return finish(equal + points, alt)
+
+
 def engine_chart(alt, fewest=5):
     """Where eight in ten figures of an engine lie, with their median: a line for each of what was timed."""
     timed = served()["family"].replace("decode on several GPUs", "decode")

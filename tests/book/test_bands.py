@@ -285,3 +285,11 @@ def test_a_band_that_is_not_checked_has_no_end(own_rows):
     own_rows(*runs(0.36))
     found = Case(**RUN).band("planned_gpu_hours")
     assert found[:5] == (2, 2, 2, 2, 1) and not found.checked
+
+
+def test_families_hold_what_they_promise():
+    """Of a source that had no part in it eight in ten rows are inside, give or take, in serving as in all families together."""
+    found = families().query("years == ''").set_index("family")
+    assert found.coverage["time per output token"] == pytest.approx(0.8, abs=0.05) and found.coverage["saturated serving"] > 0.8
+    assert found.coverage["prefill"] > 0.65 and covered() == pytest.approx(0.8, abs=0.03)
+    assert found.high["serving"] / found.low["serving"] < 1.6 and found.high["prefill"] / found.low["prefill"] < 2.5
