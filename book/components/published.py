@@ -76,8 +76,8 @@ def served() -> "DataFrame":
 def _timed(row):
     """The same of a row of engine_speeds.csv."""
     model, stored = rows("models")[row["model"]], rows("formats")[row["weight_format"]]
-    return {"gpu": row["gpu"], "stored": row["weight_format"], "engine": row["engine"], "version": row["version"]} | _kind(
-        model["linear_layers"], model["experts"], stored["weight_element_bytes"]) | {"users": row["batch"]}
+    kind = _kind(model["linear_layers"], model["experts"], stored["weight_element_bytes"])
+    return kind | dict(gpu=row["gpu"], stored=row["weight_format"], engine=row["engine"], version=row["version"], users=row["batch"])
 
 
 def _kind(linear_layers, experts, width):
@@ -92,8 +92,9 @@ def _served(row):
     of = {name: bands.value_of(row["case"], name) for name in ("linear_layers", "experts", "weight_element_bytes", "batch")}
     given = row["case"].rows
     named = {name: getattr(given.get(kind), "name", "") for name, kind in (("gpu", "gpu"), ("stored", "weight_format"))}
-    return named | dict(engine=engine, version=version if version[:1].isdigit() or "-" in version else "", users=of["batch"]) | _kind(
-        of["linear_layers"], of["experts"], of["weight_element_bytes"] or 2)
+    version = version if version[:1].isdigit() or "-" in version else ""
+    model = _kind(of["linear_layers"], of["experts"], of["weight_element_bytes"] or 2)
+    return named | model | dict(engine=engine, version=version, users=of["batch"])
 
 
 def errors_by(frame: "DataFrame", *columns: str) -> "DataFrame":

@@ -43,8 +43,7 @@ def speed_chart(alt):
     for name in ("predicted", "ms"):
         frame[name] = frame[name].map("{:.3g}".format).astype(float)
     log, ticks = altair.Scale(type="log", nice=False, padding=8), altair.Axis(format="~r", values=[2, 5, 10, 20, 50, 100, 200])
-    ends = [float(pick(frame["predicted"].min(), frame["ms"].min()) if pick is min else pick(frame["predicted"].max(), frame["ms"].max()))
-            for pick in (min, max)]
+    ends = [float(frame[["predicted", "ms"]].min().min()), float(frame[["predicted", "ms"]].max().max())]
     equal = altair.Chart(altair.Data(values=[{"predicted": end, "ms": end} for end in ends])).mark_line(color=_GRAY).encode(
         x="predicted:Q", y="ms:Q")
     points = altair.Chart(frame.drop_duplicates()).mark_point(size=14, filled=True, opacity=0.5).encode(

@@ -12,7 +12,7 @@ from book.components import published
 from book.components.claims import measurements
 from book.components.measured import engine_table, era_table, every_figure, family_table, how_wrong, kind_table, worst_table
 from book.components.sentences import banded, cheaper, CLOSE, enough, NOT_CHECKED, said
-from book.pages.measurements import engine_chart
+from book.pages.measurements import engine_chart, speed_chart
 from gpucalc import LAWS, QUANTITIES, Case
 from gpucalc import arithmetic_intensity as ai
 from gpucalc import training_memory
@@ -289,7 +289,16 @@ def test_a_band_that_is_not_checked_has_no_end(own_rows):
 
 def test_families_hold_what_they_promise():
     """Of a source that had no part in it eight in ten rows are inside, give or take, in serving as in all families together."""
-    found = families().query("years == ''").set_index("family")
+    found = published.families().query("years == ''").set_index("family")
     assert found.coverage["time per output token"] == pytest.approx(0.8, abs=0.05) and found.coverage["saturated serving"] > 0.8
-    assert found.coverage["prefill"] > 0.65 and covered() == pytest.approx(0.8, abs=0.03)
+    assert found.coverage["prefill"] > 0.65 and published.covered() == pytest.approx(0.8, abs=0.03)
     assert found.high["serving"] / found.low["serving"] < 1.6 and found.high["prefill"] / found.low["prefill"] < 2.5
+
+
+def test_each_run_of_an_engine_stands_in_the_chart():
+    chart = speed_chart("Measured by predicted").to_dict()
+    points = chart["layer"][1]
+    [values] = [data for name, data in chart["datasets"].items() if name == points["data"]["name"]]
+    assert {each["engine"] for each in values} == {"vLLM", "SGLang", "TensorRT-LLM", "NIM"} and len(values) > 1500
+    assert all(0 < each["predicted"] < 1000 and 0 < each["ms"] < 1000 for each in values)
+    assert chart["layer"][0]["mark"]["type"] == "line"    # where both are equal
