@@ -76,8 +76,8 @@ def served() -> "DataFrame":
 def _timed(row):
     """The same of a row of engine_speeds.csv."""
     model, stored = rows("models")[row["model"]], rows("formats")[row["weight_format"]]
-    kind = _kind(model["linear_layers"], model["experts"], stored["weight_element_bytes"])
-    return kind | dict(gpu=row["gpu"], stored=row["weight_format"], engine=row["engine"], version=row["version"], users=row["batch"])
+    named = dict(gpu=row["gpu"], stored=row["weight_format"], engine=row["engine"], version=row["version"], users=row["batch"])
+    return named | _kind(model["linear_layers"], model["experts"], stored["weight_element_bytes"])
 
 
 def _kind(linear_layers, experts, width):
