@@ -63,9 +63,8 @@ window.gpucalc = window.gpucalc || {};
       table[`${end}_${objective}`] = places(plan.kept).map((place) =>
         kept[objective]?.[there.get(keyOf(plan.kept, kind, place))] ?? Infinity);
     }
-    const high = table[`high_${objective}`], most = (place) => data().wide * table[objective][place];
-    const isWide = (each, place) => Number(each < Infinity && each > most(place));
-    const keys = [high.map(isWide), ...[objective, `high_${objective}`, "offer"].map((name) => table[name])];
+    const isWide = (cost, place) => Number(cost < Infinity && cost > data().wide * table[objective][place]);
+    const keys = [table[`high_${objective}`].map(isWide), ...[objective, `high_${objective}`, "offer"].map((name) => table[name])];
     const order = (a, b) => keys.reduce((sign, key) => sign || compared(key[a], key[b]), 0);
     return gpucalc.taken(table, places(plan.kept).sort(order));
   }

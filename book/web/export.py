@@ -63,7 +63,8 @@ def laws(more: Iterable[str] = ()) -> list[str]:
 
 
 def _wanted(more):
-    return {*_names(declared()), user_requests_per_second.__name__, excess_machines.__name__, weight_bytes.__name__, *more}
+    told = {row["when"] for row in rows("families").values() if row["when"]}
+    return {*_names(declared()), user_requests_per_second.__name__, excess_machines.__name__, weight_bytes.__name__, *told, *more}
 
 
 def declared() -> dict[str, Any]:
@@ -75,7 +76,7 @@ def declared() -> dict[str, Any]:
 
 def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
     """What decisions need beside the laws, for JSON: None is a blank, tables are lists by column."""
-    wanted = {*_names(declared()), user_requests_per_second.__name__, weight_bytes.__name__, *more}
+    wanted = _wanted(more) - {excess_machines.__name__}
     laws = javascript.reached(wanted & set(LAWS))
     used = _quantities(wanted) | {name for law in laws for name in LAWS[law].arguments} | _stand_ins()
     kinds = {"models": catalogue.model, "recipes": catalogue.recipe, "formats": catalogue.weight_format,
