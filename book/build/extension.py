@@ -26,8 +26,8 @@ FRONT = ["front_state.js", "asking.js", "front_sentence.js", "front_cards.js", "
 # What a lesson loads once its address holds a case.
 LESSON = [*ENGINE, "front_state.js", "lesson_data.js", "yours.js"]
 # What the page of drills loads.
-DRILLS = ["parts.js", "figures.js", "drills_data.js", "grid.js", "case.js", "drills.js", "drills_read.js", "drills_progress.js",
-          "drills_sheet.js", "drills_page.js"]
+DRILLS = ["parts.js", "figures.js", "drills_data.js", "grid.js", "case.js", "drills.js", "drills_progress.js", "drills_sheet.js",
+          "drills_page.js"]
 LOGGER = logging.getLogger(__name__)
 PROMPTS = {"input": "Show code", "output": "How this is computed", "all": "How this is computed"}
 NOT_FOUND = (

@@ -2,6 +2,7 @@
 //
 //   gpucalc.drills.draw("kv-token", 7)    // { name, seed, choice, text, unit, answer, mistaken, held }, the same each time
 //   gpucalc.drills.of("kv-token", { model: "Llama-3-8B", cache_element_bytes: 2 })    // the same of a choice of one's own
+//   gpucalc.drills.read("0.14 TB", "kv-batch")    // { value: 140 }, in the unit that is asked for; what cannot be read is { fault }
 //   gpucalc.drills.judged(drawn, 131)     // { counts, turn }: near enough, and the wrong turn it comes of, or null
 //   gpucalc.drills.steps(drawn)           // [{ law, called, said, numbers, result }]: each formula in words and in numbers
 "use strict";
@@ -62,6 +63,12 @@
     return (isKnown ? held.value(name) : held.law(name)).number;
   }
 
+  // What was typed as an answer, in the unit that is asked for: { value }, or { fault }.
+  function read(text, name) {
+    const { law, unit, scale } = drillNamed(name), [value, fault] = gpucalc.typed.answer(text, law, unit, scale);
+    return fault ? { fault } : { value };
+  }
+
   function judged({ name, answer, mistaken }, said) {
     const [counts, turn] = judging.verdict(said, answer, mistaken, drillNamed(name).order);
     return { counts, turn };
@@ -89,5 +96,5 @@
     return gpucalc.laws[name].of(...gpucalc.laws[name].args.map((each) => held.argument(each, law).number));
   }
 
-  Object.assign(drills, { draw, of, judged, steps, valued, drillNamed });
+  Object.assign(drills, { draw, of, read, judged, steps, valued, drillNamed });
 }

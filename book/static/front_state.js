@@ -47,85 +47,19 @@
     return ANY.includes(key) ? ["any", ...lists[key].filter((word) => word !== "any")] : lists[key];
   }
 
-  // Quantities: suffixes as powers of ten and a factor to SI. A month is 730 hours, a year 8,760, as in data/units.csv.
-  const COUNTS = { "": [0, 1], k: [3, 1], K: [3, 1], thousand: [3, 1], M: [6, 1], million: [6, 1], B: [9, 1], bn: [9, 1],
-    billion: [9, 1], T: [12, 1], trillion: [12, 1] };
-  const TIMES = { "µs": [-6, 1], "μs": [-6, 1], us: [-6, 1], ms: [-3, 1], s: [0, 1], second: [0, 1], min: [0, 60],
-    minute: [0, 60], h: [0, 3600], hour: [0, 3600], day: [0, 86400], week: [0, 604800], month: [0, 2628000],
-    year: [0, 31536000] };
-  const BYTES = { B: [0, 1], kB: [3, 1], MB: [6, 1], GB: [9, 1], TB: [12, 1], PB: [15, 1], KiB: [0, 2 ** 10], MiB: [0, 2 ** 20],
-    GiB: [0, 2 ** 30], TiB: [0, 2 ** 40] };
-  const SHARES = { "": [0, 1], "%": [-2, 1] };
-  const KINDS = {
-    share: { suffixes: SHARES, hint: "60 %" },
-    count: { suffixes: COUNTS, hint: "1,000 or 1T", unit: /\s*(tokens?|requests?|((requests? )?(a|per) |1?\/)(s|second|day))$/ },
-    money: { suffixes: COUNTS, hint: "5,000 USD or 2M USD",
-      unit: /\s*(USD|dollars?)?(\s*(\/|a |an |per )\s*(month|hour|h|year))?$/ },
-    time: { suffixes: TIMES, hint: "1 s, 50 ms or 2 days" },
-    bytes: { suffixes: BYTES, hint: "80 GB" },
-  };
-
-  function kind({ unit, high, whole }) {
-    if (Object.hasOwn(TIMES, unit)) return KINDS.time;
-    if (unit === "byte") return KINDS.bytes;
-    if (unit.startsWith("USD")) return KINDS.money;
-    return high === 1 && !whole ? KINDS.share : KINDS.count;
-  }
-
-  const NUMBER = /^([+-]?(?:\d{1,3}(?:,\d{3})+|\d+|(?=\.\d))(?:\.\d+)?)(?:e([+-]?\d{1,3}))?\s*(.*)$/;
-
-  // {value} in the unit of the quantity, or {fault}: what is not understood is never guessed.
+  // {value} in the unit of the quantity, or {fault}.
   function read(key, text) {
-    const about = quantity(key), { suffixes, unit, hint } = kind(about);
-    const match = NUMBER.exec(text.trim().replace("−", "-").replace(/^\$\s*/, unit === KINDS.money.unit ? "" : "$"));
-    const no = { fault: `“${shortened(text)}” is not understood here: write ${hint}.` };
-    if (!match) return no;
-    let suffix = unit ? match[3].replace(unit, "") : match[3];
-    if (suffixes === TIMES) suffix = suffix.replace(/^(second|minute|hour|day|week|month|year)s$/, "$1") || about.unit;
-    if (suffixes === BYTES) suffix ||= "B";
-    if (!Object.hasOwn(suffixes, suffix)) return no;
-    const [power, factor] = suffixes[suffix];
-    const base = suffixes === TIMES ? TIMES[about.unit][1] : 1;
-    const value = Number(`${match[1].replaceAll(",", "")}e${Number(match[2] || 0) + power}`);
-    const fault = outside(key, value);
-    return fault ? { fault } : { value: factor === base ? value : Number((value * factor / base).toPrecision(15)) };
+    const [value, fault] = gpucalc.typed.read(quantity(key), text);
+    return fault ? { fault } : { value };
   }
 
-  // Whether a number is allowed for a quantity.
-  function fits(key, value) {
-    const { low, high, whole, allowed } = quantity(key), open = allowed.includes("above");
-    return Number.isFinite(value) && value >= (low ?? -Infinity) && value <= (high ?? Infinity)
-      && !(open && value === low) && !(whole && value % 1);
-  }
+  const fits = (key, value) => gpucalc.typed.fits(quantity(key), value);
+  const show = (key, value) => gpucalc.typed.shown(quantity(key), value);
 
-  function outside(key, value) {
-    const { allowed, meaning, least, most, sizes } = quantity(key);
-    if (!fits(key, value)) return `${meaning}: give ${allowed}.`;
-    return value > most || (value !== 0 && Math.abs(value) < least) ? `give ${sizes}.` : null;
-  }
-
-  // The value as a reader would write it; reading it back gives the same value.
-  function show(key, value) {
-    const about = quantity(key), of = kind(about);
-    if (of === KINDS.share) return first([`${plain(value * 100)} %`], key, value);
-    if (of === KINDS.money) return first([...scaled(value, " USD"), `${plain(value)} USD`], key, value);
-    if (of === KINDS.bytes) return first([["TB", 1e12], ["GB", 1e9], ["MB", 1e6], ["B", 1]]
-      .filter(([, size]) => value >= size).map(([name, size]) => `${plain(value / size)} ${name}`), key, value);
-    if (of !== KINDS.time) return first([...scaled(value, ""), plain(value)], key, value);
-    if (about.unit !== "second") return first([`${plain(value)} ${about.unit}${value === 1 ? "" : "s"}`], key, value);
-    const sizes = [["s", 1], ["ms", 1e-3], ["µs", 1e-6]].filter(([, size]) => value >= size);
-    return first(sizes.map(([name, size]) => `${plain(value / size)} ${name}`), key, value);
-  }
-
-  const plain = (value) => Number(value.toPrecision(12)).toLocaleString("en-US", { maximumFractionDigits: 12 });
-  const scaled = (value, unit) => [["T", 1e12], ["B", 1e9], ["M", 1e6]]
-    .filter(([, size]) => value >= size).map(([name, size]) => plain(value / size) + name + unit)
-    .filter((text) => text.length < 12);
-  const first = (texts, key, value) => texts.find((text) => read(key, text).value === value) || String(value);
   // So many faults as anybody reads, and how many more there are, as in gpucalc/rows/files.py.
   const few = (faults, most = 10) => (faults.length > most
-    ? [...faults.slice(0, most), `and ${plain(faults.length - most)} more faults`] : faults);
-  const shortened = (text) => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
+    ? [...faults.slice(0, most), `and ${gpucalc.typed.in_full(faults.length - most)} more faults`] : faults);
+  const shortened = (text) => gpucalc.typed.cut(text, 60);
 
   // The address: names and plain values, in the order in which the job takes them.
   const LEGIBLE = { "%20": "+", "%2C": ",", "%3A": ":", "%2F": "/" };
@@ -197,7 +131,7 @@
     if (words) return known(key, text, words) ? null : `“${shortened(text)}” is not in the book`;
     if (!quantity(key)) return null;
     const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim());
-    return number ? outside(key, Number(text)) : `“${shortened(text)}” is no number`;
+    return number ? gpucalc.typed.outside(quantity(key), Number(text)) || null : `“${shortened(text)}” is no number`;
   }
 
   const listed = (text) => text.split(",").map((word) => word.trim()).filter(Boolean);

@@ -21,6 +21,7 @@ from ..components.sentences import held
 from ..components.links import PAGES
 from . import javascript
 from .lessons import TITLES
+from .typed import BINARY, PREFIXES
 
 
 # Drills: questions whose numbers are drawn anew, with the answers that go wrong in the usual ways.
@@ -31,7 +32,6 @@ LEVELS = {1: "one step", 2: "one formula", 3: "several formulas"}
 # An answer is near enough within a tenth, or within a factor of two; it meets a value within a fiftieth.
 WITHIN, ORDER, MET = 0.1, 2, 0.02
 _EXACT = 1e-9  # 110 is within a tenth of 100, which floating point has a little above
-_PREFIXES = {"µ": 1e-6, "m": 1e-3, "": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "Z": 1e21}
 _COUNTS = {"": 1, "%": 0.01, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 # Units in a sentence, where the symbol would read badly.
 SAID = {"million": "millions", "billion": "billions", "trillion": "trillions", "%": "percent", "h": "hours", "s": "seconds"}
@@ -144,10 +144,10 @@ def scale(law: str, unit: str) -> float:
     of, symbol = QUANTITIES[law].unit, figures.unit_symbol(QUANTITIES[law].unit)
     if (not of or of.startswith("1/")) and unit in _COUNTS:
         return _COUNTS[unit]
-    if of == "byte" and unit in ("GiB", "MiB", "KiB"):
-        return 2.0 ** {"K": 10, "M": 20, "G": 30}[unit[0]]
-    if symbol and unit.endswith(symbol) and unit.removesuffix(symbol) in _PREFIXES:
-        return _PREFIXES[unit.removesuffix(symbol)]
+    if of == "byte" and unit in BINARY:
+        return float(BINARY[unit])
+    if symbol and unit.endswith(symbol) and unit.removesuffix(symbol) in PREFIXES:
+        return PREFIXES[unit.removesuffix(symbol)]
     allowed = f"{symbol}, with a prefix such as k, M or G" if symbol else "none, %, million, billion or trillion"
     raise ValueError(f"unit {unit!r}; allowed for {law}: {allowed}")
 

@@ -147,7 +147,8 @@ def scripts(book: "DataFrame", follow: Iterable[str] = ()) -> dict[str, str]:
                  prices=prices_of(book))
     return {"engine.js": export.script(book, [*export.OWNING_LAWS, *export.OWNING_QUANTITIES, *columns, *engine_flags.held()]),
             "owning_data.js": javascript.assigned(dict(owning=_owning(book))),
-            "words.js": javascript.assigned(words) + printed.texts_script() + printed.answers_script() + printed.reading_script(),
+            "words.js": "".join([javascript.assigned(words), printed.texts_script(), printed.case_script(),
+                                 printed.answers_script(), printed.reading_script()]),
             "figures.js": printed.figures_script(),
             "lesson_data.js": lessons.script(follow), "drills_data.js": drills.script() + printed.judging_script()}
 

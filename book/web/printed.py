@@ -6,7 +6,7 @@ from typing import Any
 from gpucalc.core import figures
 from gpucalc.decisions import answer_words, engine_flags, owning_words
 from gpucalc.rows import case_file, config, intake
-from . import drills, pyjs
+from . import drills, pyjs, typed
 
 _FIGURES = ("number", "three_figures", "seconds", "unit_symbol", "exact", "gib", "percent", "usd", "hourly", "dollars", "days",
             "signed", "chance", "times", "in_unit", "quantity", "_scaled", "_minus")
@@ -20,6 +20,8 @@ _RENTS = ("Amount", "Column", "Spread", "plain", "amount", "_without_currency", 
 _CONFIGS = ("Fields", "Architecture", "described", "named", "families", "nesting", "whole", "fields_of", "refused_fields",
             "_text_model", "_refuse_others", "_check_blocks", "_check_head", "_ends", "_attention", "_worked_out", "_is_one_of",
             "_is_no_list", "_are_layers")
+_ANSWERS = ("cut", "answer", "_plain", "_worth", "units_of", "_allowed")
+_AMOUNTS = ("cut", "kind", "read", "_suffix", "outside", "fits", "shown", "_said", "in_full")
 _TEXTS = {name: f"gpucalc.texts.{held}" for name, held in {
     "_ALL": "texts", "TEXTS": "texts", "PARTS": "parts", "WORDS": "words", "NOUNS": "nouns", "FORMS": "forms", "TABLES": "tables",
     "TITLES": "titles", "WHY": "why", "OWN": "own"}.items()}
@@ -32,14 +34,19 @@ def figures_script() -> str:
 
 
 def texts_script() -> str:
-    """`gpucalc.told`: what fills the texts of an answer, `gpucalc.texts`, and `gpucalc.forms`, words of a shell; and
-    `gpucalc.case_file`, what a case lacks and what of it does not go together."""
+    """`gpucalc.told`: what fills the texts of an answer, `gpucalc.texts`, and `gpucalc.forms`, words of a shell."""
     known = _TEXTS | {"figures": "gpucalc.figures", "engine_flags.FORMS": "gpucalc.forms"}
     forms = _block("forms", list(engine_flags.FORMS.values()), {})
+    return _script("python_texts.js") + forms + _block("told", _those(answer_words, _FILL), known)
+
+
+def case_script() -> str:
+    """Of a case `gpucalc.typed`, how an amount is read and shown, and `gpucalc.case_file`, what it lacks and what does not go
+    together in it."""
     # A number of a case stands in a fault as it was given.
     faults = _block("case_file", _those(case_file, ("missing", "joint_faults", "check_p95")),
                     {"QUANTITIES": "gpucalc.catalogue.quantities", "_digits": "String"})
-    return _script("python_texts.js") + forms + faults + _block("told", _those(answer_words, _FILL), known)
+    return _block("typed", _those(typed, _AMOUNTS), {}) + faults
 
 
 def answers_script() -> str:
@@ -60,9 +67,11 @@ def answers_script() -> str:
 
 
 def judging_script() -> str:
-    """`gpucalc.judging`: how the answer to a drill is judged, and its blanks."""
-    known = {"figures": "gpucalc.figures", "figures.UNITS": "gpucalc.data.units", "valued": "gpucalc.drills.valued"}
-    return _block("judging", _those(drills, ("verdict", "near", "off", "blank_text")), known)
+    """`gpucalc.judging`: how the answer to a drill is judged, and its blanks; `gpucalc.typed`, how it is read."""
+    known = {"figures": "gpucalc.figures", "figures.UNITS": "gpucalc.data.units", "valued": "gpucalc.drills.valued",
+             "QUANTITIES": "gpucalc.data.quantities"}
+    judging = _block("judging", _those(drills, ("verdict", "near", "off", "blank_text")), known)
+    return _script("python_texts.js") + judging + _block("typed", _those(typed, _ANSWERS), known)
 
 
 def reading_script() -> str:

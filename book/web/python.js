@@ -95,11 +95,17 @@ window.gpucalc = window.gpucalc || {};
     return one.map((each, place) => order(each, other[place])).find(Boolean) ?? 0;
   }
 
+  function strip(held, letters, ends = ["start", "end"]) {
+    const within = Array.from(held).map((each) => !letters.includes(each));
+    const [first, last] = [within.indexOf(true), within.lastIndexOf(true)];
+    return first < 0 ? "" : held.slice(ends.includes("start") ? first : 0, last + 1);
+  }
+
   const best = (sign) => (values, key = (each) => each) => list(values).reduce((found, each) => (
     sign * order(key(each), key(found)) > 0 ? each : found));
 
   gpucalc.py = {
-    Fault, len, truth, list, has, at, int, round, format, log10, next, and: either(false), or: either(true),
+    Fault, len, truth, list, has, at, int, round, format, log10, next, strip, and: either(false), or: either(true),
     max: best(1), min: best(-1),
     sorted: (values, key = (each) => each) => list(values).sort((one, other) => order(key(one), key(other))),
     isinf: (value) => Math.abs(value) === Infinity,
@@ -108,6 +114,6 @@ window.gpucalc = window.gpucalc || {};
       : `'${value.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`),
     join: (mark, values) => list(values).join(mark),
     removesuffix: (held, end) => (end && held.endsWith(end) ? held.slice(0, -end.length) : held),
-    rstrip: (held) => held.trimEnd(),
+    rstrip: (held, letters) => (letters ? strip(held, letters, ["end"]) : held.trimEnd()),
   };
 }

@@ -20,22 +20,14 @@
     return (sorted[Math.ceil(half) - 1] + sorted[Math.floor(half)]) / 2;
   }
 
-  function strip(held, letters, ends = ["start", "end"]) {
-    const within = Array.from(held).map((each) => !letters.includes(each));
-    const [first, last] = [within.indexOf(true), within.lastIndexOf(true)];
-    return first < 0 ? "" : held.slice(ends.includes("start") ? first : 0, last + 1);
-  }
-
   Object.assign(py, {
-    type, cache, median, strip,
+    type, cache, median,
     set: (values = []) => [...new Set(py.list(values))],
-    mod: (value, by) => ((value % by) + by) % by,
     range: (...ends) => {
       const [first, last, step = 1] = ends.length > 1 ? ends : [0, ends[0]];
       return Array.from({ length: Math.max(Math.ceil((last - first) / step), 0) }, (_, place) => first + place * step);
     },
     words: (held) => held.split(/\s+/).filter(Boolean),
-    rstrip: (held, letters) => (letters ? strip(held, letters, ["end"]) : held.trimEnd()),
     search: (pattern, held) => py.regex(pattern, "").exec(held),
     findall: (pattern, held) => [...held.matchAll(py.regex(pattern, "g"))].map(([all, ...parts]) => (
       parts.length > 1 ? parts.map((each) => each ?? "") : parts.length ? parts[0] ?? "" : all)),

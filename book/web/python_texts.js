@@ -6,6 +6,12 @@
     return at < 0 ? [held, "", ""] : [held.slice(0, at), mark, held.slice(at + mark.length)];
   }
 
+  // What is left over, of the sign of what it is divided by.
+  function mod(value, by) {
+    const left = value % by;
+    return left !== 0 && left < 0 !== by < 0 ? left + by : left;
+  }
+
   // A pattern, or its text, with more around it and more flags.
   const regex = (held, flags, [begin, end] = ["", ""]) => new RegExp(begin + (held.source ?? held) + end, (held.flags ?? "") + flags);
 
@@ -16,6 +22,7 @@
 
   Object.assign(gpucalc.py, {
     partition, regex, sub,
+    mod,
     prod: (values) => values.reduce((a, b) => a * b, 1),
     sum: (values) => values.reduce((a, b) => a + b, 0),
     get: (held, name, otherwise = null) => (Object.hasOwn(held, name) ? held[name] : otherwise),

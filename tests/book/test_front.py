@@ -14,6 +14,7 @@ from book.build.extension import FRONT
 from book.build.finish import secured
 from book.web.front import EXAMPLES, examples, limits_of
 from book.web.javascript import literal
+from book.web.printed import case_script, figures_script, texts_script
 from gpucalc.core.quantities import QUANTITIES
 from gpucalc.rows.case_file import read_case
 from gpucalc.rows.choices import LONGEST
@@ -37,7 +38,8 @@ def front(tmp_path_factory):
     folder = tmp_path_factory.mktemp("front")
     lay_out(folder, [*FRONT, "front.css"], {})
     given = f"gpucalc.catalogue.examples = {literal(examples())};\ngpucalc.limits = {literal(limits_of())};\n"
-    (folder / ENGINE.name).write_text(ENGINE.read_text() + given)
+    printed = figures_script() + texts_script() + case_script()
+    (folder / ENGINE.name).write_text(printed + ENGINE.read_text() + given)
     scripts = "".join(f'<script defer src="{name}"></script>' for name in [ENGINE.name, *FRONT])
     (folder / "index.html").write_text(secured(PAGE.format(scripts=scripts, form=FORM)))
     return (folder / "index.html").as_uri()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from book.web import pyjs
-from book.web.printed import answers_script, figures_script, reading_script, texts_script
+from book.web.printed import answers_script, case_script, figures_script, reading_script, texts_script
 
 SCALES = ((1000, "k"), (1, ""))
 WORD = re.compile(r"{(\w+)}")
@@ -344,5 +344,5 @@ def constant(value):
 
 
 def test_what_is_printed_is_small():
-    assert len(figures_script()) < 12_000 and len(texts_script()) < 8_000
+    assert len(figures_script()) < 12_000 and len(texts_script()) < 8_000 and len(case_script()) < 10_000
     assert len(answers_script()) < 18_500 and len(reading_script()) < 40_000
