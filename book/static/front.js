@@ -224,7 +224,7 @@
       accept: (text) => {
         const { faults: found, said: granted = [] } = text.trim() ? gpucalc.readRents(text) : { faults: [] };
         const wrong = found.filter((fault) => !fault.ask), asked = [...found.filter((fault) => fault.ask), ...granted];
-        if (wrong.length) return cases.few(wrong.map(line));
+        if (wrong.length) return gpucalc.files.few(wrong.map(line));
         if (asked.length && shown !== text) {
           shown = text;
           return [...asked.map(line), "If that is right, press “Use these rents” again."];

@@ -2,18 +2,11 @@
 (() => {
   const gpucalc = (window.gpucalc ||= {});
   const LONGEST = 8000; // letters of one value: a table of rents; no address needs more
-  // As in gpucalc/rows/files.py: what shows nothing, or changes how what follows is shown, or what a terminal does with it.
-  const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
-  const ANY = ["cards", "provider", "region", "term", "ways"];
-  const LABELS = {
-    job: "what to do", model: "model", weight_format: "format of the weights", recipe: "training recipe", engine: "engine that serves",
-    cards: "GPUs that may be used", gpu: "GPU", provider: "provider", region: "region", term: "how it is rented",
-    ways: "ways to get GPUs", sure: "share of cases in which the limits must hold",
-    data_at: "provider that holds the data", rents: "your own rents", cache_element_bytes: "format of the cache",
-  };
   const catalogue = () => gpucalc.catalogue;
-  const quantity = (key) => (Object.hasOwn(catalogue().quantities, key) ? catalogue().quantities[key] : null);
-  const label = (key) => LABELS[key] || quantity(key)?.meaning || key.replaceAll("_", " ");
+  const held = (table, key) => (Object.hasOwn(table, key) ? table[key] : null);
+  const quantity = (key) => held(catalogue().quantities, key);
+  const choice = (key) => held(catalogue().choices, key);
+  const label = (key) => choice(key)?.label || quantity(key)?.meaning || key.replaceAll("_", " ");
 
   // The names of a job in order; what it needs may be one name or another: `requests_per_second|daily_users`.
   function namesOf(job) {
@@ -36,15 +29,8 @@
 
   // The words that a name may have; none for a quantity, and for what is free text.
   function choices(key) {
-    const { jobs, models, formats, recipes, engines, gpus, providers, regions, terms } = catalogue(), { sure, ways } = gpucalc.limits;
-    const cards = gpus.map((gpu) => gpu.name);
-    const lists = {
-      job: Object.keys(jobs), model: models, weight_format: formats, recipe: recipes, engine: engines, cards, gpu: cards,
-      provider: providers, data_at: providers, region: regions, term: terms, sure, ways,
-    };
-    if (Object.hasOwn(gpucalc.limits.named, key)) return Object.keys(gpucalc.limits.named[key]).map(Number);
-    if (!Object.hasOwn(lists, key)) return null;
-    return ANY.includes(key) ? ["any", ...lists[key].filter((word) => word !== "any")] : lists[key];
+    const named = held(gpucalc.limits.named, key);
+    return named ? Object.keys(named).map(Number) : choice(key)?.names ?? null;
   }
 
   // {value} in the unit of the quantity, or {fault}.
@@ -53,12 +39,8 @@
     return fault ? { fault } : { value };
   }
 
-  const fits = (key, value) => gpucalc.typed.fits(quantity(key), value);
   const show = (key, value) => gpucalc.typed.shown(quantity(key), value);
 
-  // So many faults as anybody reads, and how many more there are, as in gpucalc/rows/files.py.
-  const few = (faults, most = 10) => (faults.length > most
-    ? [...faults.slice(0, most), `and ${gpucalc.typed.in_full(faults.length - most)} more faults`] : faults);
   const shortened = (text) => gpucalc.typed.cut(text, 60);
 
   // The address: names and plain values, in the order in which the job takes them.
@@ -88,7 +70,7 @@
     const other = versus && checked(versus.split("&").filter(Boolean).map(decoded).filter((pair) => pair[1] !== undefined));
     return {
       state: read.state, versus: other ? other.state : null,
-      faults: few([...faults, ...read.faults, ...(other ? other.faults.map((fault) => `In the case kept as A: ${fault}`) : [])]),
+      faults: gpucalc.files.few([...faults, ...read.faults, ...(other ? other.faults.map((fault) => `In the case kept as A: ${fault}`) : [])]),
     };
   }
 
@@ -124,7 +106,7 @@
   // Why a text is no value of a name; a name that the reader brought may be one that the book lacks.
   function refused(key, text, brought) {
     if (text.length > LONGEST) return `longer than ${LONGEST} letters`;
-    if (HIDDEN.test(key === "rents" ? text.replace(/[\t\r\n]/g, "") : text)) return "holds a character that nobody sees";
+    if (gpucalc.text.hidden(key === "rents" ? text.replace(/[\t\r\n]/g, "") : text)) return "holds a character that nobody sees";
     if (key === "model_row") return row(text) ? null : "no row of a model";
     if (brought) return text.trim() && text.length <= gpucalc.limits.letters ? null : `no name of 1 to ${gpucalc.limits.letters} letters`;
     const words = quantity(key) ? null : choices(key);
@@ -168,7 +150,7 @@
     });
     const read = checked(pairs);
     if (!pairs.some(([key]) => key === "job")) faults.push("No line gives the job.");
-    return { state: read.state, faults: few([...faults, ...read.faults]) };
+    return { state: read.state, faults: gpucalc.files.few([...faults, ...read.faults]) };
   }
 
   function scalar(text) {
@@ -221,6 +203,6 @@
     preferred.add(key);
   }
 
-  gpucalc.cases = { HIDDEN, address, cell, checked, choices, chosen, command, either, few, fits, fromAddress, fromYaml, label, listed,
-    namesOf, packed, prefer, quantity, read, row, show, started, takes, yaml };
+  gpucalc.cases = { address, cell, checked, choice, choices, chosen, command, either, fromAddress, fromYaml, label, listed, namesOf,
+    packed, prefer, quantity, read, row, show, started, takes, yaml };
 })();

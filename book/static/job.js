@@ -10,37 +10,15 @@
 window.gpucalc = window.gpucalc || {};
 {
   const has = Object.hasOwn;
-  const TABLES = { model: "models", recipe: "recipes", weight_format: "formats", efficiency: "efficiencies", engine: "engines",
-    job: "jobs", gpu: "gpus" };
-  const SELLERS = ["provider", "region", "data_at"];
-
   const quantityOf = (name) => gpucalc.cases.quantity(name);
-  const plain = (value) => value.replaceAll(new RegExp(gpucalc.cases.HIDDEN, "gu"), "?");
-  const short = (value) => plain(value.length > 60 ? `${value.slice(0, 57)}...` : value);
-  const shown = (value) => (typeof value === "string" ? `'${short(value)}'` : short(String(value)));
-  const fault = (key, text) => ({ key, text: `${short(key)}: ${text}` });
-
-  function allowed(name) {
-    const { allowed: what, unit, meaning, example } = quantityOf(name);
-    return `${what} ${unit}`.trimEnd() + ` (${meaning}), such as ${example}`;
-  }
-
-  // Whether a number is 0, or of a size that a reader may give.
-  const spanned = (value, least, most) => !(Math.abs(value) > most || (value !== 0 && Math.abs(value) < least));
-
-  function numberFault(name, value) {
-    const { sure, most: largest } = gpucalc.limits, { least, most, high, sizes } = quantityOf(name);
-    if (name === "sure") return sure.includes(value) ? null : `${shown(value)}; allowed: ${sure.join(", ")}`;
-    if (typeof value !== "number" || value !== value) return `${shown(value)}; allowed: ${allowed(name)}`;
-    if (!spanned(value, least, high === null || most < high ? most : largest)) return `${value}; allowed: ${sizes}`;
-    return gpucalc.cases.fits(name, value) ? null : `${value}; allowed: ${allowed(name)}`;
-  }
+  const { shortened, shown } = gpucalc.text;
+  const fault = (key, text) => ({ key, text: `${shortened(key, 60)}: ${text}` });
 
   function wordsFault(name, value) {
     if (typeof value !== "string") return `${shown(value)}; allowed: text`;
     const text = value.trim();
-    if (SELLERS.includes(name)) {
-      const good = text && value.length <= gpucalc.limits.letters && !gpucalc.cases.HIDDEN.test(value);
+    if (gpucalc.cases.choice(name).free) {
+      const good = text && value.length <= gpucalc.limits.letters && !gpucalc.text.hidden(value);
       const what = `any, or a name of 1 to ${gpucalc.limits.letters} characters without control and invisible ones`;
       return good ? null : `${shown(value)}; allowed: ${what}`;
     }
@@ -53,8 +31,7 @@ window.gpucalc = window.gpucalc || {};
   }
 
   function valueFault(name, value, state) {
-    if (value === null || value === undefined) return "blank; allowed: a value, or no line of that name";
-    if (quantityOf(name)) return numberFault(name, value);
+    if (quantityOf(name) || value === null || value === undefined) return gpucalc.case_file.number_fault(name, value);
     return name === "model" && has(state, "model_row") ? null : wordsFault(name, value);
   }
 
@@ -82,7 +59,7 @@ window.gpucalc = window.gpucalc || {};
     for (const [name, value] of Object.entries(row ?? {})) {
       const quantity = has(gpucalc.data.quantities, name) ? gpucalc.data.quantities[name] : null;
       const { least, most } = gpucalc.limits, sized = quantity ? gpucalc.allowed(name)(value) : Number.isFinite(value);
-      const good = texts.includes(name) || (sized && spanned(value, least, most));
+      const good = texts.includes(name) || (sized && gpucalc.case_file.spanned({ least, most }, value));
       if (!known.has(name) || !good) {
         const sizes = known.has(name) && sized ? `, 0 or from ${least} to ${most} in size` : "";
         yield fault("model", `${name} ${shown(value)}; allowed: ${quantity ? quantity[2] : "columns of a model"}${sizes}`);
@@ -99,7 +76,8 @@ window.gpucalc = window.gpucalc || {};
 
   // The row of that name: of a table, or a name and nothing else.
   function rowNamed(kind, name) {
-    if (has(TABLES, kind)) return gpucalc.row(TABLES[kind], name.trim());
+    const table = gpucalc.catalogue.choices[kind]?.table;
+    if (table) return gpucalc.row(table, name.trim());
     return { name: name.split(",").map((each) => each.trim()).join(", ") };
   }
 
@@ -112,7 +90,6 @@ window.gpucalc = window.gpucalc || {};
     for (const [name, value] of Object.entries({ ...usual, ...state })) {
       if (quantityOf(name)) inputs[name] = value;
       else if (name === "model" && model) rows.model = { name: value, ...model };
-      else if (has(TABLES, name) && name !== "job") rows[name] = rowNamed(name, value);
       else if (!["job", "model_row", "rents"].includes(name)) rows[name] = rowNamed(name, value);
     }
     return { faults, rows, inputs, rents: own.rents };

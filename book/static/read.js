@@ -1,6 +1,6 @@
 // What is read from a text that somebody pasted: the text of a Hugging Face config.json as a row of a case. Its fields mean what
 // functions of gpucalc/rows/config.py say, which book/web/printed.py prints as gpucalc.configs. Here is what Python has besides:
-// JSON with nothing lost, and texts for messages.
+// JSON with nothing lost.
 //
 //   gpucalc.readConfig(text)                  // { name, row }, with the columns of data/models.csv; or { fault: "text" }
 //   gpucalc.readConfig(text, { file, params })
@@ -10,19 +10,9 @@
 "use strict";
 window.gpucalc = window.gpucalc || {};
 {
-  const { py, configs } = gpucalc;
+  const { py, configs } = gpucalc, { shortened } = gpucalc.text;
 
   class Twice extends py.Fault {}
-
-  const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
-  const codePoint = (letter) => `U+${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
-
-  // A text for a message: without what shows nothing, and not longer than `most` characters.
-  function shortened(text, most = 120) {
-    const letters = Array.from(text.slice(0, 2 * most + 2));
-    const shown = letters.slice(0, most).map((each) => (HIDDEN.test(each) ? `<${codePoint(each)}>` : each)).join("");
-    return letters.length <= most ? shown : `${Array.from(shown).slice(0, most - 3).join("")}...`;
-  }
 
   // How many letters a text has; a pair of surrogates is one.
   const letters = (text) => text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g) || []).length;
@@ -196,7 +186,7 @@ window.gpucalc = window.gpucalc || {};
     return { name: configs.named(fields, path.at(-1).replace(/\.\w+$/, "")), row };
   }
 
-  gpucalc.text = { shortened, written, hidden: (text) => HIDDEN.test(text) };
+  gpucalc.text.written = written;
   gpucalc.readConfig = (pasted, { file = "config.json", params = counted } = {}) => {
     try {
       return read(String(pasted), file, params);

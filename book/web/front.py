@@ -3,7 +3,6 @@
 `python -m book.web.front FOLDER` writes them, of the newest book or of a file of prices.
 """
 import argparse
-import math
 import re
 import sys
 from collections.abc import Iterable
@@ -19,7 +18,7 @@ from gpucalc.decisions.answer import judged, released
 from gpucalc.decisions.jobs import USUAL_TERM
 from gpucalc.laws.model_size import active_params
 from gpucalc.rows import bands, catalogue, choices, price_book
-from gpucalc.rows.case_file import LEAST, LISTS, MOST, SURE, sizes, span
+from gpucalc.rows.case_file import about, LEAST, LISTS, MOST, SURE
 from gpucalc.rows.mapping import read_mapping
 from gpucalc.rows.price_checks import ITEMS
 from gpucalc.rows.tables import rows
@@ -39,16 +38,33 @@ EXAMPLES = {"70B chat": "chat_70b", "Tune an 8B on one 24 GB card": "tune_8b_24g
 
 def catalogue_of(book: "DataFrame") -> dict[str, Any]:
     """What a case of the page may name: jobs, rows, sellers of the book, quantities with what each may be; and its examples."""
-    rents, jobs, models = book[book["item"] == "rent"], {name: _job(name) for name in rows("jobs")}, labels()
+    jobs, models = {name: _job(name) for name in rows("jobs")}, labels()
     named = dict.fromkeys(name for job in jobs.values() for part in (*job["needs"], *job["takes"]) for name in part.split("|"))
     return dict(
-        jobs=jobs, models=list(models), labels=models, natives=_natives(), formats=list(rows("formats")),
-        narrow=_narrow(),
-        recipes=list(rows("recipes")), engines=list(rows("engines")),
-        gpus=[dict(name=name, vendor=row["vendor"], memory_bytes=row["memory_bytes"]) for name, row in rows("gpus").items()],
-        providers=sorted(set(rents["provider"])), regions=sorted(set(rents["region"])), terms=list(ITEMS["rent"].terms),
-        quantities={name: _quantity(name) for name in named if name in QUANTITIES},
-        examples=examples())
+        jobs=jobs, choices=_choices(book, list(models)), labels=models, natives=_natives(), narrow=_narrow(),
+        quantities={name: about(name) for name in named if name in QUANTITIES}, examples=examples())
+
+
+def _choices(book, models):
+    """What a case chooses by name: what the page calls it, the names that it offers, and the table of the rows that they are of.
+
+    A `free` one may have another name than these. What is called otherwise than its quantity is there too.
+    """
+    rents = book[book["item"] == "rent"]
+    cards, sellers, regions = list(rows("gpus")), sorted(set(rents["provider"])), sorted(set(rents["region"]))
+    tables = {"job": ("what to do", "jobs"), "weight_format": ("format of the weights", "formats"),
+              "recipe": ("training recipe", "recipes"), "engine": ("engine that serves", "engines"), "gpu": ("GPU", "gpus")}
+    lists = {"cards": ("GPUs that may be used", cards), "term": ("how it is rented", ITEMS["rent"].terms),
+             "ways": ("ways to get GPUs", choices.WAYS)}
+    return {
+        **{key: dict(label=label, names=list(rows(table)), table=table) for key, (label, table) in tables.items()},
+        **{key: dict(label=label, names=[choices.ANY, *names]) for key, (label, names) in lists.items()},
+        "model": dict(label="model", names=models, table="models"), "efficiency": dict(table="efficiencies"),
+        "provider": dict(label="provider", names=[choices.ANY, *sellers], free=True),
+        "region": dict(label="region", names=[choices.ANY, *regions], free=True),
+        "data_at": dict(label="provider that holds the data", names=sellers, free=True),
+        "sure": dict(label="share of cases in which the limits must hold", names=SURE), "rents": dict(label="your own rents"),
+        "cache_element_bytes": dict(label="format of the cache")}
 
 
 def labels() -> dict[str, str]:
@@ -91,8 +107,7 @@ def limits_of() -> dict[str, Any]:
 
     least, most: of numbers in a model's row; letters: of a name; lists: choices that may name several.
     """
-    return dict(sure=SURE, least=LEAST, most=MOST, letters=choices.LONGEST, lists=LISTS, ways=choices.WAYS,
-                named=named_values(), any=choices.ANY,
+    return dict(least=LEAST, most=MOST, letters=choices.LONGEST, lists=LISTS, named=named_values(), any=choices.ANY,
                 far={str(share): judged(Case(sure=share)) for share in SURE},
                 bound=dict.fromkeys(bands.HIDDEN, 1) | dict.fromkeys(bands.LATE, 0))
 
@@ -119,14 +134,6 @@ def _job(name):
 
 def _whole(name, value):
     return int(value) if name in QUANTITIES and DOMAINS[QUANTITIES[name].allowed][3] else value
-
-
-def _quantity(name):
-    unit, _, meaning, allowed, example = QUANTITIES[name]
-    low, _, high, whole = DOMAINS[allowed]
-    least, most = span(name)
-    return dict(unit=unit, meaning=meaning, allowed=allowed, whole=whole, example=example, low=None if math.isinf(low) else low,
-                high=None if math.isinf(high) else high, least=least, most=most, sizes=sizes(name))
 
 
 def prices_of(book: "DataFrame") -> dict[str, Any]:

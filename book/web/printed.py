@@ -5,7 +5,7 @@ from typing import Any
 
 from gpucalc.core import figures
 from gpucalc.decisions import answer_words, engine_flags, owning_words
-from gpucalc.rows import case_file, config, intake
+from gpucalc.rows import case_file, config, files, intake
 from . import drills, pyjs, typed
 
 _FIGURES = ("number", "three_figures", "seconds", "unit_symbol", "exact", "gib", "percent", "usd", "hourly", "dollars", "days",
@@ -21,7 +21,8 @@ _CONFIGS = ("Fields", "Architecture", "described", "named", "families", "nesting
             "_text_model", "_refuse_others", "_check_blocks", "_check_head", "_ends", "_attention", "_worked_out", "_is_one_of",
             "_is_no_list", "_are_layers")
 _ANSWERS = ("cut", "answer", "_plain", "_worth", "units_of", "_allowed")
-_AMOUNTS = ("cut", "kind", "read", "_suffix", "outside", "fits", "shown", "_said", "in_full")
+_AMOUNTS = ("cut", "kind", "read", "_suffix", "outside", "shown", "_said", "in_full")
+_FAULTS = ("missing", "joint_faults", "check_p95", "fits", "spanned", "number_fault", "_allowed")
 _TEXTS = {name: f"gpucalc.texts.{held}" for name, held in {
     "_ALL": "texts", "TEXTS": "texts", "PARTS": "parts", "WORDS": "words", "NOUNS": "nouns", "FORMS": "forms", "TABLES": "tables",
     "TITLES": "titles", "WHY": "why", "OWN": "own"}.items()}
@@ -41,12 +42,14 @@ def texts_script() -> str:
 
 
 def case_script() -> str:
-    """Of a case `gpucalc.typed`, how an amount is read and shown, and `gpucalc.case_file`, what it lacks and what does not go
-    together in it."""
+    """Of a case `gpucalc.case_file`, what is wrong with its numbers, what it lacks and what does not go together in it, and
+    `gpucalc.typed`, how an amount is read and shown; and `gpucalc.files`, how many faults are told."""
     # A number of a case stands in a fault as it was given.
-    faults = _block("case_file", _those(case_file, ("missing", "joint_faults", "check_p95")),
-                    {"QUANTITIES": "gpucalc.catalogue.quantities", "_digits": "String"})
-    return _block("typed", _those(typed, _AMOUNTS), {}) + faults
+    faults = _block("case_file", _those(case_file, _FAULTS),
+                    {"QUANTITIES": "gpucalc.catalogue.quantities", "about": "gpucalc.cases.quantity", "_digits": "String",
+                     "_shown": "gpucalc.text.shown"})
+    amounts = _block("typed", _those(typed, _AMOUNTS), {name: f"gpucalc.case_file.{name}" for name in ("fits", "spanned")})
+    return faults + amounts + _block("files", [files.few], {})
 
 
 def answers_script() -> str:

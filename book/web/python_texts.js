@@ -20,6 +20,18 @@
     return held.replace(regex(pattern, count ? "" : "g"), put);
   }
 
+  // What shows nothing, or changes how what follows is shown, or what a terminal does with it, as gpucalc/rows/files.py names it.
+  const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+  const codePoint = (letter) => `U+${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+
+  // A text for a message: without what shows nothing, and not longer than `most` characters.
+  function shortened(text, most = 120) {
+    const letters = Array.from(text.slice(0, 2 * most + 2));
+    const shown = letters.slice(0, most).map((each) => (HIDDEN.test(each) ? `<${codePoint(each)}>` : each)).join("");
+    return letters.length <= most ? shown : `${Array.from(shown).slice(0, most - 3).join("")}...`;
+  }
+
+  gpucalc.text = { shortened, hidden: (text) => HIDDEN.test(text), shown: (value) => shortened(gpucalc.py.repr(value), 60) };
   Object.assign(gpucalc.py, {
     partition, regex, sub,
     mod,

@@ -9,6 +9,7 @@ from typing import Any
 
 from gpucalc.core import figures
 from gpucalc.core.quantities import QUANTITIES
+from gpucalc.rows.case_file import fits, spanned
 
 # Prefixes of a unit, and of a binary one; words behind a count, as powers of ten; a month is 730 hours, as in data/units.csv.
 PREFIXES = {"µ": 1e-6, "m": 1e-3, "": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "Z": 1e21}
@@ -119,7 +120,7 @@ def _allowed(law, unit):
     return f"Allowed: {symbol}{prefixed}, or the number alone in {unit}."
 
 
-# A quantity of a case, `about` which the page knows the unit, the meaning and what is allowed.
+# A quantity of a case; `about` is what case_file.about says of it.
 
 # By kind what to write, and what may stand behind the number: as a power of ten and a factor to SI.
 _OF_COUNTS: dict[str, tuple[int, float]] = {name: (power, 1) for name, power in ({"": 0, "K": 3} | _POWERS).items()}
@@ -175,14 +176,7 @@ def outside(about: dict[str, Any], value: float) -> str:
     """What is wrong with a number for the quantity, or its size."""
     if not fits(about, value):
         return f"{about['meaning']}: give {about['allowed']}."
-    return f"give {about['sizes']}." if value > about["most"] or 0 < abs(value) < about["least"] else ""
-
-
-def fits(about: dict[str, Any], value: float) -> bool:
-    """Whether a number is allowed for the quantity."""
-    low, high = about["low"], about["high"]
-    above = low is None or value >= low and not ("above" in about["allowed"] and value == low)
-    return math.isfinite(value) and above and (high is None or value <= high) and not (about["whole"] and value % 1)
+    return "" if spanned(about, value) else f"give {about['sizes']}."
 
 
 def shown(about: dict[str, Any], value: float) -> str:

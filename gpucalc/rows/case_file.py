@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.evaluate import Case, close, Row
-from ..core.quantities import check, DOMAINS, QUANTITIES
+from ..core.quantities import DOMAINS, QUANTITIES
 from .catalogue import FINDERS
 from .config import families
 from .files import few, shortened, text
@@ -133,10 +133,25 @@ def span(name: str) -> tuple[float, float]:
     return (given["least"], given["most"]) if given else (LEAST, LONGEST.get(QUANTITIES[name].unit, MOST))
 
 
-def spanned(name: str, value: float) -> bool:
-    """Whether a number is 0, or of a size that a reader may give; whatever else the quantity allows is for `check` to say."""
-    (least, most), high = span(name), DOMAINS[QUANTITIES[name].allowed][2]
-    return not (abs(value) > (most if most < high else MOST) or 0 < abs(value) < least)
+def about(name: str) -> dict[str, Any]:
+    """What a reader may give of a quantity, as plain data: its ends, None for infinite ones, the least and the most by size."""
+    unit, _, meaning, allowed, example = QUANTITIES[name]
+    low, _, high, whole = DOMAINS[allowed]
+    least, most = span(name)
+    return dict(unit=unit, meaning=meaning, allowed=allowed, whole=whole, example=example, low=None if math.isinf(low) else low,
+                high=None if math.isinf(high) else high, least=least, most=most if most < high else MOST, sizes=sizes(name))
+
+
+def fits(quantity: dict[str, Any], value: float) -> bool:
+    """Whether a quantity, of which one knows what `about` says, allows a number; its size is for `spanned` to say."""
+    low, high = quantity["low"], quantity["high"]
+    above = low is None or value >= low and not ("above" in quantity["allowed"] and value == low)
+    return math.isfinite(value) and above and (high is None or value <= high) and not (quantity["whole"] and value % 1)
+
+
+def spanned(quantity: dict[str, Any], value: float) -> bool:
+    """Whether a number is 0, or of a size that a reader may give; whatever else the quantity allows is for `fits` to say."""
+    return not (abs(value) > quantity["most"] or 0 < abs(value) < quantity["least"])
 
 
 def sizes(name: str) -> str:
@@ -290,9 +305,7 @@ def missing(held: dict[str, Any], needs: list[str], one_of: list[str]) -> list[t
 
 def _value_faults(name, value):
     """What is wrong with one value."""
-    if value is None:
-        yield f"{name}: blank; allowed: {_allowed(name)}, or no line of that name"
-    elif name in QUANTITIES:
+    if value is None or name in QUANTITIES:
         yield from _number_faults(name, value)
     elif name in LISTS and isinstance(value, list) and all(isinstance(each, str) for each in value) and value:
         yield from _row_faults(name, ", ".join(value))
@@ -328,28 +341,32 @@ def _packed_faults(text):
 
 
 def _number_faults(name, value):
-    """Not a number, one that no computer holds well, or one that the quantity can't have."""
+    fault = number_fault(name, value)
+    if fault:
+        yield f"{name}: {fault}"
+
+
+def number_fault(name: str, value: Any) -> str:
+    """Why a value is none of the quantity: missing, not a number, one that no computer holds well, or one that it can't have."""
+    if value is None:
+        return f"blank; allowed: {_allowed(name)}, or no line of that name"
     if name == "sure" and value not in SURE:
-        yield f"sure: {_shown(value)}; allowed: {', '.join(map(str, SURE))}"
-    elif isinstance(value, str):
-        yield f"{name}: {_shown(value)}; allowed: {_allowed(name)}, without quotes and without a unit"
-    elif not isinstance(value, int | float) or value != value or isinstance(value, bool):
-        yield f"{name}: {_shown(value)}; allowed: {_allowed(name)}"
-    elif not spanned(name, value):
-        yield f"{name}: {_shown(value)}; allowed: {sizes(name)}"
-    else:
-        try:
-            check(name, value)
-        except ValueError:
-            yield f"{name}: {_shown(value)}; allowed: {_allowed(name)}"
+        return f"{_shown(value)}; allowed: {', '.join([str(share) for share in SURE])}"
+    if isinstance(value, str):
+        return f"{_shown(value)}; allowed: {_allowed(name)}, without quotes and without a unit"
+    if type(value) is bool or not isinstance(value, int | float) or value != value:
+        return f"{_shown(value)}; allowed: {_allowed(name)}"
+    if not spanned(about(name), value):
+        return f"{_shown(value)}; allowed: {about(name)['sizes']}"
+    return "" if fits(about(name), value) else f"{_shown(value)}; allowed: {_allowed(name)}"
 
 
 def _allowed(name):
     """What a name takes, in words."""
     if name not in QUANTITIES:
         return "text, or a list of texts" if name in LISTS else "text"
-    quantity = QUANTITIES[name]
-    return f"{quantity.allowed} {quantity.unit}".rstrip() + f" ({quantity.meaning}), such as {quantity.example:g}"
+    quantity = about(name)
+    return f"{quantity['allowed']} {quantity['unit']}".rstrip() + f" ({quantity['meaning']}), such as {quantity['example']:g}"
 
 
 def _row(name, value):

@@ -53,7 +53,7 @@ def text(path, most, allowed="UTF-8 text", marked=False):
 def few(lines, most=10, what="faults"):
     """So many lines as anybody reads, and how many more there are."""
     lines = list(lines)
-    return lines[:most] + ([f"and {len(lines) - most:,} more {what}"] if len(lines) > most else [])
+    return [*lines[:most], *([f"and {len(lines) - most:,} more {what}"] if len(lines) > most else [])]
 
 
 def write_whole(path, content):

@@ -62,8 +62,8 @@ def opened(browser, front):
 
 def test_the_small_engine_speaks_of_what_the_book_has(opened):
     catalogue = opened().evaluate("gpucalc.catalogue")
-    assert set(catalogue["models"]) <= set(rows("models")) and set(catalogue["formats"]) <= set(rows("formats"))
-    assert {gpu["name"] for gpu in catalogue["gpus"]} <= set(rows("gpus"))
+    tables = {"model": "models", "weight_format": "formats", "recipe": "recipes", "gpu": "gpus", "job": "jobs"}
+    assert all(set(catalogue["choices"][kind]["names"]) <= set(rows(table)) for kind, table in tables.items())
     for name, about in catalogue["quantities"].items():
         if name in QUANTITIES:
             assert (about["unit"], about["allowed"]) == (QUANTITIES[name].unit, QUANTITIES[name].allowed), name
