@@ -22,7 +22,7 @@ STATIC = Path(__file__).parents[1] / "static"
 # What only the front page loads, in this order: the formulas with their data, which front.py has made, and who asks them.
 ENGINE = ["figures.js", "engine.js", "owning_data.js", "words.js", "grid.js", "case.js", "columns.js", "rule.js", "points.js",
           "market.js", "owning.js", "read.js", "read_rents.js", "job.js", "answer.js", "page_answer.js"]
-FRONT = ["front_state.js", "asking.js", "front_sentence.js", "front_cards.js", "front.js"]
+FRONT = ["front_state.js", "asking.js", "parts.js", "front_sentence.js", "front_cards.js", "front.js"]
 # What a lesson loads once its address holds a case.
 LESSON = [*ENGINE, "front_state.js", "lesson_data.js", "yours.js"]
 # What the page of drills loads.
@@ -128,7 +128,8 @@ def add_interview(app, pagename, templatename, context, doctree):
             app.add_js_file(script, loading_method="defer")
     if 'class="know-test"' in context.get("body", ""):
         app.add_css_file("interview.css")
-        app.add_js_file("numbers.js", loading_method="defer")
+        for script in ("parts.js", "numbers.js"):
+            app.add_js_file(script, loading_method="defer")
 
 
 def add_front(app, pagename, templatename, context, doctree):

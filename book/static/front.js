@@ -10,7 +10,8 @@
     return;
   }
 
-  const { cases, views, sentence: { asked, form, inItsFormat, make } } = gpucalc;
+  const { cases, make, views, sentence: { asked, form, inItsFormat } } = gpucalc;
+  const button = (text, click, className = "case-small") => gpucalc.button(text, click, className);
   const PRESETS = gpucalc.catalogue.examples; // names, and cases of data/cases
   let state = {}, versus = null, faults = [], wrong = false, frame = 0, timer = 0, stop = () => {};
   const status = make("p", { className: "case-hidden", role: "status" });
@@ -165,12 +166,6 @@
     keep();
     later();
     say("This case is kept as A. Change it above: both stand side by side below.");
-  }
-
-  function button(text, click, className = "case-small") {
-    const made = make("button", { type: "button", textContent: text, className });
-    made.addEventListener("click", click);
-    return made;
   }
 
   // A dialog with a text; `accept` returns what is wrong with it, line by line, or nothing.

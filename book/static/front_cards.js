@@ -1,7 +1,7 @@
 // What the engine answered: the cards, the options, what would flip the choice, and two cases side by side.
 (() => {
   const gpucalc = (window.gpucalc ||= {});
-  const { cases, sentence: { make, shown } } = gpucalc;
+  const { cases, make, button, sentence: { shown } } = gpucalc;
   const LOWER_WINS = ["fits", "fast", "many", "long", "cost"];
 
   function svg(tag, attributes) {
@@ -9,6 +9,9 @@
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
     return element;
   }
+
+  // A button that paper has no use for, and what it is called where its text says too little.
+  const small = (text, ariaLabel, click) => Object.assign(button(text, click, "case-small case-screen"), { ariaLabel });
 
   // The page of a lesson with the case in its address; a page that is no name of one gets no link.
   const lesson = (page, state) => (/^[\w-]+(\.html)?$/.test(page)
@@ -50,10 +53,9 @@
       title: make("h3"), big: make("p", { className: "case-big" }), small: make("p", { className: "case-soft" }),
       note: make("p", { className: "case-note" }), binds: make("p"), helps: make("p"), why: make("p", { className: "case-why" }),
     };
-    const button = make("button", { type: "button", className: "case-apply" }), link = make("a");
     let change = {};
-    button.addEventListener("click", () => apply(change));
-    parts.helps.append("Helps most: ", button);
+    const help = button("", () => apply(change), "case-apply"), link = make("a");
+    parts.helps.append("Helps most: ", help);
     parts.why.append(link);
     const { title, big, ...rest } = parts;
     const element = make("li", { className: id === "sure" ? "case-card case-card-sure" : "case-card" }, title, big, picture.drawing, ...Object.values(rest));
@@ -66,7 +68,7 @@
       write(parts.binds, answer.binds && `What binds: ${answer.binds}`);
       draw(picture, answer);
       parts.helps.hidden = !answer.helps;
-      button.textContent = answer.helps?.text || "";
+      help.textContent = answer.helps?.text || "";
       change = answer.helps?.change || {};
       const to = answer.why && lesson(answer.why.page, state);
       parts.why.hidden = !to;
@@ -114,9 +116,8 @@
   function options(answers, apply) {
     const title = "What else would do, and why the rest would not";
     const rows = answers.map((answer) => {
-      const use = make("button", { type: "button", className: "case-small", textContent: "use this" });
-      use.setAttribute("aria-label", `Use this: ${answer.words}`);
-      use.addEventListener("click", () => apply(answer.state || {}));
+      const use = button("use this", () => apply(answer.state || {}), "case-small");
+      use.ariaLabel = `Use this: ${answer.words}`;
       const usd = cell(figure(answer.usd), "case-number");
       if (range(answer)) usd.append(make("span", { className: "case-soft case-line", textContent: range(answer) }));
       return rowOf(answer.words, cell(figure(answer.gpus), "case-number"), usd, cell(answer.reason || ""),
@@ -130,22 +131,15 @@
   function shownAll(rows) {
     const rest = rows.slice(FEW);
     if (!rest.length) return [];
-    const button = make("button", { type: "button", className: "case-small case-screen", textContent: `show all ${rows.length}` });
     const show = (all) => rest.forEach((row) => row.classList.toggle("case-later", !all));
-    button.addEventListener("click", () => {
-      show(true);
-      button.remove();
-    });
     show(false);
-    return [button];
+    const every = small(`show all ${rows.length}`, null, () => (show(true), every.remove()));
+    return [every];
   }
 
   function flips(answers, apply) {
     const items = answers.map(({ key, value, text }) => {
-      const button = make("button", { type: "button", className: "case-small case-screen", textContent: "try it" });
-      button.setAttribute("aria-label", `Try it: ${text}`);
-      button.addEventListener("click", () => apply({ [key]: value }));
-      return make("li", {}, text, " ", button);
+      return make("li", {}, text, " ", small("try it", `Try it: ${text}`, () => apply({ [key]: value })));
     });
     const title = make("h3", { textContent: "What would flip the choice" });
     return items.length ? [title, make("ul", { className: "case-flips" }, ...items)] : [];
@@ -154,12 +148,9 @@
   // What runs the plan, to copy.
   function commands(answers, copy) {
     return answers.map(({ title, text, note }) => {
-      const button = make("button", { type: "button", className: "case-small case-screen", textContent: "copy" });
-      button.setAttribute("aria-label", `Copy: ${title}`);
-      button.addEventListener("click", () => copy(text, "a command"));
-      const command = make("pre", { className: "case-command", textContent: text, tabIndex: 0 });
+      const taken = small("copy", `Copy: ${title}`, () => copy(text, "a command")), command = make("pre", { className: "case-command", textContent: text, tabIndex: 0 });
       const mind = make("p", { className: "case-soft", textContent: note });
-      return make("div", {}, make("h3", {}, title, " ", button), command, mind);
+      return make("div", {}, make("h3", {}, title, " ", taken), command, mind);
     });
   }
 

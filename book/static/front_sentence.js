@@ -1,44 +1,12 @@
 // The sentence with blanks, and every further input of the job below it. `change(names, done)` hears what the reader gives.
 (() => {
   const gpucalc = (window.gpucalc ||= {});
-  const { cases } = gpucalc;
-  const LOAD_NAMES = {
-    requests_per_second: "peak requests a second", daily_users: "users a day",
-    window_requests: "requests", images_per_day: "images a day",
-  };
-  const ON = [" on {cards}", " from {provider}", " in {region}", ", {term}", ", with the limits kept in {sure} of all cases"];
-  // By kind of job; a phrase is left out where the job lacks one of its names, or where the load is given in the other way.
-  const PHRASES = {
-    serve: [": {model}", " in {weight_format},", " for {requests_per_second}", " for {daily_users}",
-      " who send {messages_per_day} messages each", ", {prompt} tokens in", " (p95 {prompt_p95})", " and {output} out",
-      " (p95 {output_p95})", ", all but {late_share} of first tokens within {first_token_limit}",
-      " and each further one within {token_limit},", ...ON, "."],
-    offline: [": {model}", " in {weight_format},", " for {window_requests}", " for {images_per_day}", " of {prompt} tokens in",
-      " and {output} out", ", within {window_hours},", ...ON, "."],
-    train: [": {model}", " with {recipe}", " on {training_tokens} tokens", " on {preference_pairs} pairs",
-      " for {rollout_steps} steps", " of {prompts_per_step} prompts,", " {group_size} answers to each,", " {output} tokens long",
-      " and one in twenty {output_p95} or more,", " in sequences of {sequence},",
-      " on at most {gpus} GPUs:", " {cards}", ...ON.slice(1, -1), ", within {deadline_days}",
-      " and for at most {budget_usd}", ON.at(-1), "."],
-    own: [": {gpus_per_server} ×", " {gpu}", ...ON.slice(1, -1), ", used {utilization} of the time", " for {years}",
-      ", sure in {sure} of all draws", "."],
-  };
-  // What a blank means, where it is neither a default nor no limit.
-  const TRIED = "what is best";
-  const UNSAID = { prompt_p95: "all alike", output_p95: "all alike", attention_parallel: TRIED, tensor_parallel: TRIED,
-    pipeline_parallel: TRIED, prompts_apart: "no", drafted: "none", prompt_chunk: "a pass of its own" };
-  const UNITS = { "1/second": "a second", "1/day": "a day", "day/hour": "", "USD/month": "USD a month" };
-
-  function make(tag, options = {}, ...children) {
-    const { attributes = {}, ...properties } = options;
-    const element = Object.assign(document.createElement(tag), properties);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    element.append(...children);
-    return element;
-  }
+  const { cases, make } = gpucalc;
+  const said = () => gpucalc.catalogue.said;
+  const phrases = (job) => said().sentences[gpucalc.catalogue.jobs[job].kind];
 
   const keysIn = (phrase) => [...phrase.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
-  const asked = (job) => PHRASES[gpucalc.catalogue.jobs[job].kind].flatMap(keysIn);
+  const asked = (job) => phrases(job).flatMap(keysIn);
   const defaultOf = (job, key) => gpucalc.catalogue.jobs[job].defaults[key];
 
   function shown(key, value) {
@@ -102,7 +70,7 @@
     if (value !== undefined) return shown(key, value);
     if (cases.choices(key)?.includes("any")) return shown(key, "any");
     if (key === "weight_format") return `${released(state) ?? "16 bits"}, as released`;
-    return UNSAID[key] ?? (/limit|deadline|budget|usd/.test(key) ? "no limit" : "not given");
+    return said().blanks[key] ?? (/limit|deadline|budget|usd/.test(key) ? "no limit" : "not given");
   };
 
   const number = (key, change) => textual(key, change, { reads: (text) => cases.read(key, text), placeholder: waiting(key) });
@@ -164,7 +132,7 @@
   // How a load is given is a choice in the sentence: the other way's names go, and come with their defaults.
   function loadSwitch(ways, state, change) {
     const select = make("select", { id: `case-load-${ways[0][0]}`, attributes: { "aria-label": "How the load is given" } },
-      ...ways.map(([key]) => make("option", { value: key, textContent: LOAD_NAMES[key] || cases.label(key) })));
+      ...ways.map(([key]) => make("option", { value: key, textContent: said().loads[key] || cases.label(key) })));
     select.value = cases.chosen(state, ways)[0];
     select.addEventListener("change", () => {
       const way = ways.find(([key]) => key === select.value);
@@ -184,7 +152,7 @@
     const others = ways.flatMap((way) => way.filter((each) => each !== cases.chosen(state, way)).flat());
     const parts = ["I want to ", blank("job", controls, change)];
     const fits = (key) => cases.takes(state.job, key) && !others.includes(key);
-    for (const phrase of PHRASES[gpucalc.catalogue.jobs[state.job].kind].filter((each) => keysIn(each).every(fits))) {
+    for (const phrase of phrases(state.job).filter((each) => keysIn(each).every(fits))) {
       for (const [index, text] of phrase.split(/\{(\w+)\}/).entries()) {
         if (index % 2 === 0) { parts.push(text); continue; }
         parts.push(blank(text, controls, change));
@@ -204,7 +172,7 @@
 
   function more(keys, change, controls) {
     const rows = keys.map((key) => {
-      const made = control(key, change), given = cases.choices(key) ? "" : cases.quantity(key)?.unit, unit = UNITS[given] ?? given;
+      const made = control(key, change), given = cases.choices(key) ? "" : cases.quantity(key)?.unit, unit = said().units[given] ?? given;
       made.optional = true;
       controls.set(key, made);
       const name = make("label", { htmlFor: `case-${key}` }, cases.label(key));
@@ -246,5 +214,5 @@
     return { element, show };
   }
 
-  gpucalc.sentence = { asked, form, inItsFormat, make, shown };
+  gpucalc.sentence = { asked, form, inItsFormat, shown };
 })();

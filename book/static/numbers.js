@@ -1,14 +1,12 @@
 // Numbers to know by heart: both figures of a row are covered until one asks for them, row by row, with keys or a pointer.
 (() => {
+  const { make } = window.gpucalc;
   document.addEventListener("DOMContentLoaded", () => {
     const place = document.querySelector(".know-test"), rows = [...document.querySelectorAll(".know tbody tr")];
     if (!place) return;
-    const button = (textContent, more) => {
-      return Object.assign(document.createElement("button"), { type: "button", textContent, ...more });
-    };
+    const button = (textContent, more) => make("button", { type: "button", textContent, ...more });
     const cover = button("Cover the figures", { ariaPressed: "false" });
-    const status = Object.assign(document.createElement("span"), { className: "know-count" });
-    status.setAttribute("role", "status");
+    const status = make("span", { className: "know-count", role: "status" });
     const count = () => {
       const shown = rows.filter((row) => !row.classList.contains("covered")).length;
       status.textContent = cover.ariaPressed === "true" ? `${shown} of ${rows.length} shown` : "";

@@ -1,4 +1,4 @@
-// What the pages of drills, of interview questions and of the catalogue share: elements, addresses, and chance that can be had again.
+// What pages that are made in the browser share, the front page among them: elements, addresses, and chance that can be had again.
 //
 //   gpucalc.make("p", { className: "x" }, "text", child)    // an element
 //   gpucalc.generator("sheet 7")()                          // numbers from 0 to 1, the same from the same text
@@ -6,8 +6,9 @@
 "use strict";
 window.gpucalc = window.gpucalc || {};
 {
-  function make(tag, properties = {}, ...children) {
+  function make(tag, { attributes = {}, ...properties } = {}, ...children) {
     const element = Object.assign(document.createElement(tag), properties);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
     element.append(...children);
     return element;
   }

@@ -22,6 +22,7 @@ from gpucalc.rows.case_file import about, LEAST, LISTS, MOST, SURE
 from gpucalc.rows.mapping import read_mapping
 from gpucalc.rows.price_checks import ITEMS
 from gpucalc.rows.tables import rows
+from gpucalc.rows.texts import read_texts
 from . import drills, export, javascript, lessons, printed
 from .reading import reading
 
@@ -42,7 +43,7 @@ def catalogue_of(book: "DataFrame") -> dict[str, Any]:
     named = dict.fromkeys(name for job in jobs.values() for part in (*job["needs"], *job["takes"]) for name in part.split("|"))
     return dict(
         jobs=jobs, choices=_choices(book, list(models)), labels=models, natives=_natives(), narrow=_narrow(),
-        quantities={name: about(name) for name in named if name in QUANTITIES}, examples=examples())
+        quantities={name: about(name) for name in named if name in QUANTITIES}, examples=examples(), said=read_texts("front"))
 
 
 def _choices(book, models):

@@ -21,6 +21,7 @@ from gpucalc.rows.choices import LONGEST
 from gpucalc.rows.files import hidden
 from gpucalc.rows.mapping import read_mapping
 from gpucalc.rows.tables import rows
+from gpucalc.rows.texts import read_texts
 from tests import hostile
 from tests.browser import FORM, ended, lay_out, visit
 
@@ -38,6 +39,7 @@ def front(tmp_path_factory):
     folder = tmp_path_factory.mktemp("front")
     lay_out(folder, [*FRONT, "front.css"], {})
     given = f"gpucalc.catalogue.examples = {literal(examples())};\ngpucalc.limits = {literal(limits_of())};\n"
+    given += f"gpucalc.catalogue.said = {literal(read_texts('front'))};\n"
     printed = figures_script() + texts_script() + case_script()
     (folder / ENGINE.name).write_text(printed + ENGINE.read_text() + given)
     scripts = "".join(f'<script defer src="{name}"></script>' for name in [ENGINE.name, *FRONT])

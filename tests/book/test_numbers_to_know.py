@@ -67,7 +67,8 @@ def test_every_number_has_a_lesson_and_a_use_and_prices_have_dates(sections):
 HEAD = ('<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8"><title>Numbers</title>'
         '<link rel="stylesheet" href="{static}/site.css"><link rel="stylesheet" href="{static}/interview.css">'
         '<style>a {{ color: var(--pst-color-link); }} body {{ color: var(--pst-color-text-base); background: var(--pst-color-background); }}</style>'
-        '<script src="{static}/site.js"></script><script defer src="{static}/numbers.js"></script>'
+        '<script src="{static}/site.js"></script><script defer src="{static}/parts.js"></script>'
+        '<script defer src="{static}/numbers.js"></script>'
         '<main class="bd-content"><article class="bd-article"><h1>Numbers</h1><p class="know-test"></p>')
 
 
