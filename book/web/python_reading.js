@@ -20,8 +20,18 @@
     return (sorted[Math.ceil(half) - 1] + sorted[Math.floor(half)]) / 2;
   }
 
+  // What a step gives, or what its fault says.
+  function attempt(step) {
+    try {
+      return [step(), ""];
+    } catch (error) {
+      if (error instanceof py.Fault) return [null, error.message];
+      throw error;
+    }
+  }
+
   Object.assign(py, {
-    type, cache, median,
+    type, cache, median, attempt,
     set: (values = []) => [...new Set(py.list(values))],
     range: (...ends) => {
       const [first, last, step = 1] = ends.length > 1 ? ends : [0, ends[0]];

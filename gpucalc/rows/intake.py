@@ -35,7 +35,7 @@ CODES = set("USD EUR GBP CHF JPY CNY CAD AUD NZD SEK NOK DKK ISK PLN CZK HUF RON
             "MXN CLP COP ARS ZAR ILS TRY AED SAR QAR RUB UAH KZT EGP NGN KES".split())
 _WORDS = {"dollar": "USD", "dollars": "USD", "euro": "EUR", "euros": "EUR", "pound": "GBP", "pounds": "GBP"}
 _NUMBER = re.compile(r"(?:\d[\d.,'’ ]*\d|[.,]?\d)(?:[.,](?!\w))?(?:[eE][+-]?\d+)?", re.ASCII)
-_NUMERAL = "a number such as 2.10"
+NUMERAL = "a number such as 2.10"
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 
 
@@ -119,7 +119,7 @@ def settled(number: str, mark: str, most: float) -> tuple[float, bool]:
     """
     held = readings(number)
     if not held or math.inf in held.values():
-        raise ValueError(_NUMERAL)
+        raise ValueError(NUMERAL)
     if len(held) == 1:
         return next(iter(held.values())), False
     if mark:
@@ -560,7 +560,7 @@ def usd_of_product(row: Any, item: str, size: float) -> float:
     """The price of the whole product in USD, of a row being completed, which keeps what is wrong with it; NaN then."""
     fields = [field for field in (WHOLE, PER_GPU) if row.text(field)]
     if not fields:
-        row.refuse(WHOLE if WHOLE in row.cells.fields else PER_GPU, f"{_NUMERAL}; a row without a price goes")
+        row.refuse(WHOLE if WHOLE in row.cells.fields else PER_GPU, f"{NUMERAL}; a row without a price goes")
         return math.nan
     found = {field: _usd(row, field, item) for field in fields}
     if any(value is None for value in found.values()):
@@ -604,7 +604,7 @@ def _price(cells, row, field, item, most):
     is_unit = found.rest.lower().replace(" ", "") in ("", unit.removeprefix("USD").lower())
     times = times_an_hour(found.rest) if item == "rent" else float(is_unit)
     if not times:
-        raise ValueError(f"{_NUMERAL} in {unit}")
+        raise ValueError(f"{NUMERAL} in {unit}")
     if times != 1:
         raise ValueError(f"a price per hour; {found.value * times:.4g} is this over the hours, a month being 730")
     if item == "rent" and field == WHOLE and re.search("gpu|card", found.rest, re.IGNORECASE):
@@ -742,7 +742,7 @@ class Cells:
         text = self.text(row, field)
         found = amount(text)
         if not found:
-            raise ValueError(f"{_NUMERAL}; a row without a price goes" if text.lower() in _NOTHING else _NUMERAL)
+            raise ValueError(f"{NUMERAL}; a row without a price goes" if text.lower() in _NOTHING else NUMERAL)
         value, doubtful = settled(found.number, "." if isinstance(text, Exact) else self._marks[field], most)
         return Money(-value if found.negative else value, found.currency, found.rest, found.number, doubtful)
 
@@ -750,7 +750,7 @@ class Cells:
         """The number in a cell; `unit` is a pattern of what may stand beside it."""
         found = self.amount(row, field)
         if not re.fullmatch(f"({unit})?", found.rest, re.IGNORECASE):
-            raise ValueError(_NUMERAL)
+            raise ValueError(NUMERAL)
         return found.value
 
     def date(self, row: int) -> str:
@@ -1115,8 +1115,8 @@ def standings(own: "DataFrame", base: "DataFrame") -> Iterator[str]:
 def standing(price: float, gpu: str, term: str, prices: list[float]) -> str:
     """Where a rent stands among the sorted `prices` of a book, in words."""
     place, many = len([each for each in prices if each < price]) + 1, len(prices)
-    return (f"{_in_usd(price)} USD/h for one {gpu}, {term}, is number {place} of {many + 1} with the book's {many}, the cheapest "
-            f"first; their median is {_in_usd(statistics.median(prices))}")
+    return (f"{in_usd(price)} USD/h for one {gpu}, {term}, is number {place} of {many + 1} with the book's {many}, the cheapest "
+            f"first; their median is {in_usd(statistics.median(prices))}")
 
 
 class Spread(NamedTuple):
@@ -1156,19 +1156,19 @@ def question(row, known):
     price, unit = row["price"] / many, ITEMS[row["item"]].unit
     if LOW * known.median <= price <= HIGH * known.median:
         return ""
-    return (f"{_in_usd(price)} {unit} for one {row['gpu']}; the book's {known.offers} offers lie between {_in_usd(known.low)} "
-            f"and {_in_usd(known.high)}, half of them below {_in_usd(known.median)}"
+    return (f"{in_usd(price)} {unit} for one {row['gpu']}; the book's {known.offers} offers lie between {in_usd(known.low)} "
+            f"and {in_usd(known.high)}, half of them below {in_usd(known.median)}"
             f"{_meant(row['price'], many, known.median, unit)}")
 
 
 def _meant(price, many, median, unit):
     """Which slip would explain the price: one GPU's for the whole machine's, or the other way round."""
     if many > 1 and LOW * median <= price <= HIGH * median:
-        return (f": is {_in_usd(price)} the price of one GPU in a row of {many:g}? Then write {_in_usd(price * many)}, or put it "
+        return (f": is {in_usd(price)} the price of one GPU in a row of {many:g}? Then write {in_usd(price * many)}, or put it "
                 "under usd_per_hour")
     for size in (8, 4, 2) if many == 1 else (many,):
         if LOW * median <= price / many / size <= HIGH * median:
-            one = _in_usd(price / many / size)
+            one = in_usd(price / many / size)
             return f": is it the price of a whole machine of {size:g}? Then one GPU is {one} {unit}; write gpus and price"
     return ": is it right?"
 
@@ -1176,11 +1176,12 @@ def _meant(price, many, median, unit):
 def _of_item(row, known):
     if known.low / _FAR <= row["price"] <= known.high * _FAR:
         return ""
-    return (f"{_in_usd(row['price'])} {ITEMS[row['item']].unit}; the book's {known.offers} prices lie between "
-            f"{_in_usd(known.low)} and {_in_usd(known.high)}: is it right?")
+    return (f"{in_usd(row['price'])} {ITEMS[row['item']].unit}; the book's {known.offers} prices lie between "
+            f"{in_usd(known.low)} and {in_usd(known.high)}: is it right?")
 
 
-def _in_usd(value):
+def in_usd(value: float) -> str:
+    """An amount of USD as sentences on prices write it."""
     return three_figures(value) if value < 100 else f"{value:,.0f}"
 
 

@@ -345,4 +345,4 @@ def constant(value):
 
 def test_what_is_printed_is_small():
     assert len(figures_script()) < 12_000 and len(texts_script()) < 8_000 and len(case_script()) < 10_000
-    assert len(answers_script()) < 18_500 and len(reading_script()) < 40_000
+    assert len(answers_script()) < 19_000 and len(reading_script()) < 48_000

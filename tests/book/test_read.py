@@ -20,6 +20,7 @@ from gpucalc.rows.config import architectures
 from gpucalc.rows.tables import rows
 from tests.gpucalc import test_config as known
 from tests.gpucalc import test_config_kinds as kinds
+from tests.gpucalc import test_pasted as lines
 
 STATIC = ROOT / "book/static"
 READ_CONFIGS = """([texts, file, rule, defaults]) => {
@@ -382,43 +383,7 @@ def test_own_rents_mean_the_same_in_the_terminal(page, tmp_path, text):
     assert {each["text"] for each in found["said"]} == said
 
 
-@pytest.mark.parametrize("text, line, expected", [
-    ("", 1, "no lines; allowed: gpu, usd_per_hour"),
-    ("gpu,usd_per_hour\n", 1, "no lines below the header; allowed: at least one"),
-    ("gpu,provider\nH100,Acme", 1, "a header without gpu or a price; allowed: gpu, usd_per_hour"),
-    ("H100 2.10", 1, "gpu: 'H100 2.10'; allowed: a gpu of data/gpus.csv; close: H100 SXM 80GB"),
-    ("H100,", 1, "usd_per_hour: blank; allowed: a number such as 2.10; a row without a price goes"),
-    ("gpu;usd_per_hour\nH100;2,10 EUR", 2, "usd_per_hour: '2,10 EUR'; allowed: USD; for EUR, what it is in USD"),
-    ("gpu;usd_per_hour\nH100;€ 2,10 USD", 2, "usd_per_hour: '€ 2,10 USD'; allowed: one currency by its code, such as USD or EUR"),
-    ("gpu;eur per hour\nH100;2,10", 2, "eur per hour: '2,10'; allowed: USD; for EUR"),
-    ("gpu,usd_per_hour,currency\nH100,2.10,CHF", 2, "usd_per_hour: '2.10'; allowed: USD; for CHF"),
-    ("gpu,usd_per_hour\nH100,2,10", 2, "3 cells; allowed: 2, as in gpu, usd_per_hour; a decimal comma wants semicolons or tabs"),
-    ("RTX 6000,2.10", 1, "gpu: 'RTX 6000'; allowed: a gpu of data/gpus.csv; it may be Quadro RTX 6000 24GB, "),
-    ("TPU v5,2.10", 1, "gpu: 'TPU v5'; allowed: a gpu of data/gpus.csv"),
-    ("XYZ 9000,2.10", 1, "gpu: 'XYZ 9000'; allowed: a gpu of data/gpus.csv"),
-    (",2.10", 1, "gpu: blank; allowed: a gpu of data/gpus.csv"),
-    ("H100,many", 1, "usd_per_hour: 'many'; allowed: a number such as 2.10"),
-    ("H100,-2.10", 1, "usd_per_hour: '-2.10'; allowed: a price above 0"),
-    ("H100,0", 1, "usd_per_hour: '0'; allowed: 0.01 to 1,000 USD/h for one GPU"),
-    ("H100,1e9", 1, "usd_per_hour: '1e9'; allowed: 0.01 to 1,000 USD/h for one GPU"),
-    ("H100,1500 per month", 1, "usd_per_hour: '1500 per month'; allowed: a price per hour"),
-    ("H100;2,100", 1, "usd_per_hour: '2,100'; allowed: a number with one reading: this may be 2.1 or 2100"),
-    ("H100,2.10 <b>cheap</b>", 1, "usd_per_hour: '2.10 <b>cheap</b>'; allowed: a number such as 2.10 in USD/h"),
-    ("gpu,usd_per_hour,term\nH100,2.10,weekly", 2, "term: 'weekly'; allowed: on-demand, spot"),
-    ("gpu,usd_per_hour,gpus\nH100,2.10,0", 2, "gpus: '0'; allowed: a whole number from 1 to 10,000"),
-    ("gpu,usd_per_hour,gpus\n8x H100,2.10,4", 2, "gpus: '4'; allowed: 8, the number in the GPU's name"),
-    ("gpu,price\nH100,16.80", 2, "gpus_per_server: blank; allowed: how many GPUs the price is of"),
-    ("gpu,gpus,price,usd_per_hour\nH100,8,16.80,3", 2, "usd_per_hour: '3'; allowed: 2.10, the price of the whole over its 8"),
-    ("H100,2.10\nH100,2.20", 2, "one price of an offer; line 1 has the same gpu, provider, region and term"),
-    ("gpu,usd_per_hour,provider\nH100,2.10,a\u202eb", 2, "provider: 'a<U+202E>b'; allowed: at most 300 characters, none of them"),
-    ("gpu,usd_per_hour,provider\nH100,2.10," + "x" * 301, 2, "provider: '" + "x" * 57 + "...'; allowed: at most 300 characters"),
-    ("gpu,$/h,EUR/h\nH100,2.10,2.00", 1, "two columns of usd_per_hour; allowed: one"),
-    ('H100,"2.10', 1, "a cell with a quote that does not fit"),
-    ("gpu,usd_per_hour,item\nH100,2.10,server", 2, "item: 'server'; allowed: rent"),
-    ("__proto__,2.10", 1, "gpu: '__proto__'; allowed: a gpu of data/gpus.csv"),
-    ("H100,2.10\n" * 2001, 1, "a longer text; allowed: 200,000 letters in 2,000 lines"),
-    ("x" * 200_001, 1, "a longer text; allowed"),
-])
+@pytest.mark.parametrize("text, line, expected", lines.REFUSED)
 def test_rents_that_are_refused(page, text, line, expected):
     found = page.evaluate("(text) => gpucalc.readRents(text)", text)
     assert found["faults"][0]["line"] == line and found["faults"][0]["text"].startswith(expected)
