@@ -151,17 +151,23 @@ def test_a_chat_has_something_to_spare():
 
 @pytest.mark.parametrize("gpu", KINDS)
 def test_a_simulated_queue_keeps_the_first_token_in_time(gpu):
-    """With a replica out of service too. What the formula says of all but one in twenty is within a twentieth while all run; with one
-    out, when nine tenths of the places are filled, it is on the safe side, by up to a half."""
+    """With a replica out of service too. What the formula says of all but one in twenty is within a twentieth while all run. With one
+    out nine tenths of the places are filled and about one in twenty waits for one, so that one run of ten minutes has thrice the
+    time of another: of several together the formula is not below by more than a fifth; test_simulator.py has long runs."""
     found = capacity.plans(SEARCHED, 10, 20, first_token_limit=1)
     best = found[found["gpu"] == gpu].sort_values("gpus").iloc[0]
-    # What the prompts of a full batch leave of a request's time are its passes.
-    step = (best["request_seconds"] - best["batch"] * best["replica_prefill_seconds"]) / 300
-    for out, most in ((0, 1.05), (1, 1.5)):
-        first, whole = simulated(10, int(best["replicas"]) - out, int(best["batch"]), best["replica_prefill_seconds"], step, 300, 6000)
-        assert late(first) <= 1 and late(whole) <= 20
+    size, prompt = int(best["batch"]), best["replica_prefill_seconds"]
+    # What the prompts of a full batch leave of a request's time are its passes, of which a part grows with those inside.
+    full, alone = (best["request_seconds"] - size * prompt) / 300, best["replica_pass_seconds"] * best["fixed_share"]
+    steps = [alone + (full - alone) * inside / size for inside in range(size + 1)]
+    for out, seeds, least, most in ((0, [1], 0.95, 1.05), (1, [1, 2, 3], 0.8, math.inf)):
+        together = []
+        for seed in seeds:
+            first, whole = simulated(10, int(best["replicas"]) - out, size, prompt, steps, 300, 6000, seed)
+            assert late(first) <= 1 and late(whole) <= 20
+            together += first
         law = Case(best.to_dict(), requests_per_second=10).but(replicas=best["replicas"] - out, prompt_host_seconds=0)
-        assert 0.95 * late(first) <= law(queueing.time_to_first_token) <= most * late(first)
+        assert least * late(together) <= law(queueing.time_to_first_token) <= most * late(together)
 
 
 def late(times):
@@ -169,13 +175,13 @@ def late(times):
     return sorted(times)[int(0.95 * len(times))]
 
 
-def simulated(rate, replicas, size, prefill, step, output, count):
+def simulated(rate, replicas, size, prefill, steps, output, count, seed):
     """Times to first token and to the whole answer of `count` requests that come at random to engines with `size` places each.
 
-    An engine reads waiting prompts first, one at a time; else it makes a pass, which gives a token to each of its sequences. A
-    request goes to the engine with the fewest inside, and waits there for a place.
+    An engine reads waiting prompts first, one at a time; else it makes a pass, which gives a token to each of its sequences and
+    takes what `steps` says of so many. A request goes to the engine with the fewest inside, and waits there for a place.
     """
-    generator, now, arrivals = random.Random(1), 0.0, []
+    generator, now, arrivals = random.Random(seed), 0.0, []
     for _ in range(count):
         now += generator.expovariate(rate)
         arrivals.append(now)
@@ -194,7 +200,7 @@ def simulated(rate, replicas, size, prefill, step, output, count):
             first.append(end - came)
             engine["inside"].append([came, output])
         elif engine["inside"]:
-            end = now + step
+            end = now + steps[len(engine["inside"])]
             for request in engine["inside"]:
                 request[1] -= 1
             whole += [end - came for came, left in engine["inside"] if not left]
