@@ -13,7 +13,7 @@ from gpucalc.laws.kv_cache import weight_bytes
 from gpucalc.rows import catalogue
 from gpucalc.rows.tables import table as rows_of
 from ..components.charts import lines
-from ..components.claims import measurements
+from ..components.claims import measurements, NOTHING_ADDED
 from ..components.picture import Sheet
 from ..components.sentences import Yours
 from ..components.show import table
@@ -244,7 +244,7 @@ def peak_output(case):
 
 def published():
     """The published figures of serving with what the law gives, `predicted`, and the `bound`."""
-    found = measurements("serving").assign(bound=measurements("serving", efficiency="bound", engine_host_seconds=0)["predicted"])
+    found = measurements("serving").assign(bound=measurements("serving", efficiency="bound", **NOTHING_ADDED)["predicted"])
     full = found["law"] == "output_tokens_per_second"
     found.loc[full, "bound"] = [peak_output(Case.of(json.loads(inputs))) for inputs in found.loc[full, "inputs"]]
     return found

@@ -139,7 +139,8 @@ def test_every_published_speed():
 
 
 def test_no_published_speed_is_above_its_bound():
-    limits = compare("arithmetic_intensity", efficiency="bound", bandwidth_efficiency=1)
+    """At the peaks, and without the start of experts: half of the tables of kernels have a shorter one than their median."""
+    limits = compare("arithmetic_intensity", efficiency="bound", bandwidth_efficiency=1, expert_start_seconds=0)
     for row in limits.itertuples():
         slower = row.value >= row.predicted if row.unit == "second" else row.value <= row.predicted
         assert slower, row.Index

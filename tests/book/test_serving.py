@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from book.components.claims import NOTHING_ADDED
 from book.components.measured import compare
 from book.pages.serving import erlang_c, published
 from gpucalc import kv_cache as kv
@@ -60,9 +61,11 @@ def test_no_measurement_is_above_the_bound():
 
 
 PUBLISHED = {  # family: (rows, median, 90th percentile of the error without its sign)
-    "saturated serving": (27, 0.068, 0.169),
-    "time per output token": (5, 0.038, 0.075),
-    "time to first token": (2, 0.122, 0.148),
+    "saturated serving": (27, 0.063, 0.182),
+    # NIM does not name its engine: of four of the five rows vLLM's 80 x 18 us are too little, by 1.2 to 2.9 ms of 19 to 39.
+    "time per output token": (5, 0.097, 0.143),
+    # What vLLM adds, 80 x 0.63 ms, is alone more than NIM's 47.8 ms for a prompt of 500 tokens: errors of 0.030 and 0.874.
+    "time to first token": (2, 0.452, 0.790),
     "decode under tensor parallel": (2, 0.371, 0.416),
 }
 
@@ -77,8 +80,8 @@ def test_errors_by_family():
 
 @pytest.mark.parametrize("topic", ["serving", "arithmetic_intensity"])
 def test_nothing_published_beats_the_peaks(topic):
-    # Without latencies, starts of kernels and time of the host, everything at the data sheet's speed.
-    least = dict.fromkeys(["latency", "base_latency", "quick_latency", "quick_base_latency", "switch_latency", "engine_host_seconds"], 0)
+    # Without latencies, starts of kernels and of experts, and time of the host, everything at the data sheet's speed.
+    least = dict.fromkeys(["latency", "base_latency", "quick_latency", "quick_base_latency", "switch_latency"], 0) | NOTHING_ADDED
     for name, row in compare(topic, "measured").to_dict("index").items():
         inputs = json.loads(row["inputs"])
         full = {share: 1 for share in ("bandwidth_efficiency", "compute_efficiency") if share in inputs}
