@@ -20,12 +20,21 @@ def test_published_steps():
     print(measured.assign(speed=speed)[["subject", "value", "predicted", "speed"]].to_string())
     assert len(measured) == 125
     # Nearly all are slower than the laws, which leave overheads out.
-    assert (speed < 0).mean() < 0.1 and speed.min() > -0.05
+    experts = speed.filter(like="deepseek-v3")
+    assert (speed < 0).mean() < 0.1 and speed.drop(experts.index).min() > -0.05
     for family, most in (("sc21", 0.10), ("korthikanti", 0.10), ("mosaic-a100", 0.10), ("bridge", 0.15), ("nemo2407", 0.15)):
         assert speed.filter(like=f"step-{family}").abs().median() < most, family
     dense_tpu = speed.filter(like="tpu7x-train-llama")
     assert dense_tpu.abs().median() < 0.10
-    assert speed["step-bridge-deepseek-v3"] < 0.30
+    # Products of experts are taken to reach 0.27 of the speed of dense ones, as in engines in the median: those of NVIDIA's run are
+    # faster. If they were as fast as dense ones, the law would be faster than all six by a fifth or more.
+    assert sorted(experts) == [pytest.approx(each, abs=5e-3) for each in (-0.123, 0.064, 0.404, 0.415, 0.719, 0.748)]
+    assert experts.idxmin() == "step-bridge-deepseek-v3"
+    as_dense = {}
+    for name, row in measured.loc[experts.index].to_dict("index").items():
+        found = Case.of(json.loads(row["inputs"]) | {"grouped_efficiency": 1})(row["law"]) / row["value"]
+        as_dense[name] = (1 / found if row["law"] == "step_seconds" else found) - 1
+    assert min(as_dense.values()) == as_dense["step-bridge-deepseek-v3"] == pytest.approx(0.20, abs=5e-3)
 
 
 def test_no_published_step_beats_the_bound():
