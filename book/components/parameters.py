@@ -6,7 +6,7 @@ import re
 
 from gpucalc.core.evaluate import Case, close
 from gpucalc.core.quantities import QUANTITIES, check
-from gpucalc.rows.case_file import LEAST, MOST, sizes, spanned
+from gpucalc.rows.case_file import about, LEAST, MOST, sizes, spanned
 from gpucalc.rows.catalogue import FINDERS
 from gpucalc.rows.price_book import ITEMS
 
@@ -84,7 +84,7 @@ def _names_set(source):
 def check_value(name, value, default):
     """Raises ValueError naming the parameter and what is allowed, unless a page that has this default takes the value."""
     known = name in QUANTITIES
-    if isinstance(value, int | float) and not (spanned(name, value) if known else value == 0 or LEAST <= abs(value) <= MOST):
+    if isinstance(value, int | float) and not (spanned(about(name), value) if known else value == 0 or LEAST <= abs(value) <= MOST):
         long = isinstance(value, int) and abs(value) > MOST
         shown = f"a whole number of about {int(math.log10(abs(value))) + 1} digits" if long else value
         allowed = sizes(name) if known else f"0, or from {LEAST:g} to {MOST:g} in size"
