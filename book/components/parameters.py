@@ -84,7 +84,8 @@ def _names_set(source):
 def check_value(name, value, default):
     """Raises ValueError naming the parameter and what is allowed, unless a page that has this default takes the value."""
     known = name in QUANTITIES
-    if isinstance(value, int | float) and not (spanned(about(name), value) if known else value == 0 or LEAST <= abs(value) <= MOST):
+    ends = about(name) if known else {"least": LEAST, "most": MOST}
+    if isinstance(value, int | float) and not spanned(ends, value):
         long = isinstance(value, int) and abs(value) > MOST
         shown = f"a whole number of about {int(math.log10(abs(value))) + 1} digits" if long else value
         allowed = sizes(name) if known else f"0, or from {LEAST:g} to {MOST:g} in size"
