@@ -181,7 +181,7 @@ VIEWS: dict[str, dict[str, View]] = {
     "serving": {
         "serve": View(("first_token_alone", "time_per_output_token", "request_seconds", "offered_load", "waiting_seconds",
                        "answer_seconds", "planned_replicas", "rented_gpus"), _MEAN,
-                      (*_TIMES, *_SHARES, *_REQUEST, "replicas_required"), _REQUEST),
+                      (*_TIMES, "prompt_host_seconds", *_SHARES, *_REQUEST, "replicas_required"), _REQUEST),
         "offline": _WINDOW_VIEW, "embed": _WINDOW_VIEW._replace(laws=_WINDOW_VIEW.laws[1:], given=_READ)},
     "apart": {"serve": _APART, "offline": View(("prompt_turn_seconds", "prompt_ratio", "prompt_kv_bytes"), WINDOW.given, _TIMES)},
     "experts": {"serve": _EXPERTS_VIEW, "offline": _EXPERTS_VIEW},
