@@ -223,7 +223,7 @@ OTHER = dict(model="Llama-3-70B", cards="L40S 48GB", provider="AWS", term="spot"
              images_per_day=10**9, training_tokens=10**12, epochs=3, sequence=1024, global_batch=256, gpus=8, lora_rank=128,
              recipe="fp32-adamw", runs=3, prompt_p95=2500, output_p95=800, prompt_chunk=256, tensor_parallel=2, attention_parallel=2,
              pipeline_parallel=2, prompts_apart=1, drafted=4, acceptance=0.9, preference_pairs=10**6, references=0, rollout_steps=500,
-             prompts_per_step=16, group_size=4, output_limit=4000, critic=1, staleness=0, offloaded_states=0)
+             prompts_per_step=16, group_size=4, output_limit=4000, critic=1, staleness=0, offloaded_states=0, engine="TensorRT-LLM")
 TAKEN = {job: [name for name in f"{row['needs']} {row['takes']}".replace("|", " ").split() if name not in ELSEWHERE]
          for job, row in rows("jobs").items() if row["kind"] != "own"}
 
