@@ -179,3 +179,9 @@ def test_the_script_holds_no_law_that_no_drill_needs():
     assert len(text.encode()) < 1000 * len(EVERY)
     used = set(itertools.chain(*(drills.used(one)[0] for one in EVERY)))
     assert len(used) < 320
+
+
+def test_a_right_answer_comes_of_a_wrong_turn_only_where_that_is_nearer():
+    """100.5 is nearer to 100 than to 101.5, and 101 is not; 103.6 is within a tenth, yet further than a fiftieth from any turn."""
+    found = [drills.verdict(said, 100, [101.5, math.nan, 50]) for said in (100.5, 101, 103.6, 50, 54.9, 56)]
+    assert found == [(True, None), (True, 0), (True, None), (False, 2), (False, 2), (False, None)]
