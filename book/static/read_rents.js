@@ -1,4 +1,4 @@
-// Rents of the reader's own, pasted as lines of gpu and usd_per_hour: gpucalc/rows/pasted.py reads them, which book/web/printed.py
+// Rents of the reader's own, pasted as lines of gpu and usd_per_hour: book/web/pasted.py reads them, which book/web/printed.py
 // prints as gpucalc.pasted, by functions of gpucalc/rows/intake.py, gpucalc.rents.
 //
 //   gpucalc.readRents(text)                   // { rows, faults, said }

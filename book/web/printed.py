@@ -5,8 +5,8 @@ from typing import Any
 
 from gpucalc.core import figures
 from gpucalc.decisions import answer_words, engine_flags, owning_words
-from gpucalc.rows import case_file, config, files, intake, pasted
-from . import drills, pyjs, typed
+from gpucalc.rows import case_file, config, files, intake
+from . import drills, pasted, pyjs, typed
 
 _FIGURES = ("number", "three_figures", "seconds", "unit_symbol", "exact", "gib", "percent", "usd", "hourly", "dollars", "days",
             "signed", "chance", "times", "in_unit", "quantity", "_scaled", "_minus")
@@ -38,7 +38,7 @@ def texts_script() -> str:
     """`gpucalc.told`: what fills the texts of an answer, `gpucalc.texts`, and `gpucalc.forms`, words of a shell."""
     known = _TEXTS | {"figures": "gpucalc.figures", "engine_flags.FORMS": "gpucalc.forms"}
     forms = _block("forms", list(engine_flags.FORMS.values()), {})
-    return _script("python_texts.js") + forms + _block("told", _those(answer_words, _FILL), known)
+    return _script("python_patterns.js") + _script("python_texts.js") + forms + _block("told", _those(answer_words, _FILL), known)
 
 
 def case_script() -> str:
@@ -74,7 +74,7 @@ def judging_script() -> str:
     known = {"figures": "gpucalc.figures", "figures.UNITS": "gpucalc.data.units", "valued": "gpucalc.drills.valued",
              "QUANTITIES": "gpucalc.data.quantities"}
     judging = _block("judging", _those(drills, ("verdict", "near", "off", "blank_text")), known)
-    return _script("python_texts.js") + judging + _block("typed", _those(typed, _ANSWERS), known)
+    return _script("python_patterns.js") + judging + _block("typed", _those(typed, _ANSWERS), known)
 
 
 def reading_script() -> str:

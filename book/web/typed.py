@@ -26,7 +26,7 @@ def cut(text: str, most: int) -> str:
 
 # An answer to a drill: a number alone is in the unit that was asked for, one with a unit of its own is put into that.
 
-_TYPED = PREFIXES | {"u": 1e-6}
+_TYPED, _BINARY = PREFIXES | {"u": 1e-6}, BINARY | {"kiB": BINARY["KiB"]}
 _COUNTS = {name: 10.0**power for name, power in _POWERS.items()} | {"mn": 1e6, "G": 1e9, "tn": 1e12}
 _TIMES = _SECONDS | {f"{name}s": _SECONDS[name] for name in ("second", "minute", "hour", "day", "month", "year")} | {
     "sec": 1, "d": 86400, **dict.fromkeys(("GPU-h", "GPU-hours", "GPU hours"), 3600)}
@@ -85,7 +85,7 @@ def _worth(behind, law):
 def units_of(law: str) -> dict[str, float]:
     """What each unit that may stand behind a number is worth in the law's own."""
     own = QUANTITIES[law][0]
-    symbol, prefixes = figures.UNITS[own][0], figures.UNITS[own][1]
+    symbol, prefixes = figures.UNITS[own][:2]
     if own in _SECONDS:
         return {name: seconds / _SECONDS[own] for name, seconds in _TIMES.items()} | {
             f"{small}s": _TYPED[small] / _SECONDS[own] for small in ("m", "µ", "u")}
@@ -95,8 +95,7 @@ def units_of(law: str) -> dict[str, float]:
     if prefixes != "none":
         found |= {prefix: worth for prefix, worth in _TYPED.items() if prefix}
     if own.startswith("byte"):
-        found |= {symbol.replace("B", name, 1): worth for name, worth in BINARY.items()}
-        found |= {symbol.replace("B", "kiB", 1): BINARY["KiB"]}
+        found |= {symbol.replace("B", name, 1): worth for name, worth in _BINARY.items()}
     if symbol.startswith("USD"):
         found |= {symbol.replace("USD", name, 1): 1 for name in ("$", "dollars")}
         for name, worth in _COUNTS.items():
@@ -107,7 +106,7 @@ def units_of(law: str) -> dict[str, float]:
 def _allowed(law, unit):
     """What may stand behind the number, in words."""
     own = QUANTITIES[law][0]
-    symbol, prefixes = figures.UNITS[own][0], figures.UNITS[own][1]
+    symbol, prefixes = figures.UNITS[own][:2]
     if own in _SECONDS:
         return "Allowed: ms, s, min, h, days, or the number alone."
     if own == "byte":

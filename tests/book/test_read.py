@@ -20,7 +20,7 @@ from gpucalc.rows.config import architectures
 from gpucalc.rows.tables import rows
 from tests.gpucalc import test_config as known
 from tests.gpucalc import test_config_kinds as kinds
-from tests.gpucalc import test_pasted as lines
+from tests.book import test_pasted as lines
 
 STATIC = ROOT / "book/static"
 READ_CONFIGS = """([texts, file, rule, defaults]) => {

@@ -153,14 +153,15 @@ def test_a_chat_has_something_to_spare():
 def test_a_simulated_queue_keeps_the_first_token_in_time(gpu):
     """With a replica out of service too. What the formula says of all but one in twenty is within a twentieth while all run. With one
     out nine tenths of the places are filled and about one in twenty waits for one, so that one run of ten minutes has thrice the
-    time of another: of several together the formula is not below by more than a fifth; test_simulator.py has long runs."""
+    time of another: of several together the formula is not below by more than a fifth, nor above by more than 2.4 times;
+    test_simulator.py has long runs."""
     found = capacity.plans(SEARCHED, 10, 20, first_token_limit=1)
     best = found[found["gpu"] == gpu].sort_values("gpus").iloc[0]
     size, prompt = int(best["batch"]), best["replica_prefill_seconds"]
     # What the prompts of a full batch leave of a request's time are its passes, of which a part grows with those inside.
     full, alone = (best["request_seconds"] - size * prompt) / 300, best["replica_pass_seconds"] * best["fixed_share"]
     steps = [alone + (full - alone) * inside / size for inside in range(size + 1)]
-    for out, seeds, least, most in ((0, [1], 0.95, 1.05), (1, [1, 2, 3], 0.8, math.inf)):
+    for out, seeds, least, most in ((0, [1], 0.95, 1.05), (1, [1, 2, 3], 0.8, 2.4)):
         together = []
         for seed in seeds:
             first, whole = simulated(10, int(best["replicas"]) - out, size, prompt, steps, 300, 6000, seed)

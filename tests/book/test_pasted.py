@@ -1,7 +1,7 @@
 """Rents pasted as lines: rows, faults with their line, what is said, and questions, each by hand."""
 import pytest
 
-from gpucalc.rows.pasted import attempt, cells_of, LONGEST_CELL, MOST_FAULTS, MOST_LETTERS, MOST_LINES, Rents
+from book.web.pasted import attempt, cells_of, LONGEST_CELL, MOST_FAULTS, MOST_LETTERS, MOST_LINES, Rents
 
 H100, L4 = "H100 SXM 80GB", "L4 24GB"
 LARGER = {H100: [2, 4, 8], L4: [], "B200 180GB": [2, 4, 8]}

@@ -1,19 +1,20 @@
-"""Rents that a reader pastes as lines of gpu and usd_per_hour, where intake.py reads a whole file of prices.
+"""Rents that a reader pastes as lines of gpu and usd_per_hour, where gpucalc/rows/intake.py reads a whole file of prices.
 
-A browser has this too, as book/web/printed.py prints it. With a header, columns may stand in any order, and provider, gpus, term,
-region, currency and price (of the whole machine) are read too; without one, a line is gpu and usd_per_hour. Cells stand between
-commas, semicolons or tabs.
+A browser has this, as printed.py prints it. With a header, columns may stand in any order, and provider, gpus, term, region,
+currency and price (of the whole machine) are read too; without one, a line is gpu and usd_per_hour. Cells stand between commas,
+semicolons or tabs.
 """
 import re
 import statistics
 from collections.abc import Callable
 from typing import Any
 
-from .files import hidden, shortened
-from .intake import agreed, amount, by_the_gpu, column, counted, gpu_named, in_usd, NOT_STATED, NUMERAL, OWN_PROVIDER
-from .intake import PER_GPU, plain, question, readings, settled, Spread, standing, SYMBOLS, term_named, times_an_hour, WHOLE
-from .price_checks import ITEMS, MOST_GPUS
-from .tables import rows
+from gpucalc.rows.files import hidden, shortened
+from gpucalc.rows.intake import (
+    agreed, amount, by_the_gpu, column, counted, gpu_named, in_usd, NOT_STATED, NUMERAL, OWN_PROVIDER, PER_GPU, plain, question,
+    readings, settled, Spread, standing, SYMBOLS, term_named, times_an_hour, WHOLE)
+from gpucalc.rows.price_checks import ITEMS, MOST_GPUS
+from gpucalc.rows.tables import rows
 
 MOST_LETTERS, MOST_LINES, MOST_FAULTS, LONGEST_CELL = 200_000, 2_000, 200, 300
 
@@ -51,9 +52,9 @@ class Rents:
 
     def __init__(self, larger: dict[str, list[int]], prices: dict[str, dict[str, list[float]]]):
         self.larger, self.prices = larger, prices
-        self.rows, self.faults, self.said = [], [], []  # type: ignore[var-annotated]
-        self.offers, self.machines = {}, []  # type: ignore[var-annotated]
-        self.at, self.titles, self.currencies, self.marks = {}, [], [], {}  # type: ignore[var-annotated]
+        self.rows, self.faults, self.said = [], [], []
+        self.offers, self.machines = {}, []
+        self.at, self.titles, self.currencies, self.marks = {}, [], [], {}
 
     def read(self, text):
         lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
