@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 from gpucalc.core.evaluate import Case, close, Row
 from gpucalc.core.law import LAWS
-from gpucalc.rows import catalogue
+from gpucalc.rows import bands, catalogue
 from gpucalc.rows.kept import kept
 from gpucalc.rows.tables import plain_row, rows, table, TABLES
 
@@ -208,14 +208,11 @@ def _rents(**wanted):
 
 # What others published beside what the laws give for the same inputs: measurements of a topic, claims of a page.
 
-# What an engine and the start of experts add, in the median of what was measured: no part of a bound.
-NOTHING_ADDED = dict.fromkeys(("engine_host_seconds", "prompt_host_seconds", "expert_start_seconds"), 0)
-
 
 def measurements(topic: str | None = None, kind: str | None = None, **instead: Any) -> "DataFrame":
     """The published figures of a topic, or of all, `measured` or `computed` by a formula of their own; both if no kind.
 
-    `instead` replaces inputs of that name: efficiency="bound" with `NOTHING_ADDED`, for all rows, gives the laws' upper bounds.
+    `instead` replaces inputs of that name: `bands.PEAKS`, for all rows, gives the laws' upper bounds.
     """
     frame = catalogue.measurements()
     frame = frame[((frame["topic"] == topic) | (topic is None)) & ((frame["kind"] == kind) | (kind is None))].copy()
@@ -307,5 +304,5 @@ def _predicted(law, inputs, instead):
     """The value of the law with some inputs replaced; NaN without one."""
     if not law:
         return math.nan
-    meant = {name: value for name, value in instead.items() if name in inputs or name in NOTHING_ADDED}
+    meant = {name: value for name, value in instead.items() if name in inputs or name in bands.ADDED}
     return float(Case.of(inputs | meant)(law))

@@ -10,10 +10,10 @@ from gpucalc.core.figures import number, percent, seconds, times
 from gpucalc.laws import queueing, serving
 from gpucalc.laws.arithmetic_intensity import decode_seconds
 from gpucalc.laws.kv_cache import weight_bytes
-from gpucalc.rows import catalogue
+from gpucalc.rows import bands, catalogue
 from gpucalc.rows.tables import table as rows_of
 from ..components.charts import lines
-from ..components.claims import measurements, NOTHING_ADDED
+from ..components.claims import measurements
 from ..components.picture import Sheet
 from ..components.sentences import Yours
 from ..components.show import table
@@ -238,13 +238,13 @@ def _replica(sheet, left, top, tall, batch, filled):
 
 def peak_output(case):
     """Output tokens a second of a replica that the peaks allow: prompts ride along with the passes."""
-    full = case.but(efficiency="bound", engine_host_seconds=0, chunk=serving.steady_chunk)
+    full = case.but(**bands.PEAKS, chunk=serving.steady_chunk)
     return case.inputs["batch"] / full(serving.replica_pass_seconds)
 
 
 def published():
     """The published figures of serving with what the law gives, `predicted`, and the `bound`."""
-    found = measurements("serving").assign(bound=measurements("serving", efficiency="bound", **NOTHING_ADDED)["predicted"])
+    found = measurements("serving").assign(bound=measurements("serving", **bands.PEAKS)["predicted"])
     full = found["law"] == "output_tokens_per_second"
     found.loc[full, "bound"] = [peak_output(Case.of(json.loads(inputs))) for inputs in found.loc[full, "inputs"]]
     return found

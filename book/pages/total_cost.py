@@ -18,7 +18,7 @@ from gpucalc.laws.training_cost import affordable_tokens, compute_usd, planned_g
 from gpucalc.laws.training_time import chinchilla_tokens
 from gpucalc.rows import catalogue, price_book
 from gpucalc.rows.ages import firm
-from gpucalc.rows.bands import CLOSE
+from gpucalc.rows.bands import CLOSE, PEAKS
 from gpucalc.rows.kept import selection
 from gpucalc.rows.price_book import cheapest_first, MissingPrice, price_row, TIES
 from gpucalc.rows.rents import cheapest_rent, rents
@@ -653,7 +653,7 @@ TOKEN_PRICES = {"a million tokens in": input_usd_per_million, "a million tokens 
 
 def parts_table(replica, caption):
     """What tokens and a request cost at best, by the formula, to plan for, and if the replica is never idle."""
-    bound = replica.but(efficiency="bound", engine_host_seconds=0)
+    bound = replica.but(**PEAKS)
     rows = [dict(cost_of=part, bound=bound(law), formula=replica(law), plan=replica.band(law).plan,
                  full=replica.but(replica_utilization=1).band(law).plan) for part, law in TOKEN_PRICES.items()]
     share = percent(replica.inputs["replica_utilization"])

@@ -76,7 +76,7 @@ def declared() -> dict[str, Any]:
 
 def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
     """What decisions need beside the laws, for JSON: None is a blank, tables are lists by column."""
-    wanted = _wanted(more) - {excess_machines.__name__}
+    wanted = _wanted(more)
     laws = javascript.reached(wanted & set(LAWS))
     used = _quantities(wanted) | {name for law in laws for name in LAWS[law].arguments} | _stand_ins()
     kinds = {"models": catalogue.model, "recipes": catalogue.recipe, "formats": catalogue.weight_format,

@@ -100,12 +100,12 @@ def expert_product_seconds(gpu_tokens, expert_tokens, hidden, adapters, product_
                        narrow_products, tile_rows, tile_columns, share, bandwidth_efficiency, kernel_seconds,
                        activation_element_bytes)
 
-    def pair(rows, channels, width, products, share):
+    def pair(rows, channels, width, products, share=compute_efficiency):
         return passes(rows, channels, (1 + gated_mlp) * width, products, share) + passes(rows, width, channels, products, share)
     channels, fewer = where(expert_latent > 0, expert_latent, hidden), maximum(expert_latent, 1)
     routed = pair(expert_tokens, channels, maximum(expert_intermediate, 1) / expert_tensor_parallel,
                   maximum(experts, 1) / expert_parallel, compute_efficiency * grouped_efficiency)
-    shared = pair(gpu_tokens, hidden, maximum(shared_experts * expert_intermediate, 1) / tensor_parallel, 1, compute_efficiency)
+    shared = pair(gpu_tokens, hidden, maximum(shared_experts * expert_intermediate, 1) / tensor_parallel, 1)
     narrowed = passes(gpu_tokens, hidden, fewer, 1) + passes(gpu_tokens, fewer, hidden, 1)
     return routed + where(shared_experts > 0, shared, 0) + where(expert_latent > 0, narrowed, 0)
 

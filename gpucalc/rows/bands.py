@@ -41,10 +41,12 @@ SPEED = ("model", "gpu", "link", "engine", "weight_format", "mlp_bits", "narrow_
 SPEED_GIVEN = {"batch": 1, "efficiency": "achieved", "context": {"law": "mean_context"}, "user_requests": 10,
                "running_pass_seconds": {"law": "replica_pass_seconds"}, "reading_load": {"law": "users_reading_load"}}
 SPEED_LAWS = ("time_per_output_token", "users_first_token")
+# What an engine and the start of experts add, in the median of what was measured: no part of what a card can do at its PEAKS.
+ADDED = ("engine_host_seconds", "expert_start_seconds", "prompt_host_seconds")
+PEAKS = {"efficiency": "bound"} | dict.fromkeys(ADDED, 0)
 # What a bound leaves out: shares below 1 that a case gives, work that nothing hides, and every latency.
 HIDDEN = ("overlap", "data_overlap", "expert_overlap")
-LATE = ("latency", "base_latency", "switch_latency", "network_latency", "host_seconds", "engine_host_seconds",
-        "expert_start_seconds", "prompt_host_seconds", "kernel_seconds")
+LATE = ("latency", "base_latency", "switch_latency", "network_latency", "host_seconds", *ADDED, "kernel_seconds")
 
 
 class Band(NamedTuple):
@@ -127,8 +129,8 @@ def errors(family: str, without: str = "", year: int | None = None) -> Errors | 
     """
     while family:
         row = rows("families")[family]
-        if row["when"] == "unmeasured":
-            found, further = errors(row["part_of"], without, year), apart("card")
+        if row["differs"]:
+            found, further = errors(row["part_of"], without, year), apart(row["differs"])
             return found and found._replace(low=found.low / further, high=found.high * further, family=family)
         for era in [_era(year)] if year else reversed(range(len(ERAS) + 1)):
             if found := errors_of(family, era, without):
@@ -255,44 +257,55 @@ def measured(root: str) -> list[dict]:
     for name, row in rows("measurements").items():
         power, family = _powers().get(row["law"], (-1 if "/second" in row["unit"] else 1, ""))
         if row["kind"] == "measured" and (family and widest(family)) == root:
-            case, year = Case.of(json.loads(row["inputs"])), int(row["date"][:4])
+            case = Case.of(json.loads(row["inputs"]))
             predicted = float(case(row["law"]))
             if not 0 < predicted < numpy.inf:
                 raise ValueError(f"measurements.csv, {name}: {row['law']} gives {predicted}; allowed: a number above 0")
             ratio, error = (row["value"] / predicted)**power, predicted / row["value"] - 1
             found.append({"id": name} | row | dict(
                 case=case, power=power, predicted=predicted, error=error, ratio=ratio,
-                family=next((part for _, part in _families(case, row["law"])), ""), year=year, era=_era(year),
-                publisher=publisher(row["source"])))
+                family=next((part for _, part in _families(case, row["law"])), "")) | _published(row))
     return found
 
 
 @stored
 def ratios(root: str) -> list[dict]:
     """Of the measured rows of such a family, and of the speeds of engines, what its errors follow from."""
-    kept_of = ("ratio", "publisher", "era", "year", "family")
-    return [{name: row[name] for name in kept_of} for row in [*measured(root), *speeds(root)]]
+    names = ("ratio", "publisher", "era", "year", "family")
+    return [{name: row[name] for name in names} for row in [*measured(root), *speeds(root)]]
 
 
 @kept
 def speeds(root: str) -> list[dict]:
     """The rows of data/engine_speeds.csv of such a family as dicts, once for each law that it has a time of."""
-    found: list[dict] = []
+    found = []
+    for law in (each for each in SPEED_LAWS if root in (widest(part) for *_, part in parts(each)[1])):
+        for case, held in speed_cases(law):
+            families = _families(case, law)
+            for at, (predicted, row) in enumerate(zip(case(law), held)):
+                part = next(part for holds, part in families if numpy.all(holds) or holds[at])
+                found.append(row | dict(law=law, value=row[law], predicted=float(predicted), ratio=row[law] / float(predicted),
+                                        family=part) | _published(row))
+    return found
+
+
+@kept
+def speed_cases(law: str) -> list[tuple[Case, list[dict]]]:
+    """The rows of data/engine_speeds.csv that have a time of a law, with their `id`: those that differ in their users alone
+    together, as a case with a column of users."""
     alike: dict[tuple, list] = {}
     for name, row in rows("engine_speeds").items():
-        alike.setdefault(tuple(row[column] for column in SPEED), []).append((name, row))
-    for held in alike.values():
-        same = {column: value for column, value in zip(SPEED, (held[0][1][each] for each in SPEED)) if value not in ("", 0)}
-        case = Case.of(same | SPEED_GIVEN).but(batch=numpy.array([row["batch"] for _, row in held]))
-        for law in SPEED_LAWS:
-            if root in (widest(part) for _, _, part in parts(law)[1]) and not numpy.isnan(held[0][1][law]):
-                families = _families(case, law)
-                for at, (predicted, (name, row)) in enumerate(zip(case(law), held)):
-                    year, part = int(row["date"][:4]), next(part for holds, part in families if numpy.all(holds) or holds[at])
-                    found.append({"id": name, "law": law} | row | dict(
-                        value=row[law], predicted=float(predicted), ratio=row[law] / float(predicted), family=part, year=year,
-                        era=_era(year), publisher=publisher(row["source"])))
-    return found
+        if not numpy.isnan(row[law]):
+            alike.setdefault(tuple((column, row[column]) for column in SPEED if row[column] not in ("", 0)), []).append(
+                {"id": name} | row)
+    return [(Case.of(dict(same) | SPEED_GIVEN).but(batch=numpy.array([row["batch"] for row in held])), held)
+            for same, held in alike.items()]
+
+
+def _published(row):
+    """Who published a row, and when."""
+    year = int(row["date"][:4])
+    return dict(year=year, era=_era(year), publisher=publisher(row["source"]))
 
 
 def rows_of(family: str, era: int | None, source: Callable[[str], list[dict]] = measured) -> list[dict]:

@@ -1,5 +1,4 @@
 """What data/ holds, by name: tables and their rows. Price books are in `price_book`."""
-import json
 from typing import TYPE_CHECKING
 
 from ..core.evaluate import FINDERS, READERS, Row, close
@@ -159,8 +158,7 @@ def recipe(name: str) -> Row:
 
 # What stands for a blank share of a peak: the card's, by format, and the link's.
 _BY_CARD = {"compute_efficiency": "product_share", "attention_efficiency": "attention_share",
-            "grouped_efficiency": "grouped_share",
-            "bandwidth_efficiency": "bandwidth_share"}
+            "grouped_efficiency": "grouped_share", "bandwidth_efficiency": "bandwidth_share"}
 
 
 def efficiency(name: str) -> Row:
@@ -212,8 +210,7 @@ def _added(row):
 @kept
 def _measured_makers():
     """Makers of the cards on which runs of an engine were measured."""
-    runs = [json.loads(row["inputs"]) for row in rows("measurements").values() if '"engine"' in row["inputs"]]
-    return {rows("gpus")[run["gpu"]]["vendor"] for run in runs if "gpu" in run}
+    return {vendor for row in rows("engines").values() for vendor in row["vendors"].split()}
 
 
 def _row(name, key):

@@ -5,14 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from book.components.claims import NOTHING_ADDED
 from book.components.measured import compare
 from book.pages.serving import erlang_c, published
 from gpucalc import kv_cache as kv
 from gpucalc.core.evaluate import Case
 from gpucalc.decisions.capacity import ENGINE
 from gpucalc.laws import queueing as qu
-from gpucalc.rows import catalogue
+from gpucalc.rows import bands, catalogue
 
 
 def test_one_place_waits_as_often_as_it_is_filled():
@@ -81,7 +80,7 @@ def test_errors_by_family():
 @pytest.mark.parametrize("topic", ["serving", "arithmetic_intensity"])
 def test_nothing_published_beats_the_peaks(topic):
     # Without latencies, starts of kernels and of experts, and time of the host, everything at the data sheet's speed.
-    least = dict.fromkeys(["latency", "base_latency", "quick_latency", "quick_base_latency", "switch_latency"], 0) | NOTHING_ADDED
+    least = dict.fromkeys(["latency", "base_latency", "quick_latency", "quick_base_latency", "switch_latency"], 0) | dict.fromkeys(bands.ADDED, 0)
     for name, row in compare(topic, "measured").to_dict("index").items():
         inputs = json.loads(row["inputs"])
         full = {share: 1 for share in ("bandwidth_efficiency", "compute_efficiency") if share in inputs}

@@ -102,18 +102,8 @@ def test_speeds_of_engines_by_family_and_bound():
     assert {row["family"] for row in rows_of["serving"]} == {"time per output token"}
     assert {row["publisher"] for row in rows_of["serving"]} == {"InferenceX", "ai-dynamo/aiconfigurator"}
     ratios = []
-    for held in alike().values():
-        same = dict(zip(bands.SPEED, (held[0][name] for name in bands.SPEED)))
-        case = Case.of({name: value for name, value in same.items() if value not in ("", 0)} | bands.SPEED_GIVEN)
-        bound = bands.bound(case.but(batch=numpy.array([row["batch"] for row in held])))
-        ratios += [row[law] / least for law in bands.SPEED_LAWS
-                   for row, least in zip(held, numpy.broadcast_to(bound(law), len(held))) if row[law] == row[law]]
+    for law in bands.SPEED_LAWS:
+        for case, held in bands.speed_cases(law):
+            bound = numpy.broadcast_to(bands.bound(case)(law), len(held))
+            ratios += [row[law] / least for row, least in zip(held, bound)]
     assert len(ratios) == 3072 and sum(each < 1 for each in ratios) <= 1 and min(ratios) > 0.997
-
-
-def alike():
-    """Rows of data/engine_speeds.csv by what they have in common."""
-    found = {}
-    for row in tables.rows("engine_speeds").values():
-        found.setdefault(tuple(row[name] for name in bands.SPEED), []).append(row)
-    return found

@@ -2,10 +2,8 @@
 import functools
 import json
 import math
-from collections import defaultdict
 from statistics import median
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -558,14 +556,8 @@ def timed(law, off):
         if row["law"] == law and "engine" in held:
             case = Case.of(held | {off: 0})
             found.append((case, [row["value"]], [case(law)], [held["batch"]]))
-    alike = defaultdict(list)
-    for row in rows("engine_speeds").values():
-        if not math.isnan(row[law]):
-            alike[tuple((name, row[name]) for name in bands.SPEED if row[name] not in ("", 0))].append((row["batch"], row[law]))
-    for held, times in alike.items():
-        users, measured = map(list, zip(*times))
-        case = Case.of(dict(held) | bands.SPEED_GIVEN | {off: 0})
-        found.append((case, measured, case.but(batch=np.array(users))(law), users))
+    for case, held in bands.speed_cases(law):
+        found.append((case, [row[law] for row in held], case.but(**{off: 0})(law), [row["batch"] for row in held]))
     return [(case.rows["engine"].name, case.rows["model"].name, not case.rows["model"].get("experts", 0) > 0, count, case.inputs["prompt"],
              value, float(formula), case.rows["model"]["layers"])
             for case, measured, formulas, users in found for value, formula, count in zip(measured, formulas, users)]
