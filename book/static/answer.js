@@ -1,7 +1,8 @@
 // The answer to a case, as gpucalc/decisions/answer.py gives it from what rule.js has solved.
 //
 //   const given = gpucalc.jobOf(state);                 // job.js
-//   const found = gpucalc.answerTo(given);              // { case, kind, kept, lost, figures }
+//   const found = gpucalc.answerTo(given);              // { case, kind, kept, lost, figures }, with the ends of the best choice
+//   gpucalc.ranged(found)                               // the same with the ends of all choices
 //   gpucalc.bindsOf(found), helpsOf(found), turnsOf(found)   // [[limit, share]], [{ change, after, choice }], [{ change, gpu }]
 //   gpucalc.binding(found), helping(found), turning(found)   // the same as steps, each of which solves the plan again
 //
@@ -9,7 +10,7 @@
 "use strict";
 window.gpucalc = window.gpucalc || {};
 {
-  const has = Object.hasOwn;
+  const has = Object.hasOwn, ENDS = ["plan", "low", "high"];
   const data = () => gpucalc.data;
   const rowOf = (table, place) => Object.fromEntries(Object.entries(table).map(([name, column]) => [name, column[place]]));
   const isQuantity = (name) => has(data().quantities, name);
@@ -40,33 +41,46 @@ window.gpucalc = window.gpucalc || {};
   }
 
   const judged = (whole) => gpucalc.limits.far[valueOf(whole, "sure")];
-  const solved = (whole, kind, tables, ends) => gpucalc.solve(data().chains[kind], whole, tables, judged(whole), ends);
+  const solved = (whole, kind, tables, ends, gpu) => gpucalc.solve(data().chains[kind], whole, tables, judged(whole), ends, gpu);
 
+  // The answer with the ends of the best choice; those of other GPUs' choices are blank where it did not take them to find it.
   function answerTo({ rows, inputs, rents }) {
     const given = new gpucalc.Case(rows, inputs), kind = kindOf(rows.job), whole = completed(given, kind);
-    const tables = gpucalc.market(whole, kind, rents), ends = solved(whole, kind, tables);
-    const kept = ranked(ends, kind);
-    return { given, case: whole, kind, rents, tables, kept, objective: data().objectives[kind],
-      best: count(kept) ? rowOf(kept, 0) : null, lost: nearest(ends.plan, data().chains[kind], whole),
-      figures: count(kept) ? figuresOf(whole, rowOf(kept, 0), ends, kind) : {} };
+    const tables = gpucalc.market(whole, kind, rents), { plan } = solved(whole, kind, tables, ["plan"]), ends = new Map();
+    let kept = ranked(plan.kept, ends, kind), best = null;
+    while (count(kept) && !ends.has(kept.gpu[0])) {
+      ends.set(kept.gpu[0], solved(whole, kind, tables, ENDS, kept.gpu[0]));
+      kept = ranked(plan.kept, ends, kind);
+      best = rowOf(kept, 0);
+    }
+    return { given, case: whole, kind, rents, tables, plan, kept, objective: data().objectives[kind], best,
+      lost: nearest(plan, data().chains[kind], whole), figures: best ? figuresOf(whole, best, ends.get(best.gpu), kind) : {} };
+  }
+
+  // The answer with the ends of every choice.
+  function ranged(found) {
+    const { case: whole, kind, tables, plan } = found, all = solved(whole, kind, tables, ENDS);
+    return { ...found, kept: ranked(plan.kept, new Map((plan.kept.gpu ?? []).map((gpu) => [gpu, all])), kind) };
   }
 
   const keyOf = (table, kind, place) => data().keys[kind].map((name) => table[name][place]).join("|");
   const places = (table) => Array.from({ length: count(table) }, (_, place) => place);
   const byKey = (table, kind) => new Map(places(table).map((place) => [keyOf(table, kind, place), place]));
 
-  // The choices that keep all limits, the best first, each with the objective at the ends of its band.
-  function ranked({ plan, low, high }, kind) {
-    const objective = data().objectives[kind], table = { ...plan.kept };
-    for (const [end, { kept }] of [["low", low], ["high", high]]) {
-      const there = byKey(kept, kind);
-      table[`${end}_${objective}`] = places(plan.kept).map((place) =>
-        kept[objective]?.[there.get(keyOf(plan.kept, kind, place))] ?? Infinity);
+  // The choices that keep all limits, the best first, each with the objective at the ends of its band, NaN where they are not in
+  // `ends` by GPU; such a choice stands before its equals.
+  function ranked(plan, ends, kind) {
+    const objective = data().objectives[kind], table = { ...plan }, cost = plan[objective];
+    for (const end of ["low", "high"]) {
+      const there = new Map([...ends].map(([gpu, solved]) => [gpu, [solved[end].kept, byKey(solved[end].kept, kind)]]));
+      table[`${end}_${objective}`] = places(plan).map((place) => {
+        const [kept, keys] = there.get(plan.gpu[place]) ?? [];
+        return kept ? kept[objective]?.[keys.get(keyOf(plan, kind, place))] ?? Infinity : NaN;
+      });
     }
-    const isWide = (cost, place) => Number(cost < Infinity && cost > data().wide * table[objective][place]);
-    const keys = [table[`high_${objective}`].map(isWide), ...[objective, `high_${objective}`, "offer"].map((name) => table[name])];
-    const order = (a, b) => keys.reduce((sign, key) => sign || compared(key[a], key[b]), 0);
-    return gpucalc.taken(table, places(plan.kept).sort(order));
+    const high = table[`high_${objective}`], wide = (place) => Number(high[place] < Infinity && high[place] > data().wide * cost[place]);
+    const first = (place) => (Number.isNaN(high[place]) ? -1 : high[place]), keys = [wide, (place) => cost[place], first, (place) => plan.offer[place]];
+    return gpucalc.taken(table, places(plan).sort((a, b) => keys.reduce((sign, key) => sign || compared(key(a), key(b)), 0)));
   }
 
   const compared = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
@@ -211,5 +225,5 @@ window.gpucalc = window.gpucalc || {};
     return value === Infinity ? null : isWhole(name) ? Math.ceil(value) : value;
   }
 
-  Object.assign(gpucalc, { answerTo, binding, bindsOf, helping, helpsOf, sortedBinds, sortedHelps, turning, turnsOf });
+  Object.assign(gpucalc, { answerTo, ranged, binding, bindsOf, helping, helpsOf, sortedBinds, sortedHelps, turning, turnsOf });
 }

@@ -9,7 +9,7 @@
 //   job.value("request_seconds")              // a Grid: given, else in a row, else a default, else the law of that name
 //   job.law("kv_bytes")                       // the law's own value, whatever is given; in Python case(law)
 //   job.but({ prompt: 2000, gpu: null })      // other rows and inputs, null takes one away; keeps what they do not change
-//   job.again(["request_seconds"], { batch })   // what gives the law for other batches, and nothing else anew
+//   job.again(["request_seconds"], ["batch"])   // what gives the laws for other batches, and nothing else anew
 //   job.on(new gpucalc.Axes({ choice: 500 }))   // the same on other axes; columns have to be given anew
 //   job.terms("request_seconds")              // { name: Grid } of the law and of every law it needs
 //
@@ -145,34 +145,35 @@ window.gpucalc = window.gpucalc || {};
     }
 
     // What works the laws out for other values of what is moving, columns of numbers, and for some places of all columns: only
-    // what follows from it is worked out anew, and nothing is checked again. Gives a function of a law's name.
+    // what follows from it is worked out anew, and nothing is checked again. The columns that it gives are filled anew each time.
     again(laws, moving) {
-      const held = this.but(moving), fresh = new Set(Object.keys(moving)), steps = [];
-      laws.forEach((law) => held.law(law));
-      for (const [key, { needs }] of held.memo) {
-        if (fresh.has(key) || !needs.some((need) => fresh.has(need))) continue;
-        fresh.add(key);
-        steps.push({ key, needs, law: key.endsWith("()") && gpucalc.laws[key.slice(0, -2)] });
+      const fresh = new Map(moving.map((name) => [name, null])), steps = [], asked = new Set(laws.map((law) => `${law}()`));
+      laws.forEach((law) => this.law(law));
+      for (const key of asked) this.memo.get(key)?.needs.forEach((need) => asked.add(need));
+      for (const [key, { needs }] of this.memo) {
+        if (!asked.has(key) || fresh.has(key) || !needs.some((need) => fresh.has(need))) continue;
+        const law = key.endsWith("()") && gpucalc.laws[key.slice(0, -2)], step = law ? { law, needs } : fresh.get(needs[0]);
+        fresh.set(key, step);
+        if (law) steps.push(step);
       }
-      let fixed = new Map(), last = null;
-      const still = (name, law) => {
-        if (!fixed.has(name)) {
-          const grid = held.memo.get(name)?.grid ?? held.axes.grid(law.defaults[name]);
-          fixed.set(name, grid.set ? [grid.taken(last), -1] : [grid.values, 0]);
-        }
-        return fixed.get(name);
+      const still = (name, law, places) => {
+        const grid = this.memo.get(name)?.grid ?? this.axes.grid(law.defaults[name]);
+        return grid.set ? [grid.taken(places), -1] : [grid.values, 0];
       };
-      return (values, places) => {
-        if (places !== last) [fixed, last] = [new Map(), places];
-        const done = new Map(Object.entries(values)), size = places.length;
-        const given = (name, law) => (done.has(name) ? [done.get(name), -1] : still(name, law));
-        for (const { key, needs, law } of steps) {
-          const out = law ? new Float64Array(size) : done.get(needs[0]), taken = [];
-          if (law) for (const need of needs) taken.push(...given(need, law));
-          if (law) law.run(out, size, ...taken);
-          done.set(key, out);
+      let last = null, columns = [];
+      const begin = (places) => {
+        const fixed = new Map(), at = (name, law) => fixed.get(name) ?? fixed.set(name, still(name, law, places)).get(name);
+        for (const step of steps) step.out = new Float64Array(places.length);
+        for (const step of steps) {
+          step.given = step.needs.flatMap((need) => (fresh.has(need) ? [fresh.get(need)?.out, -1] : at(need, step.law)));
         }
-        return (name) => spread(size, given(`${name}()`));
+        columns = laws.map((law) => fresh.get(`${law}()`)?.out ?? spread(places.length, at(`${law}()`)));
+        last = places;
+      };
+      return (numbers, places) => {
+        if (places !== last) begin(places);
+        for (const { law, out, given } of steps) law.run(out, out.length, ...given.map((each) => each ?? numbers));
+        return columns;
       };
     }
 
@@ -223,29 +224,31 @@ window.gpucalc = window.gpucalc || {};
     // What was given for the name, by itself or in a row; undefined if nothing was.
     given(name) {
       const input = this.inputs[name];
-      if (input === undefined) return inRows(name, Object.values(this.rows));
+      if (input === undefined) return inRows(name, this.rows);
       if (typeof input !== "string" || !input.startsWith("row:")) return input;
       const row = this.rows[input.slice(4)];
       if (!row) throw new Error(`${name}: '${input}'; allowed: one of ${Object.keys(this.rows).join(", ") || "no rows"}`);
       if (!has(row, name)) throw new Error(`${name}: ${label(row)} has no such column`);
-      return inRows(name, [row]);
+      return inRows(name, { row });
     }
   }
 
   // The one value of that name in the rows: a blank cell and two different values are errors.
   function inRows(name, rows) {
-    const there = rows.filter((row) => has(row, name));
-    for (const row of there) {
+    let first;
+    for (const kind in rows) {
+      const row = rows[kind];
+      if (!has(row, name)) continue;
       if (row[name] === null || row[name] !== row[name]) {
         throw new Error(`${label(row)}: ${meaning(name)} is blank; give ${name}`);
       }
+      first ??= row;
+      if (first !== row && !same(first[name], row[name])) {
+        throw new Error(`${meaning(name)} is in two rows: ${shown(first[name])} of ${label(first)} and `
+          + `${shown(row[name])} of ${label(row)}; give ${name}, or the row to take it from`);
+      }
     }
-    const other = there.find((row) => !same(there[0][name], row[name]));
-    if (other) {
-      throw new Error(`${meaning(name)} is in two rows: ${shown(there[0][name])} of ${label(there[0])} and `
-        + `${shown(other[name])} of ${label(other)}; give ${name}, or the row to take it from`);
-    }
-    return there[0]?.[name];
+    return first?.[name];
   }
 
   Object.assign(gpucalc, { Case, allowed });

@@ -188,5 +188,5 @@ window.gpucalc = window.gpucalc || {};
     }
   }
 
-  gpucalc.columns = { Places, count, filled, mapped, taken, parted, joined, stacked, moved, exceeds };
+  gpucalc.columns = { Places, count, filled, mapped, numbersAt, taken, parted, precedes, joined, stacked, moved, exceeds };
 }

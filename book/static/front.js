@@ -125,7 +125,8 @@
     fill(care, views.cautions(answer.cautions));
     fill(runs, views.commands(answer.commands || [], copy));
     fill(prices, priced(answer.prices));
-    fill(options, [...views.options(answer.options, apply), ...views.flips(answer.flips, apply)]);
+    options.toggleAttribute("inert", !answer.options); // those of another case, until this one's are known
+    if (answer.options) fill(options, [...views.options(answer.options, apply), ...views.flips(answer.flips, apply)]);
     fill(comparison, versus ? compared(answer) : []);
     configs.hidden = !cases.takes(state.job, "model");
     paper.textContent = cases.yaml(state);

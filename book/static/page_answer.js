@@ -1,8 +1,8 @@
 // What the front page shows of a state: cards, options and what would flip the choice, from the answer and its words.
 //
-//   gpucalc.answer(state)                // { faults, cards, cautions, options, flips, commands, prices }: what one solve gives
-//   gpucalc.more(state, answer)          // the same with what binds and what helps, which take further solves
-//   gpucalc.more(state, answer, hear)    // the same to `hear`, made in the page's idle moments; returns what stops it
+//   gpucalc.answer(state)                // { faults, cards, cautions, commands, prices }: what one solve gives
+//   gpucalc.more(state, answer)          // the same with options, flips, what binds and what helps, which take further solves
+//   gpucalc.more(state, answer, hear)    // the same to `hear`, options first, made in idle moments; returns what stops it
 //
 // Cards are { id, title, big, low, plan, high, bound, scale, small, note, binds, helps, why }, options { key, words, gpus, usd,
 // low_usd, high_usd, reason, state }, flips { key, value, text },
@@ -108,11 +108,13 @@ window.gpucalc = window.gpucalc || {};
       prices: pricesOf() });
 
   function served(state, given) {
-    const found = { ...gpucalc.answerTo(given), helps: [] }, known = word().case_facts(found, gpucalc.prices), rows = rowsOf(found);
-    const cards = found.best ? allCards(found, known) : [noCard(found, known, rows)];
-    const there = found.best
-      ? { cautions: word().cautions(known), flips: flipsOf(rows, state), commands: word().commands(found, known) } : {};
-    return { found, known, shown: { ...nothing(), cards, options: optionsOf(rows), ...there } };
+    const found = { ...gpucalc.answerTo(given), helps: [] }, known = word().case_facts(found, gpucalc.prices);
+    if (!found.best) {
+      const rows = rowsOf(found);
+      return { found, known, shown: { ...nothing(), cards: [noCard(found, known, rows)], options: optionsOf(rows) } };
+    }
+    const { options, flips, ...rest } = nothing(), held = { cautions: word().cautions(known), commands: word().commands(found, known) };
+    return { found, known, shown: { ...rest, cards: allCards(found, known), ...held } };
   }
 
   function made(state) {
@@ -135,14 +137,18 @@ window.gpucalc = window.gpucalc || {};
 
   const answer = (state) => known(state).full ?? known(state).shown;
 
-  // The answer with what further solves tell, one solve at a step.
+  // The answer with what further solves tell, one solve at a step; what is to be shown before the end is yielded.
   function* steps(state, shown) {
     const of = known(state), [binds, helps, turns] = [[], [], []];
     if (of.found && !of.full) {
-      for (const each of gpucalc.binding(of.found)) yield binds.push(each);
-      for (const each of gpucalc.helping(of.found)) yield helps.push(each);
-      for (const each of gpucalc.turning(of.found)) yield turns.push(each);
-      of.full = filled(of, gpucalc.sortedBinds(binds), gpucalc.sortedHelps(helps), turns.filter(Boolean));
+      const ranged = gpucalc.ranged(of.found), rows = rowsOf(ranged);
+      const flips = ranged.best ? flipsOf(rows, state) : [];
+      yield of.shown = { ...of.shown, options: optionsOf(rows), flips };
+      for (const each of gpucalc.binding(of.found)) yield void binds.push(each);
+      for (const each of gpucalc.helping(of.found)) yield void helps.push(each);
+      for (const each of gpucalc.turning(of.found)) yield void turns.push(each);
+      const found = { ...ranged, binds: gpucalc.sortedBinds(binds), helps: gpucalc.sortedHelps(helps) };
+      of.full = filled(of, found, turns.filter(Boolean));
     }
     return of.full ?? shown;
   }
@@ -153,8 +159,8 @@ window.gpucalc = window.gpucalc || {};
     return word().case_facts(found, gpucalc.prices, served ? gpucalc.waysToServe(found.case, found.best, gpucalc.owning) : null);
   }
 
-  function filled({ found: held, known: facts, shown }, binds, helps, turns) {
-    const found = { ...held, binds, helps }, [first] = word().helps(found);
+  function filled({ known: facts, shown }, found, turns) {
+    const { binds } = found, [first] = word().helps(found);
     const texts = found.best ? gpucalc.told.begun(word().binds(found, facts)) : [];
     const about = texts.map((_, k) => gpucalc.texts.limited[binds[k]?.[0]] ?? "cost"), last = found.best ? "cost" : "fits";
     const of = found.best ? waysFacts(found) : facts;
@@ -180,9 +186,9 @@ window.gpucalc = window.gpucalc || {};
       if (stopped) return;
       const until = performance.now() + TURN;
       let step = left.next();
-      while (!step.done && performance.now() < until) step = left.next();
-      if (step.done) hear(step.value);
-      else later(next);
+      while (!step.done && !step.value && performance.now() < until) step = left.next();
+      if (step.value) hear(step.value);
+      if (!step.done) later(next);
     };
     later(next);
     return () => { stopped = true; };

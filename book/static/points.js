@@ -2,7 +2,7 @@
 "use strict";
 window.gpucalc = window.gpucalc || {};
 {
-  const { Places, count, filled, mapped, taken, parted, joined, stacked, moved, exceeds } = gpucalc.columns;
+  const { Places, count, filled, mapped, numbersAt, taken, parted, precedes, joined, stacked, moved, exceeds } = gpucalc.columns;
   const { factors, isLaw, needed, valueOf } = gpucalc;
   const known = (name) => Object.hasOwn(gpucalc.data.quantities, name);
   const along = (job, grid) => grid.over(job.axes.set(["place"]));
@@ -20,8 +20,8 @@ window.gpucalc = window.gpucalc || {};
     }
   }
 
-  // All choices of a step. `left` is a table of those that no limit rules out that is the same at every end, with their figures;
-  // `out` has of each group the one that came furthest of the others.
+  // All choices of a step. `left` is a table of those that no limit rules out that is the same at every end; `out` has of each group
+  // the one that came furthest of the others. `known` has the figures of both; until it is made, `left` has them.
   class Points extends Places {
     constructor(step, job, market, before) {
       // The value that the case gives, else those of the step or of the market.
@@ -29,7 +29,7 @@ window.gpucalc = window.gpucalc || {};
       const tried = (values, name) => (typeof job.inputs[name] === "number" ? [job.inputs[name]] : usual(values));
       const axes = mapped(step.axes, (values, name) => Float64Array.from(tried(values, name)));
       super(step.joined.length ? joined(before, market[step.joined[0]], step.joined[1]) : before, axes, step.per);
-      Object.assign(this, { step, job, assumed: market.assumed, bands: {} });
+      Object.assign(this, { step, job, assumed: market.assumed, bands: {}, bent: new Map(), won: {} });
       this.figures = Object.fromEntries(step.figures.map((figure) => [figure.law, figure]));
       this.left = { place: filled(this.lengths.row, (row) => row * this.strides.row) };
       this.wide = new Set();
@@ -41,7 +41,17 @@ window.gpucalc = window.gpucalc || {};
       this.spreadOver(Object.keys(this.axes));
       this.left = this.spared(this.left);
       this.work(Object.keys(this.figures));
-      this.out = this.first(stacked(gone));
+      this.know(this.first(stacked(gone), []));
+    }
+
+    // Keeps what is out, with the figures that were worked out before it was ruled out, beside those of what is left.
+    know(out) {
+      const known = stacked([this.left, out]), only = (table, names) => Object.fromEntries(names.map((name) => [name, table[name]]));
+      this.left = only(taken(this.left, [...this.left.place.keys()]), ["place"]);
+      this.out = count(out) ? only(out, ["place", "broken", "excess"]) : {};
+      this.where = new Int32Array(this.size);
+      known.place.forEach((place, k) => { this.where[place] = k; });
+      this.known = known;
     }
 
     // The same choices for another case, if it is alike in all that was asked of this one; else undefined.
@@ -86,7 +96,7 @@ window.gpucalc = window.gpucalc || {};
       const [left, gone] = this.judged(this.left, number, limit, gpucalc.data.ends[limit.at || "plan"]);
       this.left = left;
       const apart = this.step.per.filter((name) => !this.wide.has(name));
-      return apart.reduce((table, name) => this.along(table, name), this.first(gone));
+      return apart.reduce((table, name) => this.along(table, name), this.first(gone, []));
     }
 
     // The choices of a table that keep a limit, and those that break it.
@@ -112,11 +122,13 @@ window.gpucalc = window.gpucalc || {};
       [...names, ...whens].forEach((name) => this.asked.add(name));
       const { places, of } = this.different(this.stands(this.left, names)), job = this.held({ place: places }, { given, worst });
       const whole = (values) => filled(of.length, (k) => values[of[k]]);
-      for (const { law, band } of same) {
-        const ends = band ? factors(job, band) : [];
-        this.left[law] = places.length ? whole(worstOf(job, law, worst)) : new Float64Array(0);
-        ends.filter((end) => typeof end !== "number").forEach((end, k) => { this.left[`${k} ${law}`] = whole(along(job, end)); });
-        if (band) this.bands[law] = ends.map((end, k) => (typeof end === "number" ? end : `${k} ${law}`));
+      for (const { law } of same) this.left[law] = places.length ? whole(worstOf(job, law, worst)) : new Float64Array(0);
+      for (const band of new Set(same.map((each) => each.band).filter(Boolean))) {
+        // What figures of one band are multiplied by is one column.
+        const ends = factors(job, band), name = (end) => `${end} ${band} ${same[0].law}`;
+        const held = ends.map((end, k) => (typeof end === "number" ? end : name(k)));
+        ends.forEach((end, k) => { if (typeof end !== "number") this.left[name(k)] = whole(along(job, end)); });
+        for (const each of same.filter((figure) => figure.band === band)) this.bands[each.law] = held;
       }
     }
 
@@ -127,15 +139,28 @@ window.gpucalc = window.gpucalc || {};
       return this.at(name, table);
     }
 
+    // A figure so far along its band; NaN where a choice was ruled out before it was worked out.
     figure(name, table, far) {
-      const values = table[name] ?? new Float64Array(count(table)).fill(NaN), ends = this.bands[name];
+      const from = this.known ?? table;
+      if (!from[name]) return new Float64Array(count(table)).fill(NaN);
+      if (this.known) return numbersAt(this.movedTo(name, far), this.index("known", table.place));
+      const factor = this.bands[name] && factorAt(this.bands[name], from, far);
+      return factor ? filled(factor.length, (k) => from[name][k] * factor[k]) : from[name];
+    }
+
+    // The known figures so far along their band, worked out once.
+    movedTo(name, far) {
+      const held = (key, make) => this.bent.get(key) ?? this.bent.set(key, make()).get(key), values = this.known[name];
+      const ends = this.bands[name];
       if (!ends) return values;
-      if (ends.every((end) => typeof end === "number")) {
-        const factor = moved(...ends, far);
-        return filled(values.length, (k) => values[k] * factor);
-      }
-      const [low, plan, high] = ends.map((end) => table[end] ?? new Float64Array(values.length).fill(end));
-      return filled(values.length, (k) => values[k] * moved(low[k], plan[k], high[k], far));
+      return held(`${name} ${far}`, () => {
+        const factor = held(`${ends} ${far}`, () => factorAt(ends, this.known, far));
+        return filled(values.length, (k) => values[k] * factor[k]);
+      });
+    }
+
+    indexOf(name, place) {
+      return name === "known" ? Int32Array.from(place, (each) => this.where[each]) : super.indexOf(name, place);
     }
 
     // The case for the choices of a table: numbers of rows and axes, `more` columns, and the figures where `far` is given.
@@ -150,11 +175,18 @@ window.gpucalc = window.gpucalc || {};
       return new gpucalc.Case(this.job.rows, { ...inputs, ...this.step.given, ...given }, axes);
     }
 
+    // The choices of a table with this GPU; all without one.
+    having(table, gpu) {
+      if (!gpu || !count(table)) return table;
+      const rows = this.index("row", table.place);
+      return parted(table, filled(rows.length, (k) => Number(this.rows.gpu[rows[k]] !== gpu)))[0];
+    }
+
     // Of each group the best choice that keeps all limits, else the one that comes furthest, so far along the bands; `ends` are
-    // how far those are at which limits are judged.
-    chosen(far, ends) {
-      const out = [this.out];
-      let left = this.left;
+    // how far those are at which limits are judged. With a `gpu` only of the groups of its rows.
+    chosen(far, ends, gpu = "") {
+      const out = [this.having(this.out, gpu)];
+      let left = this.having(this.left, gpu);
       for (const [number, limit] of this.step.limits.entries()) {
         if (limit.early && !this.steady(limit)) {
           const [kept, gone] = this.judged(left, number, limit, ends[limit.at] ?? far);
@@ -162,8 +194,9 @@ window.gpucalc = window.gpucalc || {};
           out.push(gone);
         }
       }
-      const found = this.first(stacked([this.workedOut(this.contenders(left, far, ends), far, ends), ...out]), far);
+      const found = this.first(stacked([this.workedOut(this.contenders(left, far), far, ends), ...out]));
       if (!count(found)) found.place = new Float64Array(0);
+      if (!gpu) this.won.places = new Set(found.place);
       const rows = filled(count(found), (k) => Math.floor(found.place[k] / this.strides.row));
       const held = mapped(this.figures, (_, name) => this.figure(name, found, far));
       if (this.step.steady) {
@@ -175,27 +208,75 @@ window.gpucalc = window.gpucalc || {};
     }
 
     // Of each group the choice that breaks the last limit, by the least, and has the least objective; in order of groups.
-    first(table, far = 0) {
+    first(table, objective = this.step.objective) {
       if (!count(table)) return table;
-      const objective = this.step.objective.filter((name) => name in table)
-        .map((name) => (name in this.figures ? this.figure(name, table, far) : table[name]));
-      const best = this.bestOf(table, [table.broken.map((each) => -each), table.excess, ...objective, table.place]);
-      return taken(table, best);
+      const keys = objective.filter((name) => name in table).map((name) => table[name]);
+      return taken(table, this.bestOf(table, [table.broken.map((each) => -each), table.excess, ...keys, table.place]));
     }
 
-    // Where a least number is looked for, the choices that may be best: those whose objective at the low end is not above that of
-    // the choice of their group that is tried first.
-    contenders(table, far, ends) {
-      const { least, objective: [objective] } = this.step;
+    // Where a least number is looked for, the choices that may be best, each with the least whole number that keeps the limits,
+    // or the high one of its two laws where none does. Those that won before are searched first, then the others together, each
+    // until it is found or another one of its group comes before it with any number that is left.
+    contenders(table, far) {
+      const { least, objective: [objective, ...rest] } = this.step;
       if (!least || !count(table)) return table;
-      const job = this.held(table, { far }), low = job.law(least.low);
-      const at = along(job, valueOf(job.but(Object.fromEntries(least.names.map((name) => [name, low]))), objective));
-      const groups = this.groups(table), tried = this.bestOf(table, [at, table.place]);
-      const found = this.workedOut(taken(table, tried), far, ends), most = new Map();
-      tried.forEach((place, k) => {
-        most.set(groups[place], found.broken[k] === this.step.limits.length ? found[objective][k] : Infinity);
-      });
-      return parted(table, at.map((value, k) => Number(value > most.get(groups[k]))))[0];
+      const ends = this.held(table, { far }), low = along(ends, ends.law(least.low)).slice();
+      const first = this.held(table, { more: this.moving(low.slice()), far }), number = low.slice();
+      // The objective at the low number, and at the high one once that is known to be enough.
+      const bound = along(first, valueOf(first, objective)).slice(), reached = new Float64Array(low.length).fill(NaN);
+      const rival = this.rivals(table, bound, reached, rest.map((name) => this.column(name, table, far)));
+      const won = this.won.places ?? new Set(), all = Int32Array.from(low.keys());
+      for (const before of [true, false]) {
+        const here = all.filter((k) => won.has(table.place[k]) === before && !rival.precedes(k));
+        if (here.length) this.search(taken(table, here), far, here, { low, number, bound, reached, rival });
+      }
+      const left = all.filter((k) => !rival.precedes(k));
+      return { ...taken(table, left), [least.names[0]]: numbersAt(number, left) };
+    }
+
+    // Searches choices that stand at these places of the columns that it fills.
+    search(table, far, at, { low: lows, number, bound, reached, rival }) {
+      const { least, objective: [objective] } = this.step, low = numbersAt(lows, at);
+      const job = this.held(table, { more: this.moving(low.slice()), far }), column = (name) => along(job, valueOf(job, name));
+      const high = along(job, job.law(least.high)).map((value, k) => (Number.isFinite(value) ? value : low[k]));
+      const terms = least.limits.map((limit) => limit.of), most = least.limits.map((limit) => column(limit.most));
+      const [valuesAt, termsAt] = [[objective], terms].map((laws) => job.again(laws, least.names));
+      let here = Int32Array.from(low.keys());
+      for (let round = 0; round < gpucalc.data.rounds; round++) {
+        const open = here.filter((k) => low[k] < high[k] && !rival.precedes(at[k]));
+        if (!open.length) break;
+        if (round && 2 * open.length < here.length) here = open; // columns that stay are not taken anew each time
+        const tried = filled(here.length, (k) => sought(low[here[k]], high[here[k]], round));
+        const found = round ? termsAt(tried, here) : terms.map(column);
+        const more = filled(here.length, (k) => Number(!found.every((value, n) => value[k] <= most[n][here[k]])));
+        const [values] = valuesAt(filled(here.length, (k) => tried[k] + more[k]), here);
+        for (let k = 0; k < here.length; k++) {
+          const one = here[k], place = at[one];
+          if (low[one] >= high[one]) continue;
+          (more[k] ? low : high)[one] = tried[k] + more[k];
+          (more[k] ? bound : reached)[place] = values[k];
+          if (!more[k]) rival.met(place);
+        }
+      }
+      for (let k = 0; k < at.length; k++) number[at[k]] = Math.max(low[k], high[k]);
+    }
+
+    moving(numbers) {
+      return Object.fromEntries(this.step.least.names.map((name) => [name, numbers]));
+    }
+
+    // Of each group the choice that is known to be the best so far, by what it reached and these columns.
+    rivals(table, bound, reached, columns) {
+      const groups = this.groups(table), keys = [...columns, table.place];
+      const best = new Int32Array(groups.reduce((most, group) => Math.max(most, group), 0) + 1).fill(-1);
+      const before = (one, values, other) =>
+        reached[one] < values[other] || (reached[one] === values[other] && precedes(keys, one, other));
+      return {
+        met(k) {
+          if (best[groups[k]] < 0 || before(k, reached, best[groups[k]])) best[groups[k]] = k;
+        },
+        precedes: (k) => best[groups[k]] >= 0 && before(best[groups[k]], bound, k),
+      };
     }
 
     // The choices with all laws of limits and objective, and the first limit that each breaks; what a limit has at another end
@@ -217,8 +298,7 @@ window.gpucalc = window.gpucalc || {};
           if (over > 0) found.excess[k] = over;
         }
       }
-      const objective = step.objective.filter((name) => !(name in this.figures));
-      return { ...found, ...more, ...Object.fromEntries(objective.map((name) => [name, value(name)])) };
+      return { ...found, ...more, ...Object.fromEntries(step.objective.map((name) => [name, value(name)])) };
     }
 
     // These laws for the choices of a table so far along the bands, as columns with what they take, and what gives any column.
@@ -231,42 +311,12 @@ window.gpucalc = window.gpucalc || {};
       }
       const more = { ...this.likely(table, far), ...this.spread(table, far) };
       if (step.least) {
-        const least = this.least(table, more, far);
-        for (const name of step.least.names) more[name] = least;
+        for (const name of step.least.names) more[name] = table[step.least.names[0]];
       }
       const held = this.held(table, { more, far });
       for (const name of names) more[name] = along(held, held.law(name));
       const value = (name) => more[name] ?? (this.holds(name) ? this.column(name, table, far) : along(held, valueOf(held, name)));
       return { more, value };
-    }
-
-    // The least whole number that keeps the limits, for each choice of a table, by halving between its two laws; the high one where
-    // none does, or the least found in so many rounds.
-    least(table, more, far) {
-      const { low: lowest, high: highest, names, limits } = this.step.least, job = this.held(table, { more, far });
-      const low = along(job, job.law(lowest)).slice();
-      const high = along(job, job.law(highest)).map((value, k) => (Number.isFinite(value) ? value : low[k]));
-      const most = limits.map((limit) => along(job, valueOf(job, limit.most)));
-      const moving = (values) => Object.fromEntries(names.map((name) => [name, values]));
-      const first = new gpucalc.Grid(job.axes, job.axes.set(["place"]), low.slice());
-      const again = job.again(limits.map((limit) => limit.of), moving(first));
-      let here = Int32Array.from(low.keys());
-      for (let round = 0; round < gpucalc.data.rounds; round++) {
-        const open = here.filter((place) => low[place] < high[place]);
-        if (!open.length) break;
-        if (2 * open.length < here.length) here = open; // columns that stay are not taken anew each time
-        const middle = filled(here.length, (k) => Math.floor((low[here[k]] + high[here[k]]) / 2));
-        const found = again(moving(middle), here), terms = limits.map((limit) => found(limit.of));
-        for (let k = 0; k < here.length; k++) {
-          const place = here[k];
-          if (low[place] >= high[place]) continue;
-          let enough = true;
-          for (let n = 0; enough && n < terms.length; n++) enough = terms[n][k] <= most[n][place];
-          if (enough) high[place] = middle[k];
-          else low[place] = middle[k] + 1;
-        }
-      }
-      return low.map((value, k) => Math.max(value, high[k]));
     }
 
     holds(name) {
@@ -291,6 +341,12 @@ window.gpucalc = window.gpucalc || {};
     }
   }
 
+  // What a figure is multiplied by so far along its band, for each row of a table; an end is a number or the name of a column.
+  function factorAt(ends, table, far) {
+    const size = count(table), [low, plan, high] = ends.map((end) => table[end] ?? new Float64Array(size).fill(end));
+    return filled(size, (k) => (far === 0 ? plan[k] : moved(low[k], plan[k], high[k], far)));
+  }
+
   // A law at each place, the larger where it depends on the worst axis.
   function worstOf(job, law, worst) {
     const grid = job.law(law);
@@ -298,6 +354,9 @@ window.gpucalc = window.gpucalc || {};
     const both = grid.over(job.axes.set([worst, "place"])), size = both.length / 2;
     return both.subarray(0, size).map((value, k) => Math.max(value, both[size + k]));
   }
+
+  // The number to try between two: from the low one on in ever longer strides, and by halving.
+  const sought = (low, high, round) => Math.min(Math.floor((low + high) / 2), low + 2 ** round - 1);
 
   gpucalc.Points = Points;
 }

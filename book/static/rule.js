@@ -62,8 +62,8 @@ window.gpucalc = window.gpucalc || {};
   }
 
   // The chain at each of the ends, the plan first, as { kept, lost } by end. `judged`: how far along the bands is "sure"; where
-  // no limit is judged there, the plan is made there.
-  function solve(steps, job, market, judged = 0, ends = Object.keys(gpucalc.data.ends)) {
+  // no limit is judged there, the plan is made there. With a `gpu` only what can be had with it is chosen from.
+  function solve(steps, job, market, judged = 0, ends = Object.keys(gpucalc.data.ends), gpu = "") {
     const rows = Object.fromEntries(ends.map((end) => [end, {}])), lost = Object.fromEntries(ends.map((end) => [end, []]));
     const apart = steps.some((step) => step.limits.some((limit) => limit.at === "sure"));
     const far = { ...gpucalc.data.ends, sure: judged, ...(apart ? {} : { plan: judged }) };
@@ -72,7 +72,7 @@ window.gpucalc = window.gpucalc || {};
       for (const end of ends) {
         const from = Object.keys(rows[end]).length ? rows[end] : none;
         if (!points.has(from)) points.set(from, pointsOf(step, job, market, from));
-        found[end] = step.steady && found.plan ? found.plan : points.get(from).chosen(far[end], far);
+        found[end] = step.steady && found.plan ? found.plan : points.get(from).chosen(far[end], far, gpu);
       }
       for (const end of ends) {
         const table = found[end], good = [], bad = [];

@@ -13,8 +13,8 @@ from .columns import alike, count, joined, kinds, known, numbers, stacked, taken
 ENDS = {"plan": 0.0, "low": -1.0, "high": 1.0}
 # The name of the place along it at which limits must hold.
 SURE = "sure"
-# A halving takes so many rounds at most: between neighbours that a float can't tell from their middle it ends too.
-ROUNDS = 64
+# A search takes so many rounds at most: between neighbours that a float can't tell from their middle it ends too.
+ROUNDS = 128
 # A column of which only the name counts.
 NONE = np.zeros(0)
 
@@ -340,21 +340,24 @@ def _best(groups, keys):
 
 
 def _least(least, held, size):
-    """The least whole number that keeps the limits, for columns, by halving between its two laws; else the high one. Beyond the
-    whole numbers that a float holds it is the least that was found to keep them."""
+    """The least whole number that keeps the limits, for columns: from the low one of its two laws on in ever longer strides, then
+    by halving; else the high one. Beyond the whole numbers that a float holds it is the least that was found to keep them.
+
+    The laws are not quite monotone in the number, so that another order of what is tried may find another one.
+    """
     ends = held.terms(least.low, least.high)
     low, high = (np.broadcast_to(np.asarray(ends[law], float), (size,)).copy() for law in (least.low, least.high))
     high = np.where(np.isfinite(high), high, low)
     most = [np.broadcast_to(np.asarray(value_of(held, limit.most), float), (size,)) for limit in least.limits]
     laws = [limit.of for limit in least.limits]
     again = held.again(laws, **dict.fromkeys(least.names, low))
-    for _ in range(ROUNDS):
+    for passed in range(ROUNDS):
         if not len(left := np.flatnonzero(low < high)):
             break
-        middle = floor((low[left] + high[left]) / 2)
-        terms = again(left, **dict.fromkeys(least.names, middle))
+        tried = np.minimum(floor((low[left] + high[left]) / 2), low[left] + 2.0 ** passed - 1)
+        terms = again(left, **dict.fromkeys(least.names, tried))
         enough = np.all([terms[law] <= each[left] for law, each in zip(laws, most)], axis=0)
-        low[left], high[left] = np.where(enough, low[left], middle + 1), np.where(enough, middle, high[left])
+        low[left], high[left] = np.where(enough, low[left], tried + 1), np.where(enough, tried, high[left])
     return np.maximum(low, high)
 
 

@@ -27,7 +27,7 @@ ANSWERS = """(states) => states.map((state) => {
   const given = gpucalc.jobOf(state);
   if (given.faults.length) return { faults: given.faults.map(({ key }) => key) };
   try {
-    const solved = gpucalc.answerTo(given), { kept, objective, best } = solved, { words } = gpucalc;
+    const solved = gpucalc.ranged(gpucalc.answerTo(given)), { kept, objective, best } = solved, { words } = gpucalc;
     const binds = gpucalc.bindsOf(solved), helps = gpucalc.helpsOf(solved), found = { ...solved, binds, helps };
     const rows = (kept.gpu ?? []).map((_, k) => Object.fromEntries(Object.entries(kept).map(([name, column]) => [name, column[k]])));
     const choices = words.compared(found, rows), known = words.case_facts(found, gpucalc.prices);
@@ -158,7 +158,7 @@ def test_cards_that_nobody_rents_out_are_rows_as_in_python(page, book, held):
     for cards in ("H800 SXM 80GB", "M4 Max 128GB, Gaudi2 96GB", "A100 PCIe 40GB", "H800 SXM 80GB, H100 SXM 80GB"):
         answer = plan.answer(case_file.case_of(held | {"cards": cards}), book)
         told = answer_words.told(answer, book)
-        found = page.evaluate("(state) => gpucalc.answer(state)", held | {"cards": cards})
+        found = page.evaluate("(state) => gpucalc.more(state, gpucalc.answer(state))", held | {"cards": cards})
         assert {row["gpu"] for row in told.rows} == set(cards.split(", "))
         assert [row["reason"] for row in told.rows if not row["holds"]] == [
             option["reason"] for option in found["options"] if option["usd"] is None]
@@ -173,7 +173,7 @@ def test_cards_that_nobody_rents_out_are_rows_as_in_python(page, book, held):
 def test_what_a_model_cannot_read_is_said_as_in_python(page, book, more):
     held = {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1, "cards": "H100 SXM 80GB, L40S 48GB"} | more
     answer = plan.answer(case_file.case_of(held), book)
-    told, found = answer_words.told(answer, book), page.evaluate("(state) => gpucalc.answer(state)", held)
+    told, found = answer_words.told(answer, book), page.evaluate("(state) => gpucalc.more(state, gpucalc.answer(state))", held)
     assert [row["reason"] for row in told.rows if not row["holds"]] == [option["reason"] for option in found["options"] if option["usd"] is None]
     read = max(held["prompt"], held.get("prompt_p95", 0)) + 300 <= held.get("max_context", 8192)
     assert (answer.best is not None) == read
@@ -315,7 +315,7 @@ def test_a_rent_of_ones_own_stands_for_those_of_its_term_alone(page):
 
 def test_a_flip_flips_and_a_bar_has_room(page):
     """At the rent of a flip its card is the choice; a bar ends a tenth beyond its last figure; an answer is kept for a few states."""
-    shown = page.evaluate("(state) => gpucalc.answer(state)", CHAT)
+    shown = page.evaluate("(state) => gpucalc.more(state, gpucalc.answer(state))", CHAT)
     rents = [flip["value"] for flip in shown["flips"] if flip["key"] == "rents"]
     best = page.evaluate("(states) => states.map((state) => gpucalc.answerTo(gpucalc.jobOf(state)).best.gpu)", [CHAT, *(CHAT | {"rents": rent} for rent in rents)])
     assert rents and best[1:] == [rent.splitlines()[1].partition(",")[0] for rent in rents] and best[0] not in best[1:]
