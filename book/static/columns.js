@@ -26,9 +26,10 @@ window.gpucalc = window.gpucalc || {};
 
   const mapped = (table, f) => Object.fromEntries(Object.entries(table).map(([name, column]) => [name, f(column, name)]));
 
-  // These rows of a table.
+  // These rows of a table; its own columns where they are all.
   function taken(table, rows) {
-    const places = Int32Array.from(rows);
+    const places = rows instanceof Int32Array ? rows : Int32Array.from(rows);
+    if (places.length === count(table) && places.every((place, k) => place === k)) return { ...table };
     return mapped(table, (column) => (isNumbers(column) ? numbersAt : textsAt)(column, places));
   }
 

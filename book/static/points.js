@@ -46,9 +46,9 @@ window.gpucalc = window.gpucalc || {};
 
     // Keeps what is out, with the figures that were worked out before it was ruled out, beside those of what is left.
     know(out) {
-      const known = stacked([this.left, out]), only = (table, names) => Object.fromEntries(names.map((name) => [name, table[name]]));
-      this.left = only(taken(this.left, [...this.left.place.keys()]), ["place"]);
-      this.out = count(out) ? only(out, ["place", "broken", "excess"]) : {};
+      const known = stacked([this.left, out]), { place, broken, excess } = out;
+      this.left = { place: this.left.place.slice() };
+      this.out = count(out) ? { place, broken, excess } : {};
       this.where = new Int32Array(this.size);
       known.place.forEach((place, k) => { this.where[place] = k; });
       this.known = known;
@@ -56,8 +56,9 @@ window.gpucalc = window.gpucalc || {};
 
     // The same choices for another case, if it is alike in all that was asked of this one; else undefined.
     of(job) {
-      const told = (each, name) => [each.inputs[name], ...Object.values(each.rows).map((row) => row[name])];
-      const alike = [...this.asked].every((name) => String(told(job, name)) === String(told(this.job, name)));
+      const kinds = Object.keys({ ...job.rows, ...this.job.rows }), same = (one, other, name) => Object.is(one?.[name], other?.[name]);
+      const alike = [...this.asked].every((name) => same(job.inputs, this.job.inputs, name)
+        && kinds.every((kind) => same(job.rows[kind], this.job.rows[kind], name)));
       return alike ? Object.assign(Object.create(Points.prototype), this, { job }) : undefined;
     }
 
@@ -185,6 +186,14 @@ window.gpucalc = window.gpucalc || {};
     // Of each group the best choice that keeps all limits, else the one that comes furthest, so far along the bands; `ends` are
     // how far those are at which limits are judged. With a `gpu` only of the groups of its rows.
     chosen(far, ends, gpu = "") {
+      if (gpu) return this.best(far, ends, gpu);
+      const { won, job } = this;
+      if (won.job !== job || won.far !== far) Object.assign(won, { job, far, table: this.best(far, ends) });
+      won.places = new Set(won.table.place);
+      return won.table;
+    }
+
+    best(far, ends, gpu = "") {
       const out = [this.having(this.out, gpu)];
       let left = this.having(this.left, gpu);
       for (const [number, limit] of this.step.limits.entries()) {
@@ -196,7 +205,6 @@ window.gpucalc = window.gpucalc || {};
       }
       const found = this.first(stacked([this.workedOut(this.contenders(left, far), far, ends), ...out]));
       if (!count(found)) found.place = new Float64Array(0);
-      if (!gpu) this.won.places = new Set(found.place);
       const rows = filled(count(found), (k) => Math.floor(found.place[k] / this.strides.row));
       const held = mapped(this.figures, (_, name) => this.figure(name, found, far));
       if (this.step.steady) {

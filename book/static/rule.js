@@ -77,11 +77,11 @@ window.gpucalc = window.gpucalc || {};
       for (const end of ends) {
         const table = found[end], good = [], bad = [];
         table.broken?.forEach((broken, k) => (broken === step.limits.length ? good : bad).push(k));
-        lost[end].push(taken(table, bad));
+        lost[end].push(() => taken(table, bad));
         rows[end] = step.steady && end !== "plan" ? rows.plan : taken(table, good);
       }
     }
-    return Object.fromEntries(ends.map((end) => [end, { kept: rows[end], lost: lost[end] }]));
+    return Object.fromEntries(ends.map((end) => [end, { kept: rows[end], get lost() { return lost[end].map((made) => made()); } }]));
   }
 
   Object.assign(gpucalc, { solve, factors, count, taken, exceeds, valueOf, needed, isLaw });
