@@ -325,9 +325,7 @@ DRAWN = """(texts) => new Promise((done) => {
 
 def report_answers(site):
     """How long the front page takes to answer a changed case, and what its formulas and data weigh."""
-    from book.build.extension import ENGINE, FRONT
-
-    scripts = [(site / f"_static/{name}").read_bytes() for name in [*ENGINE, *FRONT]]
+    scripts = [(site / f"_static/{name}.js").read_bytes() for name in ("answers", "asking", "form")]
     report("scripts of the front page", sum(map(len, scripts)) / 1e6, 0.7, "MB")
     report("the same as a server sends them", sum(len(gzip.compress(script)) for script in scripts) / 1e6, 0.2, "MB")
     with sync_playwright() as playwright:

@@ -17,6 +17,18 @@ UNUSED = ["**/*.map", "locales", "images", "*webpack-macros.html", "scripts/boot
 FONT_FACE = r"@font-face\s*\{[^}]*webfonts/fa-%s[^}]*\}"
 FONTS = ("solid-900", "regular-400", "brands-400")
 NAME = r"[\w-]|\\."
+# What only the front page loads, in this order: the formulas with their data, which front.py has made, and who asks them.
+ENGINE = ["figures.js", "engine.js", "owning_data.js", "words.js", "grid.js", "case.js", "columns.js", "rule.js", "points.js",
+          "market.js", "owning.js", "read.js", "read_rents.js", "job.js", "answer.js", "page_answer.js"]
+FRONT = ["front_state.js", "asking.js", "parts.js", "front_sentence.js", "front_cards.js", "front.js"]
+# What a lesson loads once its address holds a case.
+LESSON = [*ENGINE, "front_state.js", "lesson_data.js", "yours.js"]
+# What the page of drills loads.
+DRILLS = ["parts.js", "figures.js", "drills_data.js", "grid.js", "case.js", "drills.js", "drills_progress.js", "drills_sheet.js",
+          "drills_page.js"]
+# The file that stands for scripts that a page loads one after the other. asking.js is a worker's too and stays by itself.
+ROLES = {"answers.js": [*ENGINE, "front_state.js"], "form.js": FRONT[2:], "with_case.js": ["lesson_data.js", "yours.js"],
+         "training.js": DRILLS}
 # The book's own scripts, with those that are printed from Python, and what of them no browser needs.
 OWN = [*(path.name for path in sorted((Path(__file__).parents[1] / "static").glob("*.js"))), "figures.js", "words.js"]
 COMMENT = re.compile(r"^[ \t]*//.*\n", re.MULTILINE)
@@ -40,6 +52,25 @@ def lighten(html: Path, cache: Path) -> None:
     subset_fonts(static, cache)
     drop_unread(static)
     remove(static, ["vendor"])
+
+
+def join_scripts(html: Path, pages: list[Path]) -> None:
+    """Puts one script in the place of those of a role that a page loads in a row, and drops what no page loads then."""
+    static, made, loaded = html / "_static", set(), set()
+    tag = r'<script([^>]*) src="([^"]*_static/)%s[^"]*"></script>'
+    runs = {role: re.compile(r"\s*".join(tag % re.escape(name) for name in names)) for role, names in ROLES.items()}
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        made.update(role for role, run in runs.items() if run.search(text))
+        for role, run in runs.items():
+            text = run.sub(rf'<script\1 src="\2{role}"></script>', text)
+        page.write_text(text, encoding="utf-8")
+        loaded.update(re.findall(r"_static/([\w.]+\.js)", text))
+    for role in made:
+        joined = (static / name for name in ROLES[role])
+        (static / role).write_text("".join(path.read_text(encoding="utf-8") for path in joined), encoding="utf-8")
+    for name in {name for names in ROLES.values() for name in names} - loaded:
+        (static / name).unlink(missing_ok=True)
 
 
 def remove(folder, patterns):

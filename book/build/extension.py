@@ -14,20 +14,12 @@ from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
 from . import lesson_page
+from .assets import DRILLS, ENGINE, FRONT, LESSON
 from .charts import MIME, chart_html
 from .inputs import digest
 from .lesson_page import topics
 
 STATIC = Path(__file__).parents[1] / "static"
-# What only the front page loads, in this order: the formulas with their data, which front.py has made, and who asks them.
-ENGINE = ["figures.js", "engine.js", "owning_data.js", "words.js", "grid.js", "case.js", "columns.js", "rule.js", "points.js",
-          "market.js", "owning.js", "read.js", "read_rents.js", "job.js", "answer.js", "page_answer.js"]
-FRONT = ["front_state.js", "asking.js", "parts.js", "front_sentence.js", "front_cards.js", "front.js"]
-# What a lesson loads once its address holds a case.
-LESSON = [*ENGINE, "front_state.js", "lesson_data.js", "yours.js"]
-# What the page of drills loads.
-DRILLS = ["parts.js", "figures.js", "drills_data.js", "grid.js", "case.js", "drills.js", "drills_progress.js", "drills_sheet.js",
-          "drills_page.js"]
 LOGGER = logging.getLogger(__name__)
 PROMPTS = {"input": "Show code", "output": "How this is computed", "all": "How this is computed"}
 NOT_FOUND = (

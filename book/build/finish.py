@@ -94,6 +94,7 @@ def finish(html: Path, cache: Path, before: Path | None = None) -> None:
     for page in pages:
         change(page, lambda text, page=page: as_before(before and before / page.name, text, cache))
     assets.lighten(html, cache)
+    assets.join_scripts(html, pages)
     tidy_index(html / "searchindex.js")
     versions = {path.name: digest(path.read_bytes())[:12] for path in sorted((html / "_static").rglob("*.*"))}
     for page in pages:

@@ -24,7 +24,7 @@ if (self.document) {
 
   function started() {
     const made = new Worker(script), all = [...document.scripts].map(({ src }) => src);
-    made.postMessage({ scripts: all.slice(all.findIndex((src) => src.includes("/figures.js")), all.indexOf(script)) });
+    made.postMessage({ scripts: all.slice(all.findIndex((src) => /\/(answers|figures)\.js/.test(src)), all.indexOf(script)) });
     made.onmessage = ({ data: { number, answer } }) => { if (number === asked) hears.hear(answer); };
     made.onerror = (event) => {
       event.preventDefault();

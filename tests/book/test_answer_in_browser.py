@@ -6,7 +6,7 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
-from book.build.extension import ENGINE, FRONT
+from book.build.assets import ENGINE, FRONT
 from book.build.finish import secured
 from book.web import front
 from gpucalc.core.quantities import QUANTITIES

@@ -207,6 +207,23 @@ def test_a_site_holds_the_styles_and_scripts_that_it_uses(html, cache):
     assert not (html / "_static/site.js.map").exists()
 
 
+def test_scripts_that_a_page_loads_in_a_row_are_one(html, cache):
+    """In their order, for each page that loads them all; what another page loads by itself stays."""
+    names = [*assets.DRILLS, "other.js"]
+    for name in names:
+        (html / "_static" / name).write_text(f"ran('{name}');\n")
+    tags = {page: "\n".join(f'<script defer="defer" src="_static/{name}?v=0"></script>' for name in loaded)
+            for page, loaded in (("index", names), ("lone", names[:1]))}
+    for page, text in tags.items():
+        (html / f"{page}.html").write_text(PAGE.format(title=page, filler="", chart=text))
+    for _ in range(2):
+        finish.finish(html, cache)
+        said = (html / "index.html").read_text()
+        assert re.findall(r'defer" src="_static/([\w.]+)\?v=\w{12}"', said) == ["training.js", "other.js"]
+        assert re.findall(r"ran\('(.*?)'\)", (html / "_static/training.js").read_text()) == assets.DRILLS
+        assert {path.name for path in (html / "_static").glob("*.js")} == {"vega.js", "site.js", "training.js", "other.js", names[0]}
+
+
 def test_a_file_s_address_changes_with_what_is_in_it(html, cache):
     finish.finish(html, cache)
     before = (html / "index.html").read_text()

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from IPython.core.inputtransformer2 import TransformerManager
 
-from book.build.extension import FRONT
+from book.build.assets import FRONT
 from book.build.finish import secured
 from book.web.front import EXAMPLES, examples, limits_of
 from book.web.javascript import literal
