@@ -69,8 +69,8 @@ def join_scripts(html: Path, pages: list[Path]) -> None:
     for role in made:
         joined = (static / name for name in ROLES[role])
         (static / role).write_text("".join(path.read_text(encoding="utf-8") for path in joined), encoding="utf-8")
-    for name in {name for names in ROLES.values() for name in names} - loaded:
-        (static / name).unlink(missing_ok=True)
+    for name in {name for role in made for name in ROLES[role]} - loaded:
+        (static / name).unlink()
 
 
 def remove(folder, patterns):
