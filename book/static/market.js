@@ -193,11 +193,11 @@ window.gpucalc = window.gpucalc || {};
   // The degrees that are tried where they depend on the job.
   function degreesOf(job) {
     const adapted = job.rows.recipe.lora_rank > 0;
-    const helps = {
-      stages: !adapted, context_degrees: gpucalc.valueOf(job, "sequence").number > gpucalc.data.long_sequence,
-      expert_degrees: job.rows.model.experts > 0, micro_batches_tried: adapted,
+    const run = {
+      whole: !adapted, adapted, long: gpucalc.valueOf(job, "sequence").number > gpucalc.data.long_sequence,
+      experts: job.rows.model.experts > 0,
     };
-    return Object.fromEntries(Object.entries(gpucalc.data.tried).map(([name, tried]) => [name, helps[name] ? tried : [1]]));
+    return Object.fromEntries(Object.entries(gpucalc.data.tried).map(([name, [kind, each]]) => [name, run[kind] ? each : [1]]));
   }
 
   // Ends of the assumptions that a run is stopped by: the longer between stops, the faster.

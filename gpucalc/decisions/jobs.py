@@ -125,9 +125,9 @@ RENTED_FLEET = SERVERS._replace(given={"all_replicas": "planned_replicas"}, limi
 LAYOUT = Step(
     name="layout",
     joined=("clusters",),
-    axes={"tensor_parallel": (1, 2, 4, 8), "pipeline_parallel": "stages", "context_parallel": "context_degrees",
-          "expert_parallel": "expert_degrees", "zero_stage": (1, 3), "recompute": (0, 3, 2),
-          "micro_batch": "micro_batches_tried"},
+    axes={"tensor_parallel": (1, 2, 4, 8), "pipeline_parallel": "stages", "virtual_stages": "chunks",
+          "context_parallel": "context_degrees", "expert_parallel": "expert_degrees", "zero_stage": (1, 3),
+          "recompute": (0, 3, 2), "micro_batch": "micro_batches_tried"},
     sparing=("zero_stage", "recompute"),
     given={"data_parallel": "left_data_parallel", "micro_batches": "left_micro_batches",
            "sequence_parallel": "usual_sequence_parallel"},
@@ -242,8 +242,10 @@ def preferences(layout: Any, run: Any) -> tuple:
 def rollouts(layout: Any, run: Any) -> tuple:
     """The steps that decide a run of GRPO, from those of training."""
     memory = Limit("policy_bytes", "memory_bytes", "memory", at="high", early=True)
+    # Packed sequences make no whole turns of a pipeline whose stages hold several chunks of layers.
+    axes = {name: tried for name, tried in layout.axes.items() if name != "virtual_stages"}
     split = layout._replace(
-        axes=layout.axes | {"trainer_share": SHARES}, per=("trainer_share",), given=WRITING,
+        axes=axes | {"trainer_share": SHARES}, per=("trainer_share",), given=WRITING,
         figures=(Figure("trainer_misfits"), Figure("policy_bytes", WRITING | LONGEST, "training_bytes", "last_stage"),
                  Figure("held_state_bytes", worst="last_stage"), Figure("reference_bytes", worst="last_stage"),
                  Figure("learning_seconds", worst="last_stage")),

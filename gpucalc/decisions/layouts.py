@@ -12,7 +12,7 @@ from ..core.arithmetic import SECONDS_PER_HOUR
 from ..core.evaluate import Case
 from ..core.figures import number
 from ..core.quantities import check, DEFAULTS, QUANTITIES
-from ..laws.sharding import check_layout, DEGREES, layout_rules
+from ..laws.sharding import check_layout, DEGREES, layout_rules, SPARE_PLACES
 from ..laws.training_cost import compute_usd, training_days
 from ..laws.training_memory import training_bytes
 from ..laws.training_time import layout_gpu_hours, layout_gpus, layout_mfu, step_seconds, step_tokens
@@ -34,9 +34,6 @@ AXES = tuple(name for name in LAYOUT if name not in ("data_parallel", "micro_bat
 NEUTRAL = dict.fromkeys(("zero_stage", "recompute", "sequence_parallel", "shard_parallel", "zero_bubble"), 0)
 OVER_MEMORY = "training_bytes: at most the memory of a GPU"
 CLOSE = f"training_bytes: {bands.CLOSE}"
-# Places for a layer in the chunks of a pipeline that may stay empty: Megatron-Core can count the embeddings, the output head
-# and a layer that predicts one more token as one each.
-SPARE_PLACES = 3
 # Low, plan and high of a figure.
 ENDS = {law: tuple(f"{end}_{unit}" for end in ("low", "plan", "high"))
         for law, unit in (("training_bytes", "bytes"), ("step_seconds", "seconds"))}

@@ -82,9 +82,9 @@ SPREAD = ("gpu_failure_seconds", "machine_interruption_seconds")
 # Machines of so many GPUs count as servers, and what joins machines: servers, and smaller ones.
 SERVER = 8
 NETWORKS = {True: "InfiniBand NDR", False: "Ethernet 25G"}
-# Degrees that are tried where they can help: those of a pipeline have a factor of 3, where the machines have one.
-TRIED = {"stages": (1, 2, 3, 4, 6, 8, 16), "context_degrees": (1, 4), "expert_degrees": (1, 8, 32),
-         "micro_batches_tried": (1, 4, 16)}
+# Degrees that are tried in the kind of run that they can help: those of a pipeline have a factor of 3, where the machines do.
+TRIED = {"stages": ("whole", (1, 2, 3, 4, 6, 8, 16)), "chunks": ("whole", (1, 2, 4, 8)), "context_degrees": ("long", (1, 4)),
+         "expert_degrees": ("experts", (1, 8, 32)), "micro_batches_tried": ("adapted", (1, 4, 16))}
 # Attention groups and batches that are tried where a model has experts, and stages where most servers do not hold its weights.
 TENSOR, GROUPS, STAGES, MORE_BATCHES = (1, 2, 4, 8), (1, 4, 8, 16, 32), (1, 2), (3072, 4096, 6144, 8192)
 # Longer sequences may be split.
@@ -235,9 +235,9 @@ def clusters(case, offers, networks):
 def degrees(case):
     """The degrees that are tried where they depend on the job."""
     adapted = case.rows["recipe"].get("lora_rank", 0) > 0
-    helps = dict(stages=not adapted, context_degrees=value_of(case, "sequence") > LONG_SEQUENCE,
-                 expert_degrees=case.rows["model"].get("experts", 0) > 0, micro_batches_tried=adapted)
-    return {name: each if helps[name] else (1,) for name, each in TRIED.items()}
+    run = dict(whole=not adapted, adapted=adapted, long=value_of(case, "sequence") > LONG_SEQUENCE,
+               experts=case.rows["model"].get("experts", 0) > 0)
+    return {name: each if run[kind] else (1,) for name, (kind, each) in TRIED.items()}
 
 
 def _linked(case, offers):

@@ -2,6 +2,7 @@
 from ..core.arithmetic import SECONDS_PER_HOUR, ceil, exp, floor, log, maximum, minimum, quotient, sqrt, where
 from ..core.law import law
 from .queueing import replicas_required
+from .sharding import SPARE_PLACES
 
 
 def _splits(size, degree):
@@ -143,8 +144,8 @@ def usual_sequence_parallel(tensor_parallel=1):
 
 @law
 def layout_misfits(gpus, global_batch, sequence, heads, kv_heads, intermediate, layers, gpus_per_node, micro_batch, micro_batches,
-                   data_parallel=1, tensor_parallel=1, pipeline_parallel=1, context_parallel=1, expert_parallel=1, experts=0,
-                   window_kv_heads=0, linear_value_heads=0):
+                   data_parallel=1, tensor_parallel=1, pipeline_parallel=1, virtual_stages=1, context_parallel=1,
+                   expert_parallel=1, experts=0, window_kv_heads=0, linear_value_heads=0):
     """Rules of a layout that are broken (count): what does not divide, and what means nothing. 0 for one that runs.
 
     Those of `sharding.layout_rules` and of the search over layouts, for the axes that a choice has.
@@ -152,12 +153,16 @@ def layout_misfits(gpus, global_batch, sequence, heads, kv_heads, intermediate, 
     replicas = data_parallel * context_parallel
     whole = _differs(tensor_parallel * pipeline_parallel * replicas, gpus)
     matrices = split_misfits.formula(heads, kv_heads, intermediate, tensor_parallel, window_kv_heads, linear_value_heads)
-    stages = where(pipeline_parallel > layers + 2, 1, 0) + _splits(sequence, context_parallel)
+    chunks = pipeline_parallel * virtual_stages
+    stages = where(chunks > layers + 2, 1, 0) + _splits(sequence, context_parallel)
+    turns = where(virtual_stages > 1, 1, 0) * (
+        where(pipeline_parallel > 1, 0, 1) + _splits(micro_batches, pipeline_parallel)
+        + where(chunks * ceil(layers / chunks) - layers > SPARE_PLACES, 1, 0))
     spread = where(expert_parallel > 1, 1, 0) * (
         where(experts > 0, _splits(experts, expert_parallel), 1) + _splits(tensor_parallel * replicas, expert_parallel))
     across = where(gpus > gpus_per_node, 1, 0) * _splits(gpus_per_node, tensor_parallel) * _splits(tensor_parallel, gpus_per_node)
     steps = _differs(data_parallel * micro_batch * micro_batches, global_batch)
-    return whole + matrices + stages + spread + across + steps
+    return whole + matrices + stages + turns + spread + across + steps
 
 
 # A run

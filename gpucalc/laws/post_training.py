@@ -29,7 +29,7 @@ def trainer_misfits(gpus, heads, kv_heads, intermediate, layers, gpus_per_node, 
     """Rules of a layout of the trainer that are broken (count); packed sequences divide in any way."""
     return layout_misfits.formula(
         gpus * trainer_share, data_parallel, context_parallel, heads, kv_heads, intermediate, layers, gpus_per_node, 1, 1,
-        data_parallel, tensor_parallel, pipeline_parallel, context_parallel, expert_parallel, experts, window_kv_heads,
+        data_parallel, tensor_parallel, pipeline_parallel, 1, context_parallel, expert_parallel, experts, window_kv_heads,
         linear_value_heads)
 
 

@@ -9,6 +9,9 @@ from ..core.quantities import QUANTITIES, check
 from .linear_layers import linear_params
 from .model_size import attention_params, expert_params, mixing_params, mlp_params, window_attention_params
 
+# Places for a layer in the chunks of a pipeline that may stay empty: Megatron-Core can count the embeddings, the output head
+# and a layer that predicts one more token as one each.
+SPARE_PLACES = 3
 DEGREES = ("tensor_parallel", "pipeline_parallel", "virtual_stages", "data_parallel", "context_parallel", "expert_parallel")
 _RULES = (
     ("tensor_parallel", "a divisor of heads", lambda heads, tensor_parallel: heads % tensor_parallel == 0),

@@ -161,6 +161,10 @@ def test_misfits_of_a_layout_by_hand():
     assert misfits(gpus=65) == misfits(gpus=63) == 1
     assert misfits(micro_batches=31) == misfits(micro_batches=33) == 1
     assert misfits(kv_heads=3) == 1 and misfits(layers=1) == 1 and misfits(layers=2) == 0
+    # Stages that hold several chunks: with a pipeline, in whole turns, and at most three places of its chunks empty.
+    assert [misfits(virtual_stages=chunks) for chunks in (2, 4, 5, 7, 8)] == [0, 0, 0, 1, 1]
+    assert misfits(virtual_stages=2, pipeline_parallel=1, gpus=16) == 1
+    assert misfits(virtual_stages=2, micro_batches=30, global_batch=960) == 1
     # Three ways over the sequence leave 4,096 undivided, and the GPUs and replicas that they take are others.
     assert misfits(context_parallel=3, gpus=192) == 1
     # Experts: none to split over 8; 64 of them over 8 of the 16 GPUs that hold them; 60 over 8 leave some over.
@@ -173,8 +177,8 @@ def test_misfits_of_a_layout_by_hand():
 @pytest.mark.parametrize("model, nodes", [("Llama-2-7B", 8), ("Llama-3-70B", 2), ("Mixtral-8x7B", 8), ("Qwen2.5-7B", 4)])
 def test_misfits_are_the_rules_of_the_search_over_layouts(model, nodes):
     """0 exactly where no rule on the axes of a choice is broken: whole, divisible, within nodes, in steps of whole batches."""
-    values = dict(gpus=[8, 12, 16, 64], tensor_parallel=[1, 2, 4, 8], pipeline_parallel=[1, 2, 8, 48], context_parallel=[1, 4],
-                  expert_parallel=[1, 8], micro_batch=[1, 4])
+    values = dict(gpus=[8, 12, 16, 64], tensor_parallel=[1, 2, 4, 8], pipeline_parallel=[1, 2, 8, 48], virtual_stages=[1, 2, 4],
+                  context_parallel=[1, 4], expert_parallel=[1, 8], micro_batch=[1, 4])
     case = layout_case(Case(model=model).rows["model"], "H100 SXM 80GB", 4096, gpus_per_node=nodes)
     neutral = {name: [NEUTRAL.get(name, 1)] for name in AXES if name not in values}
     grid = {"gpus": values["gpus"]} | {name: (values | neutral)[name] for name in AXES}
