@@ -20,6 +20,8 @@ from .quantities import DEFAULTS, QUANTITIES, check
 # What a case may name and how that row is found, by the catalogue; how a file is read and a band found, by who can.
 FINDERS: dict[str, Callable] = {}
 READERS: dict[str, Callable] = {}
+# What two rows of a case tell together, by quantity: a function of its rows, which gives an `Input` or None.
+JOINED: dict[str, Callable] = {}
 # The source of a neutral default, which drops a term from a law.
 LEFT_OUT = "left out"
 
@@ -261,6 +263,8 @@ class Case:
         if is_law(self.inputs.get(name)):
             return self._of_law(self.inputs[name], steps, used)
         found = self._given(name) if name in self.inputs else self._in_rows(name, self.rows.values())
+        if found is None and name in JOINED:
+            found = JOINED[name](self.rows)
         if found is None and name in law.defaults:
             found = Input(name, law.defaults[name], *(DEFAULTS[name][1:] if name in DEFAULTS else (LEFT_OUT, "")))
         elif found is None and name in LAWS:

@@ -51,15 +51,10 @@ def linked_gpus(needed, weight_format=None, cache_element_bytes=None):
 
 
 def narrow_products(cards, weight_format=None):
-    """How often each of the cards halves the 16 bits of products with weights in the format: 1 in 8 bits, 2 in 4.
-
-    A card multiplies in the format's own bits that has the peak and the compute capability that formats.csv asks for.
-    """
-    stored = {} if weight_format is None else catalogue.weight_format(weight_format)
-    if not stored.get("product_needs"):
+    """How often each of the cards halves the 16 bits of products with weights in the format."""
+    if weight_format is None:
         return numpy.zeros(len(cards))
-    able = cards[stored["product_needs"]].notna() & ~(cards["compute_capability"] < stored["product_capability"])
-    return able * math.log2(16 / float(stored["product_bits"]))
+    return catalogue.narrow_products(cards, catalogue.weight_format(weight_format))
 
 
 def left_out(cards, weight_format=None, cache_element_bytes=None):

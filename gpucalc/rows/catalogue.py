@@ -1,7 +1,8 @@
 """What data/ holds, by name: tables and their rows. Price books are in `price_book`."""
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
 
-from ..core.evaluate import FINDERS, READERS, Row, close
+from ..core.evaluate import FINDERS, JOINED, READERS, Input, Row, close
 from .choices import CHOICES
 from .kept import kept
 from .tables import TABLES, plain_row, rows, table
@@ -176,6 +177,28 @@ def weight_format(name: str) -> Row:
 def engine(name: str) -> Row:
     """The row of one serving engine."""
     return _row("engines", name)
+
+
+def narrow_products(card: Any, stored: Any) -> Any:
+    """How often a card, or each of a table, halves the 16 bits of products with weights in a format: 1 in 8 bits, 2 in 4.
+
+    A card multiplies in the format's own bits that has the peak and the compute capability that formats.csv asks for.
+    """
+    peak = card.get(stored["product_needs"] or None)
+    if peak is None:
+        return 0 * card["memory_bytes"]
+    return ((peak > 0) & ~(card.get("compute_capability", math.inf) < stored["product_capability"])) * math.log2(
+        16 / float(stored["product_bits"]))
+
+
+def _halved(rows):
+    card, stored = rows.get("gpu"), rows.get("weight_format")
+    if not all(isinstance(row, Row) for row in (card, stored)):
+        return None
+    return Input("narrow_products", narrow_products(card, stored), f"{card.name} and {stored.name}; formats.csv", stored["date"])
+
+
+JOINED.update(narrow_products=_halved)
 
 
 # What a case, a parameter or a measurement may name, and how its row is found.

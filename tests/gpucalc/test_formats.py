@@ -16,6 +16,9 @@ from gpucalc.rows import catalogue
     ("INT8-W8A8", "A100 SXM 80GB", 1), ("BF16", "B200 SXM 180GB", 0), ("Q4_K_M", "B200 SXM 180GB", 0)])
 def test_products_run_in_the_bits_of_the_format_where_the_card_can(weight_format, gpu, halvings):
     assert capacity.linked_gpus(gpu, weight_format)["narrow_products"][gpu] == halvings
+    case = Case(gpu=gpu, weight_format=weight_format)
+    assert case.explain(product_peak).steps[-1].arguments["narrow_products"] == halvings
+    assert case.but(narrow_products=2 - halvings).explain(product_peak).steps[-1].arguments["narrow_products"] == 2 - halvings
 
 
 def test_the_peak_is_that_of_the_format():
