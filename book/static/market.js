@@ -47,6 +47,7 @@ window.gpucalc = window.gpucalc || {};
       spot: terms.map((term) => term === "spot"), doubtful_price: found.map((place) => !offers.sure[place]),
       doubtful_term: found.map((place, k) => unsuited(terms[k]) && !offers.yours[place]),
       consumer: card("forbidden"), forbidden: card("forbidden").map((each) => each && !named), no_ecc: card("no_ecc"),
+      arm_host: card("arm_host"),
       unmeasured: card("unmeasured").map((each) => each && !trains(kind)), stale: of(offers.stale), yours: of(offers.yours),
       sole: sole(found, read, offers),
     };

@@ -153,7 +153,7 @@ def _gpus(used):
     shares = planned_mfu()[["low", "plan", "high"]].add_suffix("_mfu")
     frame = with_links().join(shares)
     frame = frame.assign(forbidden=forbidden(frame), no_ecc=frame["ecc"] != 1)
-    extra = ("name", *_WORDS["gpus"], "forbidden", "no_ecc", "unmeasured", "low_mfu", "plan_mfu", "high_mfu")
+    extra = ("name", *_WORDS["gpus"], "forbidden", "no_ecc", "arm_host", "unmeasured", "low_mfu", "plan_mfu", "high_mfu")
     return _table(frame.rename_axis("name").reset_index().to_dict("records"), used, extra)
 
 

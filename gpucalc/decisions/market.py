@@ -146,6 +146,7 @@ def offers_of(case, book, kind):
         reserved=found["reserved_years"].notna().to_numpy(float), spot=(found["term"] == "spot").to_numpy(float),
         doubtful_price=(~found["sure"]).to_numpy(float), doubtful_term=unsuited.to_numpy(float),
         consumer=consumer, forbidden=consumer * (named is None), no_ecc=(rows["ecc"] != 1).to_numpy(float),
+        arm_host=rows["arm_host"].to_numpy(float),
         unmeasured=(rows["unmeasured"] * (not trains(kind))).to_numpy(float),
         stale=stale(found, book), sole=sole(found, book), yours=found["yours"].to_numpy(float),
         kind=np.array([f"{gpu} x {size:g}" for gpu, size in zip(found["gpu"], found["gpus_per_server"])], object))

@@ -23,7 +23,7 @@ ASKED = {"memory_bytes": "B, as the driver reports it or as marketed: 80e9 or 80
          "units": "multiprocessors or compute units: 132"}
 # A file that does not say otherwise has a card that nobody has measured.
 _STATED = {"vendor": "not stated", "generation": "not stated", "status": "announced", "kind": "datacenter",
-           "memory_type": "not stated", "peak_format": "BF16", "ecc": 1.0, "mig_instances": 0.0,
+           "memory_type": "not stated", "peak_format": "BF16", "ecc": 1.0, "arm_host": 0.0, "mig_instances": 0.0,
            "benchmark": "none", "confidence": "seen", "unit": "SI: B, B/s, FLOP/s, W", "note": ""}
 # They make the peak, so that a card with another peak has others.
 _OF_PEAK = ("clock", "unit_flops")
