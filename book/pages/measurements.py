@@ -1,9 +1,16 @@
 """Every published figure against what the formulas say."""
-import altair
+import json
 
-from gpucalc.rows import bands
+import altair
+from pandas import DataFrame
+
+from gpucalc import Case, decide
+from gpucalc.core.figures import number
+from gpucalc.laws.serving import replica_prefill_seconds
+from gpucalc.rows import bands, tables
 from ..components.charts import finish, rule
 from ..components.published import errors_by, published, served
+from ..components.show import table
 
 # Families that a chart tells apart by colour: the page has eight.
 MOST = 8
@@ -65,3 +72,33 @@ def engine_chart(alt, fewest=5):
     ends = base.mark_rule(strokeWidth=3).encode(
         x=altair.X("tenth:Q", title="published over predicted", axis=ticks, scale=log), x2="ninetieth:Q")
     return finish(rule(altair.X, 1) + ends + base.mark_point(filled=True, size=60, opacity=1).encode(x="median:Q"), alt)
+
+
+def peers():
+    """The cases of data/peers.csv with this book's `plan`, the ends of its range, and the `ratio` of plan to `value`.
+
+    Of a load the plan counts the GPUs that carry it; the range is of what is rented, with spare ones and whole servers.
+    """
+    frame = tables.table("peers").copy()
+    found = []
+    for row in frame.itertuples():
+        if row.kind == "prefill":
+            low, plan, high, *_ = Case.of(json.loads(row.inputs)).band(replica_prefill_seconds)
+        else:
+            answer = decide(json.loads(row.inputs)).attrs["answer"]
+            (low, _, high, *_), best = answer.figures["many"], answer.best
+            plan = best["replicas_required"] * best["tensor_parallel"] * best["attention_parallel"] * best["pipeline_parallel"]
+        found.append(dict(plan=float(plan), least=float(low), most=float(high)))
+    frame = frame.join(DataFrame(found, index=frame.index))
+    return frame.assign(ratio=frame["plan"] / frame["value"])
+
+
+def peer_table(kind, caption):
+    """What this book and the other calculator say of the cases of a kind, and who is right."""
+    frame = peers().query("kind == @kind")
+    for name in ("plan", "least", "most", "value"):
+        frame[name] = [number(value, "second" if kind == "prefill" else "") for value in frame[name]]
+    shown = frame.assign(range=frame["least"] + " to " + frame["most"])[["subject", "plan", "range", "value", "ratio", "note"]]
+    labels = {"plan": "this book", "value": "AIConfigurator", "ratio": "ratio", "note": "why",
+              "range": "8 in 10 between" if kind == "prefill" else "rented, 8 in 10 between"}
+    return table(shown, caption, labels=labels, formats={"ratio": lambda ratio: f"{ratio:.2f}"})
