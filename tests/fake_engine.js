@@ -66,7 +66,8 @@
 
   const WHY = { page: "kv_cache", text: "why: weights and cache" };
   const card = (id, title, big, plan, more) => ({ id, title, big, low: 0.8 * plan, plan, high: 1.2 * plan, bound: 0.5 * plan,
-    scale: [0, 2 * plan], small: "eight in ten from here to there", note: "", binds: "", helps: null, why: WHY, ...more });
+    scale: [0, 2 * plan], small: "eight in ten from here to there", note: "", binds: "", helps: null, why: WHY,
+    bar: { low: 0.8 * plan, plan, high: 1.2 * plan, unit: "USD" }, ...more });
 
   gpucalc.answer = (state) => {
     const size = state.model_row ? 5 : 1 + String(state.model || "").length, load = state.requests_per_second || 1;

@@ -2,7 +2,7 @@
 (() => {
   const gpucalc = (window.gpucalc ||= {});
   const { cases, make, button, sentence: { shown } } = gpucalc;
-  const LOWER_WINS = ["fits", "fast", "many", "long", "cost"];
+  const WINS = { first: "A", second: "this case", tie: "too close to call", same: "the same" };
 
   function svg(tag, attributes) {
     const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -154,14 +154,6 @@
     });
   }
 
-  // Which of two answers is better, where their ranges lie apart; else a tie.
-  function winner(id, a, b) {
-    if (!LOWER_WINS.includes(id) || !Number.isFinite(a.plan) || !Number.isFinite(b.plan)) return "";
-    const ends = (each) => [each.low ?? each.plan, each.high ?? each.plan];
-    const [lowA, highA] = ends(a), [lowB, highB] = ends(b);
-    return highA < lowB ? "A" : highB < lowA ? "this case" : a.plan === b.plan ? "the same" : "too close to call";
-  }
-
   // Two jobs of one kind in a table; of others no figure is like one of the other.
   function compare(a, b, answers, buttons) {
     const title = "A and this case side by side", [one, other] = [a, b].map(({ job }) => gpucalc.catalogue.jobs[job]);
@@ -173,10 +165,11 @@
     const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((key) => a[key] !== b[key]);
     const text = (state, key) => (Object.hasOwn(state, key) ? shown(key, state[key]) : "–");
     const inputs = keys.map((key) => rowOf(cases.label(key), cell(text(a, key)), cell(text(b, key)), cell("")));
+    const { apart, better } = gpucalc.words, real = apart(answers.a.likeness ?? {}, answers.b.likeness ?? {});
     const figures = answers.b.cards.flatMap((answer) => {
       const other = answers.a.cards.find(({ id }) => id === answer.id);
       const both = (each) => cell([each.big, each.small].filter(Boolean).join("; "));
-      return other ? [rowOf(answer.title, both(other), both(answer), cell(winner(answer.id, other, answer)))] : [];
+      return other ? [rowOf(answer.title, both(other), both(answer), cell(WINS[better(other.bar, answer.bar, answer.id, real)] ?? ""))] : [];
     });
     return framed(keys.length ? "" : make("p", { textContent: "The two are the same so far: change the case above." }),
       table([["", ""], ["A"], ["this case"], ["better"]], [...inputs, ...figures], title));

@@ -4,9 +4,9 @@
 //   gpucalc.more(state, answer)          // the same with options, flips, what binds and what helps, which take further solves
 //   gpucalc.more(state, answer, hear)    // the same to `hear`, options first, made in idle moments; returns what stops it
 //
-// Cards are { id, title, big, low, plan, high, bound, scale, small, note, binds, helps, why }, options { key, words, gpus, usd,
-// low_usd, high_usd, reason, state }, flips { key, value, text },
-// commands { title, text, note }. Texts may hold what a price file says: text, never markup.
+// Cards are { id, title, big, low, plan, high, bound, scale, small, note, binds, helps, why, bar }, options { key, words, gpus, usd,
+// low_usd, high_usd, reason, state }, flips { key, value, text }, commands { title, text, note }; likeness is what tells the plan
+// from that of another case. Texts may hold what a price file says: text, never markup.
 "use strict";
 window.gpucalc = window.gpucalc || {};
 {
@@ -25,6 +25,7 @@ window.gpucalc = window.gpucalc || {};
       id, title, ...parts, low: bar ? finite(Math.min(low, plan, high)) : null, plan: bar ? finite(plan) : null,
       high: bar && ends.length > 1 ? Math.max(plan, ...ends) : null, bound: finite(bound),
       scale: bar && Number.isFinite(plan) ? [0, 1.1 * Math.max(...values)] : null, binds: "", helps: null, why: { page, text },
+      bar: bar ?? null,
     };
   }
 
@@ -113,7 +114,8 @@ window.gpucalc = window.gpucalc || {};
       const rows = rowsOf(found);
       return { found, known, shown: { ...nothing(), cards: [noCard(found, known, rows)], options: optionsOf(rows) } };
     }
-    const { options, flips, ...rest } = nothing(), held = { cautions: word().cautions(known), commands: word().commands(found, known) };
+    const { options, flips, ...rest } = nothing(), likeness = word().likeness(found);
+    const held = { cautions: word().cautions(known), commands: word().commands(found, known), likeness };
     return { found, known, shown: { ...rest, cards: allCards(found, known), ...held } };
   }
 

@@ -11,7 +11,7 @@ from ..rows import bands, catalogue
 from ..rows.ages import age, day, STALE_DAYS
 from ..rows.price_report import notes
 from . import engine_flags
-from .answer import Answer, Help, WIDE
+from .answer import Answer, Figure, Help, WIDE
 from .answer_texts import BARS, CAUTIONS, NOUNS, PAGE, PARTS as _PARTS, TEXTS, TITLES, WHY, WORDS
 from .jobs import Change, JOBS, trains
 from .points import number_of, value_of
@@ -183,6 +183,13 @@ _FREE = {kind: job.free for kind, job in JOBS.items()}
 PARTS = _PARTS | engine_flags.PARTS
 _FIELD = re.compile(r"{([\w-]+)(?::([^}]+))?}")
 TABLES = {kind: job.like for kind, job in JOBS.items() if job.like}
+# What of two plans makes their errors unlike, by row of data/ratio_errors.csv; and what no pairs of measured runs differ in.
+DIFFERS = {"card": ["gpu"], "format": ["weight_format", "cache_element_bytes"],
+           "layout": ["tensor_parallel", "attention_parallel", "pipeline_parallel"], "batch": ["batch"], "engine": ["engine"],
+           "lengths": ["prompt", "output"]}
+UNPAIRED = ("kind", "model", "unmeasured", "cached_share", "prompt_chunk", "prompts_apart", "drafted", "acceptance")
+# Cards whose figure one of two answers may have the better of.
+COMPARED = ("fast", "many", "long", "cost")
 
 
 class Card(NamedTuple):
@@ -386,6 +393,49 @@ def against(row, best, kind):
     spread = row.get("high_objective", 0) / row["objective"]
     return {"best_high": best.get("high_objective"), "ratio": ratio, "more": ratio - 1, "tie": int(near and not same),
             "wide": int(spread > WIDE), "spread": spread}
+
+
+# Two answers side by side
+
+def likeness(answer: Answer) -> dict[str, Any]:
+    """What tells the plans of two cases apart, by name; nothing without a plan."""
+    if answer.best is None:
+        return {}
+    case, names = answer.case, [name for each in [*DIFFERS.values(), UNPAIRED] for name in each]
+    known = plain({name: number_of(case, name) for name in names}) | named(case) | answer.best | {"kind": answer.kind}
+    return plain({name: known[name] for name in names if name in known}) | {"engine": known.get("engine", ENGINE)}
+
+
+def apart(one: dict[str, Any], other: dict[str, Any]) -> float | None:
+    """From which ratio on a difference between two plans is real, by their `likeness`; 1 where they are the same in all that
+    errors follow from, None where nothing is known of the ratio: each then has its own range.
+
+    Errors by card, layout and batch know nothing of each other, so that their squares add up.
+    """
+    if not one or not other or trains(one["kind"]) or any(one.get(name) != other.get(name) for name in UNPAIRED):
+        return None
+    found = [bands.apart(differs) for differs, names in DIFFERS.items()
+             if any(one.get(name) != other.get(name) for name in names)]
+    return 10 ** sum(math.log10(ratio) ** 2 for ratio in found) ** 0.5
+
+
+def better(one: Figure | None, other: Figure | None, name: str, real: float | None) -> str:
+    """Which of two figures of a card wins: `first`, `second`, `tie` where they are too close to call, `same`; empty for what is
+    not compared. A difference is real where their ranges lie apart, and from the ratio `real` on where that is known."""
+    if one is None or other is None or name not in COMPARED:
+        return ""
+    if one.low == other.low and one.plan == other.plan and one.high == other.high:
+        return "same"
+    less, more = _is_less(one, other, real), _is_less(other, one, real)
+    if one.unit == "token/second":
+        less, more = more, less
+    return "first" if less else "second" if more else "tie"
+
+
+def _is_less(one, other, real):
+    if max(one.low, one.high) < min(other.low, other.high):
+        return True
+    return real is not None and one.plan < other.plan and other.plan >= real * one.plan
 
 
 def binds(answer: Answer, known: dict[str, Any]) -> list[str]:

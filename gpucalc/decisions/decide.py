@@ -104,7 +104,7 @@ def table(answer: plan.Answer, book: pd.DataFrame) -> pd.DataFrame:
 @selection
 def compare(first: Any, second: Any, prices: Any = None) -> pd.DataFrame:
     """Two cases side by side: the inputs that differ and the figures of both, in words, and in `better` which wins, `tie` where
-    their ranges overlap.
+    the two are too close to call: their ranges meet, and their ratio is not above its own error.
 
     first, second: as `decide` takes them. Raises ValueError with a line for each fault.
     """
@@ -132,8 +132,9 @@ def beside(first: plan.Answer, second: plan.Answer, book: pd.DataFrame) -> pd.Da
     rows = _inputs(first.case, second.case)
     rows.append(("take", *(words.fill("taken", held) if each.best else NOTHING for each, held in zip(both, known)), ""))
     if first.best and second.best:
+        real = words.apart(words.likeness(first), words.likeness(second))
         for one, other in zip(*(words.cards(each, held) for each, held in zip(both, known))):
-            wins = better(one.bar, other.bar, one.name) if first.kind == second.kind else ""
+            wins = words.better(one.bar, other.bar, one.name, real) if first.kind == second.kind else ""
             rows.append((one.title, *(f"{card.big} ({card.small})" for card in (one, other)), wins))
     sure = [held["sure"] for held in known]
     if sure[0] != sure[1]:
@@ -170,23 +171,6 @@ def _cheaper(one, other, answer):
     if facts[0]["objective"] == facts[1]["objective"]:
         return "same"
     return "tie" if words.against(facts[1], facts[0], answer.kind)["tie"] else "first" if one[cost] < other[cost] else "second"
-
-
-def better(one: plan.Figure | None, other: plan.Figure | None, name: str) -> str:
-    """Which of two figures wins: `first`, `second`, `tie` where their ranges overlap, `same`; empty for what is not compared."""
-    if one is None or other is None or name == "fits":
-        return ""
-    lower = one.unit != "token/second"
-    return _won(one[:3], other[:3], lower)
-
-
-def _won(one, other, lower):
-    if tuple(one) == tuple(other):
-        return "same"
-    first, second = ((min(each), max(each)) for each in (one, other))
-    if first[1] < second[0]:
-        return "first" if lower else "second"
-    return ("second" if lower else "first") if second[1] < first[0] else "tie"
 
 
 def _inputs(first, second):

@@ -143,7 +143,7 @@ def errors(family: str, without: str = "", year: int | None = None) -> Errors | 
 
 def apart(differs: str) -> float:
     """From which ratio on a difference between two predictions is real in eight pairs of ten, by what the two differ in: a card,
-    a format, a layout, a batch or an engine. Errors that both share cancel; data/ratio_errors.csv."""
+    a format, a layout, a batch, an engine or lengths. Errors that both share cancel; data/ratio_errors.csv."""
     return rows("ratio_errors")[differs]["ratio"]
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
+from book.build.extension import STATIC
 from book.web import pyjs
 from book.web.printed import answers_script, case_script, figures_script, reading_script, texts_script
 
@@ -345,4 +346,10 @@ def constant(value):
 
 def test_what_is_printed_is_small():
     assert len(figures_script()) < 12_000 and len(texts_script()) < 8_000 and len(case_script()) < 10_000
-    assert len(answers_script()) < 19_000 and len(reading_script()) < 48_000
+    assert len(answers_script()) < 21_500 and len(reading_script()) < 48_000
+
+
+def test_two_cases_are_judged_by_the_functions_of_python():
+    script, page = answers_script(), (STATIC / "front_cards.js").read_text(encoding="utf-8")
+    assert all(f"function {name}(" in script for name in ("likeness", "apart", "better"))
+    assert "better(other.bar, answer.bar, answer.id, real)" in page and "winner" not in page

@@ -16,6 +16,7 @@ from gpucalc import compare, decide
 from gpucalc import cli_decide
 from gpucalc.core.quantities import DATA
 from gpucalc.decisions import answer as answering, answer_words, decide as deciding
+from gpucalc.decisions.answer import Figure
 from gpucalc.rows import ages
 
 CASES = DATA / "cases"
@@ -367,14 +368,45 @@ def test_two_choices_of_one_case(book):
         deciding.offers(answer, book, 0, 1)
 
 
-@pytest.mark.parametrize(("one", "other", "wins"), [
-    ((1, 2, 3), (4, 5, 6), "first"), ((4, 5, 6), (1, 2, 3), "second"), ((1, 2, 3), (3, 4, 5), "tie"), ((1, 2, 3), (1, 2, 3), "same")])
-def test_who_wins(one, other, wins):
-    from gpucalc.decisions.answer import Figure
-    assert deciding.better(Figure(*one, None, "USD"), Figure(*other, None, "USD"), "cost") == wins
+@pytest.mark.parametrize(("one", "other", "real", "wins"), [
+    ((1, 2, 3), (4, 5, 6), None, "first"), ((4, 5, 6), (1, 2, 3), None, "second"), ((1, 2, 3), (3, 4, 5), None, "tie"),
+    ((1, 2, 3), (1, 2, 3), None, "same"), ((1, 2, 3), (1, 2, 3), 1, "same"), ((1, 2, 3), (1, 2, 4), 1, "tie"),
+    # Where the ratio of the two is known within 1.25, ranges that meet say nothing.
+    ((80, 100, 130), (100, 125, 160), 1.25, "first"), ((80, 100, 130), (99, 124, 160), 1.25, "tie"), ((3, 4, math.inf), (2, 3, 4), 1.25, "second"),
+    ((80, 100, 130), (81, 101, 131), 1, "first"), ((1, 2, 3), (2, 3, 5), 4, "tie"), ((1, 2, 3), (4, 5, 6), 9, "first")])
+def test_who_wins(one, other, real, wins):
+    one, other = Figure(*one, None, "USD"), Figure(*other, None, "USD")
     swapped = {"first": "second", "second": "first"}.get(wins, wins)
-    assert deciding.better(Figure(*one, None, "token/second"), Figure(*other, None, "token/second"), "fast") == swapped
-    assert deciding.better(None, Figure(*other, None, "USD"), "cost") == ""
+    assert answer_words.better(one, other, "cost", real) == wins and answer_words.better(other, one, "cost", real) == swapped
+    rates = [each._replace(low=each.high, high=each.low, unit="token/second") for each in (one, other)]
+    assert answer_words.better(*rates, "fast", real) == swapped
+    assert answer_words.better(None, other, "cost", real) == answer_words.better(one, other, "fits", real) == ""
+
+
+def test_from_which_ratio_on_two_plans_differ():
+    one = dict(kind="serve", model="Llama-3-70B", gpu="H100 SXM 80GB", tensor_parallel=4, batch=64, engine="vLLM", prompt=1000)
+
+    def real(**other):
+        return answer_words.apart(one, one | other)
+    assert real() == 1 and real(gpu="H200 SXM 141GB") == pytest.approx(1.25) and real(prompt=2000) == pytest.approx(1.11)
+    # The squares of the logarithms of 1.25, 1.19 and 1.18 add up: 0.2231, 0.1740 and 0.1655 to 0.3277.
+    assert real(gpu="H200 SXM 141GB", tensor_parallel=1, batch=48) == pytest.approx(1.388, abs=0.001)
+    assert real(weight_format="FP8", engine="SGLang") == pytest.approx(math.exp(math.hypot(math.log(1.22), math.log(1.26))))
+    assert {real(model="Qwen3-32B"), real(unmeasured=1), real(kind="offline"), answer_words.apart(one, {})} == {None}
+    assert answer_words.apart(one | {"kind": "train"}, one | {"kind": "train"}) is None
+
+
+def test_two_cases_are_told_apart_by_their_ratio(book):
+    """A chat on A100 and on L40S, on H200 at prompts of 1,000 and 2,000: their ranges meet, and yet one is known to be better."""
+    held = dict(job="serve", model="Llama-3-70B", weight_format="FP8", requests_per_second=10)
+    answers = {(gpu, prompt): deciding.answered(deciding.read(held | dict(cards=gpu, prompt=prompt)), book)
+               for gpu, prompt in (("A100 SXM 80GB", 1000), ("L40S 48GB", 1000), ("H200 SXM 141GB", 1000), ("H200 SXM 141GB", 2000))}
+    a100, l40s, short, long = answers.values()
+    for one, other, figure, card, title in ((a100, l40s, "cost", "cost", "What does it cost?"), (short, long, "token", "fast", "How fast?")):
+        pair = one.figures[figure], other.figures[figure]
+        assert answer_words.better(*pair, card, None) == "tie" and pair[0].high >= pair[1].low
+        assert deciding.beside(one, other, book).set_index("what").loc[title, "better"] == "first"
+        assert deciding.beside(other, one, book).set_index("what").loc[title, "better"] == "second"
 
 
 def test_an_engine_of_the_case_answers_and_has_no_command_of_another(book):

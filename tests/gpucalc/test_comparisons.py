@@ -14,8 +14,9 @@ from gpucalc.decisions import answer, answer_words
 from gpucalc.rows.tables import rows
 
 # What a pair is alike in but for one of these.
-ALIKE = ("model", "gpu", "engine", "weight_format", "layout", "batch", "prompt", "output")
-DIFFERS = {"card": "gpu", "format": "weight_format", "layout": "layout", "batch": "batch", "engine": "engine"}
+ALIKE = ("model", "gpu", "engine", "weight_format", "layout", "batch", "lengths")
+DIFFERS = {"card": "gpu", "format": "weight_format", "layout": "layout", "batch": "batch", "engine": "engine",
+           "lengths": "lengths"}
 
 
 def from_measurements():
@@ -32,7 +33,8 @@ def cells():
     """Median ratio and value by what a row is alike in; repeated runs stand as one."""
     found = defaultdict(list)
     for row in [*bands.speeds("serving"), *from_measurements()]:
-        row |= {"layout": f"{row['tensor_parallel']:g} x {row['attention_parallel']:g}"}
+        row |= {"layout": f"{row['tensor_parallel']:g} x {row['attention_parallel']:g}",
+                "lengths": f"{row['prompt']:g} and {row['output']:g}"}
         found[tuple(row[name] for name in ALIKE)].append((row["ratio"], row["value"], row["predicted"]))
     return {key: tuple(map(float, numpy.median(held, axis=0))) for key, held in found.items()}
 
@@ -52,7 +54,7 @@ def within(found):
     return math.exp(numpy.quantile([abs(error) for _, error, *_ in found], bands.INSIDE))
 
 
-@pytest.mark.parametrize("differs, count", [("card", 670), ("format", 300), ("layout", 1595), ("batch", 3280), ("engine", 372)])
+@pytest.mark.parametrize("differs, count", [("card", 670), ("format", 300), ("layout", 1595), ("batch", 3280), ("engine", 372), ("lengths", 1807)])
 def test_the_table_is_what_pairs_say(differs, count):
     assert len(pairs(differs)) == count
     assert rows("ratio_errors")[differs]["ratio"] == pytest.approx(within(pairs(differs)), abs=0.005) == bands.apart(differs)
@@ -72,6 +74,19 @@ def test_a_comparison_is_decided_and_right_for_a_model_that_had_no_part_in_it():
     # Two bands that know nothing of each other would decide fewer.
     apart = math.log(bands.errors("serving").high / bands.errors("serving").low)
     assert sum(abs(pair[3]) > apart for each in DIFFERS for pair in pairs(each) if abs(pair[2]) > math.log(1.1)) < 0.6 * decided
+
+
+@pytest.mark.parametrize("differ", [("card", "layout"), ("card", "batch"), ("layout", "batch"), ("format", "layout"), ("card", "layout", "batch")])
+def test_errors_of_things_that_differ_together_add_up_as_squares(differ):
+    """Of pairs that differ in two or three things the ratio is as near as the roots of squares say, and not as the largest alone."""
+    groups, at = defaultdict(list), [ALIKE.index(DIFFERS[each]) for each in differ]
+    for key, held in cells().items():
+        groups[tuple(each for place, each in enumerate(key) if place not in at)].append((key, math.log(held[0])))
+    off = [abs(one - other) for held in groups.values() for (first, one), (second, other) in itertools.combinations(held, 2)
+           if all(first[place] != second[place] for place in at)]
+    known = [math.log(bands.apart(each)) for each in differ]
+    assert len(off) > 500 and 0.78 < numpy.mean(numpy.array(off) < math.hypot(*known)) < 0.87
+    assert numpy.mean(numpy.array(off) < max(known)) < 0.77
 
 
 def row_of(gpu="H100 SXM 80GB", gpus=8, objective=100, low=80, high=130, unmeasured=0):
