@@ -18,7 +18,7 @@ import numpy as np
 import simpy
 
 from gpucalc.core.evaluate import Case
-from gpucalc.core.quantities import DATA
+from gpucalc.core.quantities import DATA, DEFAULTS
 from gpucalc.decisions import answer, capacity
 from gpucalc.decisions.points import value_of
 from gpucalc.laws.serving import mean_context
@@ -51,7 +51,8 @@ class Passes:
         sizes, contexts = np.arange(self.batch + 1.0), np.maximum(np.arange(_CONTEXTS) * self.step, 1.0)
         chunks = np.arange(_CHUNKS + 1) * chunk / _CHUNKS if chunk else np.zeros(1)
         part, size, context = (axis.ravel() for axis in np.meshgrid(chunks, np.maximum(sizes, 1), contexts, indexing="ij"))
-        times = pace * case.but(batch=size * self.groups, context=context, chunk=part)("replica_pass_seconds")
+        passes = case.but(batch=size * self.groups, context=context)
+        times = pace * np.where(part > 0, passes.but(mixed_tokens=np.maximum(part, 1))("mixed_pass_seconds"), passes("replica_pass_seconds"))
         self.times = times.reshape(len(chunks), len(sizes), _CONTEXTS).tolist()
 
     def seconds(self, batch, tokens, chunk=0):
@@ -184,7 +185,8 @@ def simulated(case, mode="own", count=8000, seed=1, pace=1.0):
     prompts = drawn(held["prompt"], held.get("prompt_p95", 0), count, generator)
     outputs = drawn(held["output"], held.get("output_p95", 0), count, generator, 2)
     came = np.cumsum(generator.exponential(1 / held["requests_per_second"], count))
-    passes = Passes(case, int(prompts.max() + outputs.max()), held.get("prompt_chunk", 0), pace)
+    chunk = 0 if mode == "apart" else held.get("prompt_chunk", DEFAULTS["prompt_chunk"].value)
+    passes = Passes(case, int(prompts.max() + outputs.max()), chunk, pace)
     requests = [Request(*each) for each in zip(came.tolist(), prompts.tolist(), outputs.tolist(), passes.prompts(prompts))]
     env = simpy.Environment()
     answering = groups(Replica(env, passes, prompts=mode != "apart") for _ in range(held["replicas"]))
@@ -243,7 +245,7 @@ def server(model, gpu, degree, formats, batch=64, prompt=1000, output=300):
 
 def at_load(case, mode, load, replicas=1):
     """The case at a share of the load that fills all its places."""
-    held = case.but(replicas=replicas, **{"own": {}, "chunked": dict(prompt_chunk=CHUNK), "apart": dict(prompts_apart=1)}[mode])
+    held = case.but(replicas=replicas, **{"own": dict(prompt_chunk=0), "chunked": dict(prompt_chunk=CHUNK), "apart": dict(prompts_apart=1)}[mode])
     return held.but(requests_per_second=float(load * replicas * held.inputs["batch"] / held("request_seconds")))
 
 
@@ -281,9 +283,9 @@ def plan_rows(count=COUNT):
                         attention_parallel=int(best["attention_parallel"]))
         pace = float(best["replica_pass_seconds"] / case("replica_pass_seconds"))
         cell = dict(plan=name, model=case.rows["model"].name, gpu=best["gpu"], tensor_parallel=int(best["tensor_parallel"]),
-                    attention_parallel=int(best["attention_parallel"]), batch=int(best["batch"]), replicas=int(best["replicas"]), prompts="own", lengths="alike",
+                    attention_parallel=int(best["attention_parallel"]), batch=int(best["batch"]), replicas=int(best["replicas"]), prompts="chunked", lengths="alike",
                     offered_load=f"{pace * float(case('offered_load')):.3f}", pace=f"{pace:.3f}")
-        yield from (cell | found for found in compared(case, "own", count, pace))
+        yield from (cell | found for found in compared(case, "chunked", count, pace))
 
 
 def write(path=DATA / "simulated.csv"):

@@ -120,8 +120,10 @@ def search(case, cards, degrees, batches=BATCHES):
 
 
 def lengths_of(case):
-    """The lengths of a case's requests and how prompts are read, by name; 0 where it says nothing."""
-    return {name: value_of(case, name) if name in case.inputs else 0 for name in QUEUED[3:]}
+    """The lengths of a case's requests and how prompts are read, by name; 0 where it says nothing of lengths."""
+    chunk = case.rows.get("engine", {}).get("prompt_chunk", DEFAULTS["prompt_chunk"].value)
+    return {name: value_of(case, name) if name in case.inputs else 0 for name in QUEUED[3:]} | (
+        {} if "prompt_chunk" in case.inputs else {"prompt_chunk": chunk})
 
 
 def paced(points, end="plan"):

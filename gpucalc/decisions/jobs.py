@@ -348,6 +348,7 @@ OFFLINE = Job(
 EMBEDDING = OFFLINE._replace(
     chain=(READING, WINDOW_SERVERS), like="offline",
     cards=(_HOLDS._replace(given=_READS), Card("fast", "replica_prefill_seconds", True, _READS), *_BILL),
+    usual={"prompt_chunk": 0},
     changes=(_NARROW[0], *_times("window_hours", ("twice the hours", 2))))
 TRAINING = Job(
     chain=TRAIN, objective="compute_usd", keys=("kind", "gpus", "offer"),

@@ -54,9 +54,12 @@ def final_context(prompt, output, output_variation):
 
 
 @law
-def first_token_alone(prompt_seconds, prompt_host_seconds, replica_pass_seconds, prompts_apart=0):
-    """Time to the first token of a request that waits for no other (s): the pass that runs when it comes, and its prompt."""
-    return prompt_seconds + prompt_host_seconds + (1 - prompts_apart) * replica_pass_seconds
+def first_token_alone(prompt_seconds, prompt_host_seconds, replica_pass_seconds, prompt_chunk=..., prompts_apart=0):
+    """Time to the first token of a request that waits for no other (s): the pass that runs when it comes, and its prompt, with
+    the pass in which it rides.
+    """
+    passes = (1 - prompts_apart) * where(prompt_chunk > 0, 2, 1)
+    return prompt_seconds + prompt_host_seconds + passes * replica_pass_seconds
 
 
 @law

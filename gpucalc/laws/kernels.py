@@ -139,12 +139,12 @@ def pass_fill(group_batch, hidden, intermediate, gated_mlp=0, moe_layers=0, expe
 
 
 @law
-def mixed_fill(group_batch, hidden, intermediate, gated_mlp=0, moe_layers=0, experts=0, experts_per_token=0,
-               expert_intermediate=0, units=1, tensor_parallel=1, attention_parallel=1, compute_efficiency=1, prompt_chunk=0,
-               drafted=0, tile_rows=..., tile_columns=...):
-    """Share of a GPU that the products of a pass fill in which a chunk of a prompt rides (ratio); 1 for a bound."""
+def mixed_fill(group_batch, hidden, intermediate, mixed_tokens, gated_mlp=0, moe_layers=0, experts=0, experts_per_token=0,
+               expert_intermediate=0, units=1, tensor_parallel=1, attention_parallel=1, compute_efficiency=1, drafted=0,
+               tile_rows=..., tile_columns=...):
+    """Share of a GPU that the products of a pass fill in which prompts ride (ratio); 1 for a bound."""
     return pass_fill.formula(group_batch, hidden, intermediate, gated_mlp, moe_layers, experts, experts_per_token,
-                             expert_intermediate, units, tensor_parallel, attention_parallel, compute_efficiency, prompt_chunk,
+                             expert_intermediate, units, tensor_parallel, attention_parallel, compute_efficiency, mixed_tokens,
                              drafted, tile_rows, tile_columns)
 
 

@@ -124,13 +124,20 @@ def active_params(params, expert_params, moe_layers=0, experts=0, experts_per_to
     return params - moe_layers * (experts - experts_per_token) * expert_params
 
 
+def touched(tokens, experts, experts_per_token, expert_skew):
+    """Routed experts of a layer that some of so many tokens use (count, mean)."""
+    chosen = maximum(experts / expert_skew, experts_per_token)
+    return chosen * (1 - (1 - experts_per_token / maximum(chosen, 1)) ** tokens)
+
+
 @law
-def read_params(params, expert_params, batch, moe_layers=0, experts=0, experts_per_token=0, pipeline_parallel=1, drafted=0):
+def read_params(params, expert_params, batch, moe_layers=0, experts=0, experts_per_token=0, pipeline_parallel=1, drafted=0,
+                expert_skew=1):
     """Parameters read in one decode step: all but the experts that no token of the batch uses (count).
 
     With uniform, independent routing an expert stays untouched with probability (1 - k/E)^n at n tokens in the step: of each
-    sequence one and those drafted. A stage of a pipeline has so many parts of the batch one after the other.
+    sequence one and those drafted. A stage of a pipeline has so many parts of the batch one after the other. If no expert is
+    chosen more than `expert_skew` times as often as the mean, the fewest are touched where so many are, and the others never.
     """
-    tokens = batch * (1 + drafted) / pipeline_parallel
-    untouched = experts * (1 - experts_per_token / maximum(experts, 1)) ** tokens
-    return params - moe_layers * untouched * expert_params
+    used = touched(batch * (1 + drafted) / pipeline_parallel, experts, experts_per_token, expert_skew)
+    return params - moe_layers * (experts - used) * expert_params

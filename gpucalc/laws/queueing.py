@@ -136,7 +136,7 @@ def late_token_seconds(loaded_token_seconds, token_spread, lone_token_seconds, l
 # The first token
 
 @law
-def reading_seconds(prompt_turn_seconds, prompts_together, running_pass_seconds, prefilled_tokens, prompt_chunk=0,
+def reading_seconds(prompt_turn_seconds, prompts_together, running_pass_seconds, prefilled_tokens, prompt_chunk=...,
                     prompts_apart=0):
     """Time that a prompt keeps others of its group from being read (s): its own, and of the passes in which its chunks ride."""
     passes = where(prompt_chunk > 0, prefilled_tokens / maximum(prompt_chunk, 1), 0)
@@ -180,10 +180,18 @@ def reading_share(reading_load, turn_seconds, reading_seconds, turn_prompts):
 
 
 @law
-def beside_seconds(reading_share, reading_load, reading_seconds, lone_share, prompt_time_variation, attention_parallel=1):
-    """What prompts of other groups in the same turn add to one's own (s)."""
+def beside_seconds(reading_share, reading_load, reading_seconds, lone_share, prompt_time_variation, prompt_turn_seconds,
+                   running_pass_seconds, attention_parallel=1, prompt_chunk=..., prompts_apart=0):
+    """What prompts in the same turn or pass add to one's own (s): those of other groups, and where prompts ride all of them.
+
+    A pass of P with the prompts that came in the one before, which take a share x of the time, takes P / (1 - x): one waits for
+    half of one, and rides in the next.
+    """
     prompts = minimum(attention_parallel, 1 + reading_share * reading_load)
-    return reading_seconds * (turn_length(prompts, attention_parallel, lone_share, prompt_time_variation) - lone_share)
+    turn = reading_seconds * (turn_length(prompts, attention_parallel, lone_share, prompt_time_variation) - lone_share)
+    share = minimum(reading_load * prompt_turn_seconds / reading_seconds, 0.999)
+    longer = 1.5 * running_pass_seconds * share / (1 - share)
+    return turn + where(prompt_chunk * (1 - prompts_apart) > 0, longer, 0)
 
 
 @law
@@ -198,15 +206,18 @@ def prompt_wait_seconds(reading_share, turn_seconds, turn_prompts, beside_second
 
 @law
 def unhindered_first_token(running_pass_seconds, replica_pass_seconds, prompt_seconds, prompt_host_seconds, prefilled_tokens,
-                           prompt_chunk=0, prompts_apart=0):
+                           replica_prefill_seconds, lone_share, prompt_chunk=..., prompts_apart=0):
     """Mean time to the first token of a request that finds a place and no prompt before its own (s): what the engine adds, half
     a pass, and its own.
 
-    Passes go on while no prompt waits: Fuhrmann and Cooper 1985 (doi 10.1287/opre.33.5.1117). Chunks ride in passes at the load.
+    Passes go on while no prompt waits: Fuhrmann and Cooper 1985 (doi 10.1287/opre.33.5.1117). Chunks ride in passes at the load,
+    which take no less than one of its own would: beside few sequences a prompt reads the experts that those leave out.
     """
-    passes = where(prompt_chunk > 0, ceil(prefilled_tokens / maximum(prompt_chunk, 1)), 0)
-    shorter = running_pass_seconds / 2 - passes * (replica_pass_seconds - running_pass_seconds)
-    return prompt_host_seconds + prompt_seconds + (1 - prompts_apart) * shorter
+    passes = where(prompt_chunk > 0, ceil(prefilled_tokens / maximum(prompt_chunk, 1)), 0) * (1 - prompts_apart)
+    shorter = maximum(passes - 1, 0) * (replica_pass_seconds - running_pass_seconds)
+    own = prompt_seconds - shorter + where(passes > 0, running_pass_seconds, 0)
+    least = where(passes > 0, replica_prefill_seconds * lone_share, 0)
+    return prompt_host_seconds + (1 - prompts_apart) * running_pass_seconds / 2 + maximum(own, least)
 
 
 @law
@@ -216,13 +227,14 @@ def mean_first_token(prompt_wait_seconds, unhindered_first_token):
 
 
 @law
-def users_first_token(mean_first_token, reading_seconds, prompt_host_seconds, batch, user_requests, attention_parallel=1):
+def users_first_token(mean_first_token, replica_prefill_seconds, prompt_host_seconds, batch, user_requests, attention_parallel=1,
+                      pipeline_parallel=1):
     """Mean time to the first token where users begin together and each asks so many times, again once answered (s).
 
-    At first a prompt waits for half of the others of its group. vLLM vllm/benchmarks/serve.py, a rate without limit for so many
-    at once.
+    At first a prompt waits for half of the others of its group, and there is no answer to ride beside. vLLM
+    vllm/benchmarks/serve.py, a rate without limit for so many at once.
     """
-    first = prompt_host_seconds + (batch / attention_parallel + 1) / 2 * reading_seconds
+    first = prompt_host_seconds + (batch / attention_parallel + 1) / 2 * replica_prefill_seconds / pipeline_parallel
     return mean_first_token + (first - mean_first_token) / user_requests
 
 

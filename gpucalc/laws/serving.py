@@ -1,8 +1,9 @@
 """What a server gives its users: the time of a prompt and of a pass, time per output token, throughput."""
-from ..core.arithmetic import ceil, maximum, minimum, quotient, sqrt, where
+from ..core.arithmetic import ceil, exp, maximum, minimum, quotient, sqrt, where
 from ..core.law import law
 from .arithmetic_intensity import prefill_pairs, prompt_index_flops
 from .collectives import engine_all_reduce_seconds
+from .model_size import touched
 from .quantization import BIT_BYTES
 from .topology import group_bandwidth
 
@@ -99,28 +100,37 @@ def prompt_exchange_seconds(prefilled_tokens, hidden, layers, replica_bandwidth,
 
 
 @law
-def replica_prefill_seconds(prefilled_tokens, prompt_product_flops, prompt_attention_flops, group_weight_bytes, token_bytes,
+def prompt_read_bytes(group_weight_bytes, expert_params, routed_extra_bytes, prefilled_tokens, moe_layers=0, experts=0,
+                      experts_per_token=0, attention_parallel=1, expert_skew=1, weight_element_bytes=...):
+    """Weights that a group reads for a prompt while each reads one (bytes): all but the experts that no token of them uses."""
+    unused = experts - touched(attention_parallel * prefilled_tokens, experts, experts_per_token, expert_skew)
+    left = moe_layers * unused * expert_params * (weight_element_bytes + routed_extra_bytes)
+    return group_weight_bytes - left / attention_parallel
+
+
+@law
+def replica_prefill_seconds(prefilled_tokens, prompt_product_flops, prompt_attention_flops, prompt_read_bytes, token_bytes,
                             prompt_exchange_seconds, launch_seconds, product_rate, attention_rate, memory_rate, prompt_fill,
                             expert_extra_flops, prompt_spread_seconds, engine_host_seconds, tensor_parallel=1):
     """Time of one request's prompt in a pass of its own (s): time to first token if nothing else waits."""
     flops = prompt_product_flops + prefilled_tokens * expert_extra_flops
-    products = maximum(flops / (product_rate * prompt_fill), group_weight_bytes / memory_rate)
+    products = maximum(flops / (product_rate * prompt_fill), prompt_read_bytes / memory_rate)
     work = (products + prompt_attention_flops / attention_rate) / tensor_parallel
     sent = prompt_exchange_seconds + prompt_spread_seconds
     return work + prefilled_tokens * token_bytes / memory_rate + sent + launch_seconds + engine_host_seconds
 
 
 @law
-def growing_share(prompt_product_flops, prefilled_tokens, expert_extra_flops, group_weight_bytes, replica_prefill_seconds,
+def growing_share(prompt_product_flops, prefilled_tokens, expert_extra_flops, prompt_read_bytes, replica_prefill_seconds,
                   launch_seconds, product_rate, memory_rate, prompt_fill, engine_host_seconds, tensor_parallel=1):
     """Part of a prompt's time that grows with its length (ratio): not launches, nor weights where reading them takes longer."""
-    flops, read = prompt_product_flops + prefilled_tokens * expert_extra_flops, group_weight_bytes / memory_rate
+    flops, read = prompt_product_flops + prefilled_tokens * expert_extra_flops, prompt_read_bytes / memory_rate
     steady = where(flops / (product_rate * prompt_fill) < read, read, 0) / tensor_parallel + launch_seconds + engine_host_seconds
     return 1 - steady / replica_prefill_seconds
 
 
 @law
-def lone_share(prompt_product_flops, prefilled_tokens, expert_extra_flops, group_weight_bytes, replica_prefill_seconds,
+def lone_share(prompt_product_flops, prefilled_tokens, expert_extra_flops, prompt_read_bytes, replica_prefill_seconds,
                product_rate, memory_rate, prompt_fill, routed_params, experts=0, experts_per_token=0, tensor_parallel=1,
                attention_parallel=1):
     """Time of a prompt that one attention group reads alone, over that while each of them reads one (ratio).
@@ -128,7 +138,7 @@ def lone_share(prompt_product_flops, prefilled_tokens, expert_extra_flops, group
     Its tokens then have the experts of all groups to themselves. DeepSeek-V3 (arXiv 2412.19437, section 3.4.1).
     """
     each = expert_extra_flops + 2 * routed_params * experts_per_token / maximum(experts, 1)
-    flops, read = prompt_product_flops + prefilled_tokens * expert_extra_flops, group_weight_bytes / memory_rate
+    flops, read = prompt_product_flops + prefilled_tokens * expert_extra_flops, prompt_read_bytes / memory_rate
     lone = flops - prefilled_tokens * each * (1 - 1 / attention_parallel)
     rate = product_rate * prompt_fill
     return 1 - (maximum(flops / rate, read) - maximum(lone / rate, read)) / (tensor_parallel * replica_prefill_seconds)
@@ -184,26 +194,97 @@ def replica_pass_seconds(group_batch, pass_product_flops, group_read_bytes, pass
     return products + pass_attention_seconds + moved + exchange_seconds + spread_seconds + launch_seconds + engine_host_seconds
 
 
-@law
-def riding_seconds(pass_product_flops, prompt_product_flops, prompt_attention_flops, prefilled_tokens, expert_extra_flops,
-                   group_read_bytes, token_bytes, prompt_exchange_seconds, prompt_spread_seconds, product_rate, attention_rate,
-                   memory_rate, pass_fill, mixed_fill, tensor_parallel=1, prompt_chunk=0):
-    """What a prompt adds to the passes in which its chunks ride (s): of products what they take beyond the reading of weights.
+# A pass in which prompts ride: their tokens and those of the batch share one reading of the weights
 
-    Sarathi-Serve (arXiv 2403.02310, section 4).
+@law
+def steady_chunk(group_batch, prefilled_tokens, output=1):
+    """Prompt tokens a pass must take in to keep all places filled (count): a sequence leaves after `output` passes."""
+    return group_batch * prefilled_tokens / output
+
+
+@law
+def mixed_tokens(prefilled_tokens, steady_chunk, prompt_chunk=...):
+    """Prompt tokens of a pass in which prompts ride (count, mean): those of all requests that came since the pass before, at most
+    a chunk. Sarathi-Serve (arXiv 2403.02310, section 4).
+
+    Places come free at random, n a pass in the mean: of a Poisson distribution that is not 0 the mean is n / (1 - exp(-n)).
     """
-    passes = prefilled_tokens / where(prompt_chunk > 0, prompt_chunk, prefilled_tokens)
-    part, read = (prompt_product_flops + prefilled_tokens * expert_extra_flops) / passes, group_read_bytes / memory_rate
-    mixed = maximum((pass_product_flops + part) / (product_rate * mixed_fill), read)
-    products = maximum(mixed - maximum(pass_product_flops / (product_rate * pass_fill), read), 0)
-    work = (passes * products + prompt_attention_flops / attention_rate) / tensor_parallel
-    return work + prefilled_tokens * token_bytes / memory_rate + prompt_exchange_seconds + prompt_spread_seconds
+    came = steady_chunk / (1 - exp(-steady_chunk / prefilled_tokens))
+    return where(prompt_chunk > 0, minimum(came, prompt_chunk), came)
 
 
 @law
-def prompt_work_seconds(replica_prefill_seconds, riding_seconds, prompt_chunk=0):
-    """What a prompt keeps its GPUs busy for (s): a pass of its own, or what its chunks add to passes."""
-    return where(prompt_chunk > 0, riding_seconds, replica_prefill_seconds)
+def mixed_read_bytes(group_read_bytes, mixed_tokens, batch, expert_params, routed_extra_bytes, moe_layers=0, experts=0,
+                     experts_per_token=0, attention_parallel=1, pipeline_parallel=1, drafted=0, expert_skew=1,
+                     weight_element_bytes=...):
+    """Weights that a group reads in a pass with prompts (bytes): once for all its tokens, and experts that only prompts use."""
+    tokens = batch * (1 + drafted) / pipeline_parallel
+    more = (touched(tokens + attention_parallel * mixed_tokens, experts, experts_per_token, expert_skew)
+            - touched(tokens, experts, experts_per_token, expert_skew))
+    read = moe_layers * more * expert_params * (weight_element_bytes + routed_extra_bytes)
+    return group_read_bytes + read / attention_parallel
+
+
+@law
+def mixed_exchange_seconds(group_batch, hidden, layers, replica_bandwidth, mixed_tokens, latency=0, tensor_parallel=1,
+                           link_efficiency=1, base_latency=0, quick_latency=0, quick_base_latency=0, quick_bandwidth=0,
+                           switch_latency=0, switch_share=0, kernel_seconds=0, peer_reads=0, moe_layers=0, attention_parallel=1,
+                           drafted=0, activation_element_bytes=...):
+    """All-reduces of a pass with prompts over the tensor-parallel group (s): as many, with larger messages."""
+    return exchange_seconds.formula(
+        group_batch, hidden, layers, replica_bandwidth, latency, mixed_tokens, tensor_parallel, link_efficiency, base_latency,
+        quick_latency, quick_base_latency, quick_bandwidth, switch_latency, switch_share, kernel_seconds, peer_reads, moe_layers,
+        attention_parallel, drafted, activation_element_bytes)
+
+
+@law
+def mixed_attention_seconds(group_batch, token_attention_flops, gpu_read_kv_bytes, prompt_attention_flops, prefilled_tokens,
+                            mixed_tokens, attention_rate, memory_rate, tensor_parallel=1, attention_parallel=1, drafted=0):
+    """Attention of a pass with prompts on one GPU (s)."""
+    return pass_attention_seconds.formula(
+        group_batch, token_attention_flops, gpu_read_kv_bytes, prompt_attention_flops, prefilled_tokens, attention_rate,
+        memory_rate, tensor_parallel, attention_parallel, mixed_tokens, drafted)
+
+
+@law
+def mixed_product_flops(pass_product_flops, prompt_product_flops, prefilled_tokens, expert_extra_flops, mixed_tokens, pass_fill,
+                        mixed_fill):
+    """FLOP of the products of a pass with prompts (count): those of the batch, and of each prompt token the mean of its prompt.
+
+    Tiles that prompts fill better are no reason for the pass to be quicker than without them.
+    """
+    prompts = prompt_product_flops * mixed_tokens / prefilled_tokens + mixed_tokens * expert_extra_flops
+    return maximum(pass_product_flops + prompts, pass_product_flops * mixed_fill / pass_fill)
+
+
+@law
+def mixed_pass_seconds(group_batch, mixed_product_flops, mixed_read_bytes, mixed_attention_seconds, token_bytes,
+                       mixed_exchange_seconds, launch_seconds, product_rate, memory_rate, mixed_fill, mixed_spread_seconds,
+                       engine_host_seconds, mixed_tokens, tensor_parallel=1, drafted=0):
+    """A pass in which prompts ride (s): all its tokens together. Sarathi-Serve (arXiv 2403.02310, section 4).
+
+    Kernels run one after the other: products take the compute of all tokens or one reading of the weights, whichever is longer;
+    attention that of the batch and then that of the prompts.
+    """
+    return replica_pass_seconds.formula(
+        group_batch, mixed_product_flops, mixed_read_bytes, mixed_attention_seconds, token_bytes, mixed_exchange_seconds,
+        launch_seconds, product_rate, memory_rate, mixed_fill, mixed_spread_seconds, engine_host_seconds, tensor_parallel,
+        mixed_tokens, drafted)
+
+
+@law
+def riding_seconds(mixed_pass_seconds, replica_pass_seconds, prefilled_tokens, mixed_tokens, steady_chunk):
+    """What a prompt adds to the passes of answers (s): its part of those in which prompts ride, less what they take without.
+
+    Where chunks hold less than what comes, prompts take passes beyond those that answers make.
+    """
+    return prefilled_tokens * (mixed_pass_seconds / mixed_tokens - replica_pass_seconds / maximum(mixed_tokens, steady_chunk))
+
+
+@law
+def prompt_work_seconds(replica_prefill_seconds, riding_seconds, prompt_chunk=..., prompts_apart=0):
+    """What a prompt keeps its GPUs busy for (s): a pass of its own, or what its chunks add to passes of others."""
+    return where(prompt_chunk * (1 - prompts_apart) > 0, riding_seconds, replica_prefill_seconds)
 
 
 @law
@@ -220,12 +301,6 @@ def fixed_share(group_read_bytes, exchange_seconds, spread_seconds, launch_secon
     read = group_read_bytes - 2 * fewer * weight_element_bytes / attention_parallel
     fixed = read / memory_rate / tensor_parallel + exchange_seconds + spread_seconds + launch_seconds + engine_host_seconds
     return fixed / replica_pass_seconds
-
-
-@law
-def steady_chunk(group_batch, prefilled_tokens, output):
-    """Prompt tokens a pass must take in to keep all places filled (count): a sequence leaves after `output` passes."""
-    return group_batch * prefilled_tokens / output
 
 
 # One request

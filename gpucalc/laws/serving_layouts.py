@@ -184,6 +184,17 @@ def prompt_spread_seconds(prefilled_tokens, prompt_dispatch_seconds, token_stage
                                              network_latency, pipeline_parallel)
 
 
+@law
+def mixed_spread_seconds(group_batch, mixed_tokens, engine_expert_parallel, token_dispatch_seconds, dispatch_start_seconds,
+                         token_stage_seconds, replica_gpus, joined_gpus, moe_layers=0, latency=0, network_latency=0, drafted=0,
+                         tensor_parallel=1, pipeline_parallel=1, expert_overlap=0, expert_imbalance=...):
+    """What a pass with prompts sends beyond its tensor-parallel groups (s)."""
+    tokens = group_batch * (1 + drafted) + mixed_tokens
+    sent = _dispatched(tokens, moe_layers, engine_expert_parallel, token_dispatch_seconds, dispatch_start_seconds,
+                       tensor_parallel, expert_overlap, expert_imbalance)
+    return sent + _staged(tokens, replica_gpus, joined_gpus, token_stage_seconds, latency, network_latency, pipeline_parallel)
+
+
 # Prompts beside passes, and apart from them
 
 def longest(count, variation):
@@ -197,16 +208,19 @@ def turn_length(prompts, groups, lone_share, variation):
 
 
 @law
-def prompts_together(batch, lone_share, prompt_time_variation, attention_parallel=1, prompts_apart=0, output=1):
+def prompts_together(batch, lone_share, prompt_time_variation, attention_parallel=1, prompts_apart=0, output=1, prompt_chunk=...):
     """Prompts that the groups of a full replica read in the time of one in each (count, mean).
 
-    Groups do every step together, since each has a part of the experts: while some read a prompt the others wait. vLLM
-    documentation, data parallel deployment. A pass frees batch / output places at random, of a Poisson distribution in each
-    group: it takes as many turns as the group with the most. Where prompts are apart each group reads one.
+    Groups do every step together, since each has a part of the experts. Where prompts ride in passes, the others answer meanwhile
+    and have prompts of their own in the same passes: engines hold prompts back until all groups have one (TensorRT-LLM,
+    attention_dp_config.enable_balance; vLLM, --prefill-schedule-interval). Where prompts take passes of their own the others
+    wait: a pass frees batch / output places at random, of a Poisson distribution in each group, and it takes as many turns as
+    the group with the most. Where prompts are apart each group reads one.
     """
     freed = batch / output
     each = freed / attention_parallel
-    read = where(prompts_apart > 0, attention_parallel, freed / minimum(freed, each * longest(attention_parallel, 1 / each)))
+    alone = freed / minimum(freed, each * longest(attention_parallel, 1 / each))
+    read = where(prompt_chunk + prompts_apart > 0, attention_parallel, alone)
     return read / turn_length(read, attention_parallel, lone_share, prompt_time_variation)
 
 
@@ -234,14 +248,15 @@ def cache_sent_seconds(prompt_kv_bytes, network_bandwidth=..., network_efficienc
 
 
 @law
-def prompt_seconds(prompt_work_seconds, replica_pass_seconds, prefilled_tokens, cache_sent_seconds, lone_share, prompt_chunk=0,
+def prompt_seconds(prompt_work_seconds, replica_pass_seconds, prefilled_tokens, cache_sent_seconds, lone_share, prompt_chunk=...,
                    prompts_apart=0):
-    """From the start of a prompt to its first token (s): read at once, or in chunks that each ride in a pass; and sent over.
+    """What a prompt adds to the passes of its request (s): read at once, or in chunks that each ride in a pass; and sent over.
 
-    Sarathi-Serve (arXiv 2403.02310, section 4); DistServe (arXiv 2401.09670, section 3). An answer begins where its passes run.
+    Sarathi-Serve (arXiv 2403.02310, section 4); DistServe (arXiv 2401.09670, section 3). The pass of the last chunk gives the
+    first token of the answer, which begins where its passes run.
     """
-    passes = where(prompt_chunk > 0, quotient(prefilled_tokens, prompt_chunk), 0)
-    return prompt_work_seconds * lone_share + ceil(passes) * (1 - prompts_apart) * replica_pass_seconds + cache_sent_seconds
+    passes = where(prompt_chunk > 0, maximum(ceil(quotient(prefilled_tokens, prompt_chunk)) - 1, 0), 0) * (1 - prompts_apart)
+    return prompt_work_seconds * lone_share + passes * replica_pass_seconds + cache_sent_seconds
 
 
 @law

@@ -208,8 +208,9 @@ def test_a_mixture_on_nodes_by_hand(found):
     for row, sequences in ((spread, math.ceil(spread["batch"] / spread["attention_parallel"])), (whole, whole["batch"])):
         assert held_by_layout(one, row)["caches"] == pytest.approx(sequences * 2500 * token)
     assert held_by_layout(one, whole)["weights"] == pytest.approx(671e9 / 8, rel=0.01)
-    assert held_by_layout(one, spread)["weights"] > held_by_layout(one, whole)["weights"], "attention is held by every group"
-    # Few prompts come at once, so each stops all groups.
+    held = [held_by_layout(one, row)["weights"] * row["replica_gpus"] for row in (spread, whole)]
+    assert held[0] > held[1], "attention is held by every group"
+    # Its replicas are twice as large, and so is the one to spare.
     assert whole["rented_gpus"] <= spread["rented_gpus"] and whole["serving_usd_per_month"] <= spread["serving_usd_per_month"]
     for favor in (dict(output=2000), dict(token_limit=0.2), dict(prompts_apart=1)):
         assert layouts(by_hand.worked("deepseek_nodes", BOOK, **favor), BOOK, card).iloc[0]["spread"], favor

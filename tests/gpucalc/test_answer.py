@@ -418,7 +418,7 @@ def test_an_engine_of_the_case_answers_and_has_no_command_of_another(book):
     one, other = (found[engine].case.but(tensor_parallel=8, batch=16, context=1000, gpu="H100 SXM 80GB",
                                            link="NVLink 4")("replica_pass_seconds")
                   for engine in ("vLLM", "TensorRT-LLM"))
-    assert one - other == pytest.approx(80 * 3e-6)
+    assert one - other == pytest.approx(80 * 1e-6)
     told = {engine: answer_words.told(each, book) for engine, each in found.items()}
     assert [command.text.startswith("vllm serve") for command in told["vLLM"].commands] == [True]
     assert not told["TensorRT-LLM"].commands and any("the flags of vLLM, not those of TensorRT-LLM" in text for text in told["TensorRT-LLM"].cautions)

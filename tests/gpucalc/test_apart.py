@@ -8,7 +8,7 @@ from gpucalc.rows import catalogue
 
 H100 = catalogue.gpu("H100 SXM 80GB")
 CHAT = Case(model="Llama-3-70B", gpu=H100, link=catalogue.link(H100.link), efficiency="achieved", weight_format="FP8",
-            tensor_parallel=4, batch=32, prompt=4000, output=300, context="prompt", network_bandwidth=50e9)
+            tensor_parallel=4, batch=32, prompt=4000, output=300, context="prompt", network_bandwidth=50e9, prompt_chunk=0)
 
 
 def test_what_prompts_add_by_hand():

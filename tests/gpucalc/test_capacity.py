@@ -133,7 +133,7 @@ def test_the_order_of_cards_and_degrees_changes_no_plan(order):
 # A chat of a 70B model: 10 requests a second of 1,000 tokens in and 300 out, the first token within a second
 
 CHAT = Case(model="Llama-3-70B", efficiency="achieved", weight_format="FP8", cache_element_bytes=1, prompt=1000, output=300,
-            **capacity.ENGINE)
+            prompt_chunk=0, **capacity.ENGINE)
 KINDS = ["H100 SXM 80GB", "H200 SXM 141GB", "B200 SXM 180GB"]
 SEARCHED = capacity.search(CHAT, capacity.linked_gpus(KINDS[0], "FP8", 1).loc[KINDS], [1, 2, 4])
 

@@ -46,7 +46,7 @@ def test_a_model_splits_where_a_fleet_may(model):
 
 def test_requests_by_hand():
     assert choosing.final_context(1000, 300, 0) == 1300
-    assert choosing.first_token_alone(0.2, 0.05, 0.03) == pytest.approx(0.28)
+    assert choosing.first_token_alone(0.2, 0.05, 0.03, 0) == pytest.approx(0.28) and choosing.first_token_alone(0.2, 0.05, 0.03) == pytest.approx(0.31)
     # 10 a second of 8 s each fill 80 places: 4 replicas of 20 exactly, which a queue does not survive.
     assert [choosing.least_replicas(10, 8, batch) for batch in (20, 21, 79, 80, 81)] == [5, 4, 2, 2, 1]
     assert choosing.planned_gpus(3, 4) == 12
@@ -106,7 +106,7 @@ def test_the_least_replicas_are_in_time_and_one_less_is_not(load):
     least = found["replicas"].fillna(1e9).to_numpy()
     filled = load["requests_per_second"] * found["request_seconds"] / found["batch"]
     # No number is looked for where a full pass and a prompt leave nothing of the limit, or next to nothing.
-    alone = found["prompt_seconds"] + found["prompt_host_seconds"] + found["replica_pass_seconds"]
+    alone = found["prompt_seconds"] + found["prompt_host_seconds"] + 2 * found["replica_pass_seconds"]
     left = np.minimum(load["first_token_limit"] / alone, load["answer_limit"] / found["request_seconds"]).to_numpy()
     kept_in_time = in_time(found, least, load)
     assert kept_in_time[able].all() and (left[kept_in_time & ~able] < 1.01).all()
@@ -119,7 +119,7 @@ def test_so_many_replicas_are_always_in_time(load):
     points = searched()
     most = Case(**load, token_limit=math.inf, **{
         name: points[name].to_numpy() for name in (*capacity.TIMES, *capacity.QUEUED, "batch")})("most_replicas")
-    alone = points["prompt_seconds"] + points["prompt_host_seconds"] + points["replica_pass_seconds"]
+    alone = points["prompt_seconds"] + points["prompt_host_seconds"] + 2 * points["replica_pass_seconds"]
     # Nothing is promised where a full pass and a prompt, or a request alone, leave next to nothing of the limit.
     left = np.minimum(load["first_token_limit"] / alone, load["answer_limit"] / points["request_seconds"]).to_numpy()
     able = np.isfinite(most) & (left >= 1.02)

@@ -40,7 +40,7 @@ def test_experts_of_a_part_of_the_gpus():
     assert kernels.pass_fill(16, **given) == close(3 / (2 / up + 1 / down))
     # 8 sequences with one drafted each, 4 of them and a chunk of 8.
     assert kernels.pass_fill(8, **given, drafted=1) == kernels.pass_fill(16, **given)
-    assert kernels.mixed_fill(4, **given, drafted=1, prompt_chunk=8) == kernels.pass_fill(16, **given)
+    assert kernels.mixed_fill(4, **given, drafted=1, mixed_tokens=8) == kernels.pass_fill(16, **given)
 
 
 def test_a_gpu_has_one_expert_at_least():

@@ -130,6 +130,9 @@ def test_kinds_of_experts_by_hand():
     # Two of four experts a token: with one drafted, or four sequences in two stages, a quarter of the four is not read.
     given = dict(moe_layers=1, experts=4, experts_per_token=2)
     assert size.read_params(100, 1, 1, **given, drafted=1) == 99 == size.read_params(100, 1, 4, **given, pipeline_parallel=2)
+    # If some are chosen twice as often as the mean they are the only ones; of eight 4 (1 - 1/2^2) are used by two tokens.
+    assert size.read_params(100, 1, 9, **given, expert_skew=2) == 98
+    assert size.read_params(100, 1, 2, 1, 8, 2, expert_skew=2) == 95 and size.read_params(100, 1, 2, 1, 8, 2, expert_skew=9) == 94
 
 
 def test_one_token_of_mixtral_passes_two_experts_of_eight():

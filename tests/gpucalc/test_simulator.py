@@ -119,10 +119,12 @@ def test_experts_at_a_low_load_are_read_less_often_than_the_formula_says(placed)
 
 
 def test_the_recorded_plans_keep_the_times_that_the_formulas_say():
-    """p95 of a plan with its spare replicas out of service: the formula is not below what is simulated by more than a twentieth."""
+    """p95 of a plan with its spare replicas out of service, whose prompts ride: the formula is not below what is simulated by more than a
+    tenth, nor of the first token by more than a seventh, where the prompts of others and of one's own share a pass."""
     late = table("simulated").query("plan != '' and late_share == 0.05")
     assert len(late) == 3 * len(simulator.PLANS)
-    assert (late["formula_seconds"] / late["simulated_seconds"]).between(0.95, 1.6).all()
+    errors, first = late["formula_seconds"] / late["simulated_seconds"], late["quantity"] == "time_to_first_token"
+    assert errors[~first].between(0.9, 1.6).all() and errors[first].between(0.85, 1.6).all()
 
 
 # The simulator itself
