@@ -145,7 +145,7 @@ window.gpucalc = window.gpucalc || {};
     const left = Object.entries(gpucalc.limits.bound).filter(([name]) => isQuantity(name));
     const mfu = isGiven("mfu") ? { mfu: 1 } : {};
     return here.but({ ...Object.fromEntries(given.map((name) => [name, null])), efficiency: peaks })
-      .but({ ...Object.fromEntries(left), ...mfu }).law(law).number;
+      .but({ ...Object.fromEntries(left), ...mfu }).law(gpucalc.limits.undisturbed[law] ?? law).number;
   }
 
   // What binds, and what would help: the plan solved again

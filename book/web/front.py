@@ -110,7 +110,7 @@ def limits_of() -> dict[str, Any]:
     """
     return dict(least=LEAST, most=MOST, letters=choices.LONGEST, lists=LISTS, named=named_values(), any=choices.ANY,
                 far={str(share): judged(Case(sure=share)) for share in SURE},
-                bound=dict.fromkeys(bands.HIDDEN, 1) | dict.fromkeys(bands.LATE, 0))
+                bound=dict.fromkeys(bands.HIDDEN, 1) | dict.fromkeys(bands.LATE, 0), undisturbed=bands.UNDISTURBED)
 
 
 def texts_of() -> dict[str, Any]:

@@ -44,9 +44,13 @@ SPEED_LAWS = ("time_per_output_token", "users_first_token")
 # What an engine and the start of experts add, in the median of what was measured: no part of what a card can do at its PEAKS.
 ADDED = ("engine_host_seconds", "expert_start_seconds", "prompt_host_seconds")
 PEAKS = {"efficiency": "bound"} | dict.fromkeys(ADDED, 0)
-# What a bound leaves out: shares below 1 that a case gives, work that nothing hides, and every latency.
-HIDDEN = ("overlap", "data_overlap", "expert_overlap")
-LATE = ("latency", "base_latency", "switch_latency", "network_latency", "host_seconds", *ADDED, "kernel_seconds")
+# What a bound leaves out: shares below 1 that a case gives, work that nothing hides, uneven use of GPUs, every latency, and
+# prompts of others beside one's own.
+HIDDEN = ("overlap", "data_overlap", "expert_overlap", "expert_imbalance")
+LATE = ("latency", "base_latency", "switch_latency", "network_latency", "host_seconds", *ADDED, "kernel_seconds",
+        "beside_seconds")
+# A token need not wait for a prompt of others: the bound of its time is that of a pass.
+UNDISTURBED = {"time_per_output_token": "speculative_seconds"}
 
 
 class Band(NamedTuple):
@@ -223,7 +227,7 @@ def bound_value(case: Case, law: str) -> Any:
     """What nothing beats; None for what is stored, and for a law of no family."""
     family = _powers().get(law, (1, ""))[1]
     stored = family and QUANTITIES[rows("families")[family]["times"].split()[0]].unit == "byte"
-    return None if stored or not family else bound(case)(law)
+    return None if stored or not family else bound(case)(UNDISTURBED.get(law, law))
 
 
 def _own_source(case, law):
