@@ -88,7 +88,7 @@ def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
            for name, find in kinds.items()},
         "gpus": _gpus(used),
         "lacking": {name: _lacking(name) for name in rows("formats")},
-        "lacking_cache": {f"{width:g}": _lacking(None, width) for width in cache_formats()}, "narrow": _narrow(),
+        "lacking_cache": {f"{width:g}": _lacking(None, width) for width in cache_formats()}, "narrow": narrow(),
         "networks": [_network(NETWORKS[near]) for near in (False, True)], "server": SERVER, "terms": TERMS,
         "usual_term": jobs.USUAL_TERM,
         "replicas": {"tensor": TENSOR, "groups": GROUPS, "stages": STAGES, "batches": jobs.BATCHES,
@@ -163,7 +163,7 @@ def _lacking(weight_format, cache_element_bytes=None):
     return [place for place, reason in enumerate(left_out(cards, weight_format, cache_element_bytes)) if reason]
 
 
-def _narrow():
+def narrow():
     """By format how often the bits of products are halved, and the places of the GPUs that do, if any."""
     cards, found = catalogue.gpus(), {}
     for name in rows("formats"):

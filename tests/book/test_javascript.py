@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from book.build.site import ROOT
+from book.web.export import narrow
 from book.web.javascript import figures_data, reached, script
 from book.web.printed import figures_script
 from gpucalc import Case
@@ -30,6 +31,7 @@ def page(browser):
     page = browser.new_page()
     page.set_content("<!doctype html><title>laws</title>")
     page.add_script_tag(content=script(LAWS, QUANTITIES))
+    page.evaluate("(held) => { Object.assign(gpucalc.data, held); }", {"narrow": narrow(), "gpus": {"name": list(catalogue.gpus().index)}})
     for name in ("grid", "case"):
         page.add_script_tag(path=STATIC / f"{name}.js")
     page.add_script_tag(content=figures_script())
