@@ -43,6 +43,15 @@ def bandwidth_share_high(memory_share_high, inline_ecc=0):
 
 
 @law
+def wide_block_share(wide_blocks, layers):
+    """Share of the products of layers that a recipe leaves in 16 bits (ratio): those of whole blocks.
+
+    NVIDIA 2025 (arXiv 2509.25149, section 5).
+    """
+    return minimum(wide_blocks / layers, 1)
+
+
+@law
 def product_peak(peak_flops, narrow_flops=1, quarter_flops=1, integer_flops=1, narrow_products=0, integer_products=0,
                  wide_products=0, clock_share=1):
     """Peak of the format in which products run (FLOP/s): 4 or 8 bits, or 16 where the card has none or the work does not use it.

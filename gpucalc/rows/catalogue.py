@@ -153,8 +153,9 @@ def model(name: str) -> Row:
 
 
 def recipe(name: str) -> Row:
-    """The row of one training recipe."""
-    return _row("recipes", name)
+    """The row of one training recipe; which share of a model's products its blocks in 16 bits are follows from its layers."""
+    found = _row("recipes", name)
+    return plain_row(found | {"wide_products": "wide_block_share" if found["wide_blocks"] else 0}, name, found.kind)
 
 
 # What stands for a blank share of a peak: the card's, by format, and the link's.

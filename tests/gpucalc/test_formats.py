@@ -5,7 +5,7 @@ from gpucalc import Case
 from gpucalc.core.evaluate import Row
 from gpucalc.decisions import capacity
 from gpucalc.decisions.layouts import layout_case
-from gpucalc.laws.shares import product_peak
+from gpucalc.laws.shares import product_peak, wide_block_share
 from gpucalc.rows import catalogue
 
 
@@ -57,9 +57,16 @@ def test_why_a_format_has_no_path(weight_format, cache, gpu, reason):
     ("mixed-adamw", "H100 SXM 80GB", 989e12), ("fp8-adamw", "H100 SXM 80GB", 1979e12),
     ("fp8-block-adamw", "B200 SXM 180GB", 4.5e15),
     # 16 % of the products at 2.5, the rest at 10 PFLOP/s.
-    ("nvfp4-adamw", "GB200 NVL72 186GB", 1 / (0.84 / 10e15 + 0.16 / 2.5e15))])
+    ("nvfp4-adamw", "GB200 NVL72 186GB", 1 / (22 / 32 / 10e15 + 10 / 32 / 2.5e15))])
 def test_products_of_a_recipe_run_at_the_peak_of_its_format(recipe, gpu, peak):
     assert layout_case("Llama-3-8B", gpu, 8192, recipe=recipe)(product_peak) == pytest.approx(peak, rel=1e-12)
+
+
+def test_blocks_that_stay_in_16_bits_are_a_share_by_depth():
+    """Ten of 62 blocks are the 16 % that NVIDIA names; of 126 they are half of that, and a model of eight has no others."""
+    assert [round(wide_block_share(10, layers), 3) for layers in (62, 126, 8)] == [0.161, 0.079, 1]
+    assert Case(model="Llama-3.1-405B", recipe="nvfp4-adamw")(wide_block_share) == 10 / 126
+    assert catalogue.recipe("fp8-adamw")["wide_products"] == 0
 
 
 def test_a_recipe_needs_a_card_that_multiplies_in_its_format():
