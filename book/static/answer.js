@@ -170,12 +170,17 @@ window.gpucalc = window.gpucalc || {};
     const before = best ? best[objective] : Infinity;
     for (const change of data().changes[kind]) {
       if (change.value !== null && whole.rows[change.name]?.name === change.value) continue;
+      if (change.of && (!(whole.rows.model[change.of] > 0) || has(whole.inputs, change.name))) continue;
       const value = change.value ?? scaled(whole, change);
       if (value === null) continue;
-      const choice = bestWith(given, { [change.name]: value }, kind, rents), after = choice?.[objective] ?? Infinity;
+      const choice = bestWith(given, changed({ ...change, value }), kind, rents), after = choice?.[objective] ?? Infinity;
       yield after < before * (1 - 1e-9) ? { change: { ...change, value }, after, choice } : null;
     }
   }
+
+  // The inputs of a case with a change.
+  const changed = ({ name, value, along = [] }) =>
+    ({ [name]: value, ...Object.fromEntries(along.map((each) => [each, data().assumptions[each][1]])) });
 
   const helpsOf = (found) => sortedHelps([...helping(found)]);
   const sortedHelps = (found) => found.filter(Boolean).sort((a, b) => a.after - b.after);
@@ -225,5 +230,5 @@ window.gpucalc = window.gpucalc || {};
     return value === Infinity ? null : isWhole(name) ? Math.ceil(value) : value;
   }
 
-  Object.assign(gpucalc, { answerTo, ranged, binding, bindsOf, helping, helpsOf, sortedBinds, sortedHelps, turning, turnsOf });
+  Object.assign(gpucalc, { answerTo, changed, ranged, binding, bindsOf, helping, helpsOf, sortedBinds, sortedHelps, turning, turnsOf });
 }

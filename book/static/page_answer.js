@@ -167,7 +167,7 @@ window.gpucalc = window.gpucalc || {};
     const about = texts.map((_, k) => gpucalc.texts.limited[binds[k]?.[0]] ?? "cost"), last = found.best ? "cost" : "fits";
     const of = found.best ? waysFacts(found) : facts;
     const ways = found.best ? allCards(found, of).find(({ id }) => id === "ways") : null;
-    const help = first ? { text: begun(word().helping(found, first)), change: { [first.change.name]: first.change.value } } : null;
+    const help = first ? { text: begun(word().helping(found, first)), change: gpucalc.changed(first.change) } : null;
     const cards = shown.cards.map((each) => ({ ...(each.id === "ways" ? ways ?? each : each),
       binds: texts.filter((_, k) => about[k] === each.id).join("; "), helps: (each.id === last && help) || each.helps }));
     const flips = turns.map(({ change, gpu }) => ({ key: change.name, value: change.value, text: begun(word().turned(change, gpu)) }));

@@ -212,15 +212,25 @@ def helping(given, case, book, tables, kept):
     kind, found = kind_of(case), []
     before = kept[JOBS[kind].objective][0] if rule.count(kept) else math.inf
     for change in JOBS[kind].changes:
-        if change.name in case.rows and getattr(case.rows[change.name], "name", None) == change.value:
+        if change.name in case.rows and getattr(case.rows[change.name], "name", None) == change.value or not means(change, case):
             continue
         value = change.value if change.value is not None else _scaled(case, change)
         if value is None:
             continue
-        best = _best_of(completed(given.but(**{change.name: value})), book, kind, tables, change.name in CHOICES)
+        best = _best_of(completed(given.but(**changed(change, value))), book, kind, tables, change.name in CHOICES)
         if best and best[JOBS[kind].objective] < before * (1 - 1e-9):
             found.append(Help(change._replace(value=value), float(best[JOBS[kind].objective]), best))
     return sorted(found, key=lambda each: each.after)
+
+
+def means(change: Change, case: Case) -> bool:
+    """Whether a change says something new of the case: its model has what the change needs, and the case does not give it."""
+    return not change.of or case.rows["model"].get(change.of, 0) > 0 and change.name not in case.inputs
+
+
+def changed(change: Change, value: Any) -> dict[str, Any]:
+    """The inputs of a case with a change at this value."""
+    return {change.name: value} | {name: catalogue.assumed(name) for name in change.along}
 
 
 def turns(answer: Answer, book: pd.DataFrame) -> list[tuple[Change, str]]:

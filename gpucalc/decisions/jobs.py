@@ -283,12 +283,15 @@ class Card(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What may help: an input at another value, or at `times` its own, in words."""
+    """What may help: an input at another value, or at `times` its own, in words; with it inputs `along` as data/assumptions.csv
+    has them. `of` is a column of the model without which it means nothing."""
 
     name: str
     words: str
     value: Any = None
     times: float = 1
+    along: tuple[str, ...] = ()
+    of: str = ""
 
 
 class Job(NamedTuple):
@@ -337,7 +340,8 @@ SERVING = Job(
     free=("first_token_limit", "token_limit", "answer_limit", "usd_per_month"), usual={},
     changes=(*_NARROW, *_times("first_token_limit", ("twice the time to the first token", 2)),
              *_times("token_limit", ("twice the time per token", 2)), *_times("output", ("answers half as long", 0.5)),
-             Change("spare_replicas", "no replica to spare", 0)),
+             Change("spare_replicas", "no replica to spare", 0),
+             Change("drafted", "its own draft layer (85 % of its tokens accepted)", 1, along=("acceptance",), of="mtp_layers")),
     turns=(*_times("requests_per_second", *_LOADS), *_times("daily_users", *_LOADS), *_PROMPTS))
 OFFLINE = Job(
     chain=(WINDOW, WINDOW_SERVERS), objective="window_usd", keys=_REPLICA,

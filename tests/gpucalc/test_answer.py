@@ -17,7 +17,8 @@ from gpucalc import cli_decide
 from gpucalc.core.quantities import DATA
 from gpucalc.decisions import answer as answering, answer_words, decide as deciding
 from gpucalc.decisions.answer import Figure
-from gpucalc.rows import ages
+from gpucalc.decisions.jobs import JOBS
+from gpucalc.rows import ages, catalogue
 
 CASES = DATA / "cases"
 # Each kind of job, quick ones.
@@ -176,6 +177,20 @@ def test_a_run_is_decided_on_demand_and_spot_stands_beside_it(book):
     assert not any("spot" in text for text in [*told.helps, *told.cautions])
     assert answer_words.told(spot, book).cards[-1].note == "this compares rents only"
     assert "on spot, where machines" in deciding.said(TUNE, book)._repr_markdown_()
+
+
+def test_a_model_s_own_draft_layer_is_tried_where_it_has_one(book):
+    """With the acceptance that its words name; a case that says how many are drafted is answered with these alone."""
+    load = dict(job="serve", requests_per_second=20, prompt=4000, output=1000, first_token_limit=2, token_limit=0.05)
+    change = next(each for each in JOBS["serve"].changes if each.name == "drafted")
+    assert f"{catalogue.assumed('acceptance'):.0%}".replace("%", " %") in change.words
+    found = {model: [each for each in deciding.answered(deciding.read(load | {"model": model}), book).helps if each.change.name == "drafted"]
+             for model in ("DeepSeek-V3", "Llama-3-70B")}
+    assert len(found["DeepSeek-V3"]) == 1 and found["Llama-3-70B"] == []
+    drafted = load | {"model": "DeepSeek-V3", "drafted": 1, "acceptance": catalogue.assumed("acceptance")}
+    again = deciding.answered(deciding.read(drafted), book)
+    assert again.best[again.objective] == found["DeepSeek-V3"][0].after
+    assert not [each for each in again.helps if each.change.name == "drafted"]
 
 
 def test_spot_helps_where_nothing_on_demand_keeps_the_limits(book):
