@@ -31,9 +31,14 @@ TEXTS: dict[str, Any] = {
         ("placed = 0", "Put the place of the weights, on Hugging Face or a folder, in place of {repository}. "),
         ("", "{run_weights:text}"),
         ("role known", " A proxy sends each request to a prefill replica first, then to a decode replica."),
-        ("replica_servers > 1", " A replica takes {replica_servers} servers: on the others add --headless and "
-                                "--data-parallel-start-rank."),
+        ("replica_servers > 1", " A replica takes {replica_servers} servers; HEAD is the address of the first. Start the others "
+                                "with {others:text}."),
         ("planned_replicas > 1 & role unknown", " A load balancer shares requests out among the {planned_replicas} replicas."),
+    ],
+    "others": [
+        ("attention_parallel > 1", "--headless and --data-parallel-start-rank {local_groups:digits}, and so on in steps of "
+                                   "{local_groups:digits}"),
+        ("", "--headless and --node-rank 1, and so on"),
     ],
     "run_weights": [
         ("weight_format unknown", ""), ("weight_format = @native_format", ""),
@@ -99,6 +104,7 @@ def known(answer: Answer, facts: dict[str, Any]) -> dict[str, Any]:
     if "gpus_per_server" in found:
         found["local_groups"] = max(found["gpus_per_server"] // degree, 1)
         found["replica_servers"] = ceil(groups * degree / found["gpus_per_server"])
+        found["attention_parallel"] = groups
     return found
 
 

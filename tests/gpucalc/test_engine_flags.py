@@ -17,7 +17,8 @@ from gpucalc.rows.tables import rows
 # Names of the options of `vllm serve` 0.33.0, read in vllm/engine/arg_utils.py of its wheel; those that take no value.
 OPTIONS = {"--runner", "--tensor-parallel-size", "--pipeline-parallel-size", "--data-parallel-size", "--data-parallel-size-local",
            "--max-model-len", "--gpu-memory-utilization", "--max-num-seqs", "--max-num-batched-tokens", "--kv-cache-dtype",
-           "--quantization", "--speculative-config", "--kv-transfer-config"}
+           "--quantization", "--speculative-config", "--kv-transfer-config", "--data-parallel-address", "--nnodes", "--node-rank",
+           "--master-addr"}
 SWITCHES = {"--enable-expert-parallel", "--enable-prefix-caching"}
 # Values that its source lists: CacheDType and QuantizationMethods.
 CACHES, METHODS = {"auto", "fp8", "nvfp4"}, {"fp8_per_tensor", "fp8_per_block", "mxfp8", "mxfp4"}
@@ -71,6 +72,18 @@ def test_the_settings_of_a_plan_over_many_gpus():
     assert json.loads(pairs["--speculative-config"]) == {"method": "mtp", "num_speculative_tokens": 1}
     assert json.loads(pairs["--kv-transfer-config"]) == {"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}
     assert "--quantization" not in found
+
+
+def test_a_replica_over_several_servers_names_the_first():
+    """Groups join by their rank, an engine over servers by that of the server; one server has neither."""
+    stages = ONE | {"planned_replicas": 1, "placed": 1, "tensor_parallel": 8, "pipeline_parallel": 2, "attention_parallel": 1, "replica_servers": 2}
+    pairs = dict(itertools.pairwise(words_of(stages)))
+    assert [pairs[f"--{name}"] for name in ("nnodes", "node-rank", "master-addr")] == ["2", "0", "HEAD"]
+    assert "--data-parallel-address" not in pairs and "--headless and --node-rank 1, and so on." in fill("run_note", stages)
+    groups = WIDE | {"planned_replicas": 1, "placed": 1}
+    assert dict(itertools.pairwise(words_of(groups)))["--data-parallel-address"] == "HEAD" and "--nnodes" not in words_of(groups)
+    assert "--data-parallel-start-rank 8, and so on in steps of 8." in fill("run_note", groups)
+    assert "HEAD" not in words_of(stages | {"replica_servers": 1}) and "servers" not in fill("run_note", stages | {"replica_servers": 1})
 
 
 def test_a_format_is_the_checkpoints_own_or_converted_or_asked_for():
