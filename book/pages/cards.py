@@ -162,7 +162,7 @@ GROUPS = {
     "Link": ["link", "link_bandwidth", "link_latency", "host_bandwidth"],
     "Power": ["tdp_watts", "bandwidth_per_watt", "flops_per_watt", "ridge_point"],
     "Kind": ["vendor", "generation", "kind", "year"],
-    "Allowed": ["license", "ecc", "compute_capability", "mig_instances"],
+    "Allowed": ["license", "ecc", "arm_host", "compute_capability", "mig_instances"],
     "Holds": [f"largest_{name}" for name in SIZES],
     "Chip": ["units", "clock", "unit_flops", "l2_bytes"],
     "Source": ["source", "date", "confidence", "note"],
@@ -179,7 +179,8 @@ LABELS = {
     "link_bandwidth": "link, one way", "link_latency": "its latency", "host_bandwidth": "to the host",
     "tdp_watts": "power limit", "bandwidth_per_watt": "bandwidth per W", "flops_per_watt": "FLOP/s per W",
     "ridge_point": "ridge point", "compute_capability": "capability", "mig_instances": "MIG slices", "license": "license",
-    "ecc": "ECC", "largest_BF16": "largest, BF16", "largest_FP8": "largest, FP8", "largest_INT4-g128": "largest, 4 bits",
+    "ecc": "ECC", "arm_host": "Arm host", "largest_BF16": "largest, BF16", "largest_FP8": "largest, FP8",
+    "largest_INT4-g128": "largest, 4 bits",
     "l2_bytes": "cache on chip", "unit_flops": "FLOP of a unit", "clock": "boost clock", "units": "units",
     "benchmark": "shares as", "memory_note": "memory as", "link": "link"}
 # What a price is: its column, who asks it, its date, and its row of the book.
@@ -214,7 +215,8 @@ def cards_table(frame, book, loads, caption):
     groups = {"Memory": GROUPS["Memory"], "Tokens/s": list(loads)} | GROUPS
     better = dict.fromkeys([*HIGH, *loads], "high") | dict.fromkeys(LOW, "low")
     shown = frame.assign(
-        ecc=frame["ecc"].map({1: "yes", 0: "no"}), rented_from=_owned(frame, "rented_from", "rent_row", book),
+        **{name: frame[name].map({1: "yes", 0: "no"}) for name in ("ecc", "arm_host")},
+        rented_from=_owned(frame, "rented_from", "rent_row", book),
         priced_as=_owned(frame, "priced_as", "card_row", book))[[name for names in groups.values() for name in names]]
     return catalogue_table(
         shown.reset_index(), f"{caption} ({dated(book, _behind(frame, book))})", groups, better, FILTERS,

@@ -71,12 +71,6 @@ window.gpucalc = window.gpucalc || {};
     return grid;
   }
 
-  // What two rows of a case tell together, by quantity: their kinds, and the value or undefined.
-  const JOINED = { narrow_products: [["gpu", "weight_format"], ({ gpu, weight_format: stored }) => {
-    const { narrow = {}, gpus } = gpucalc.data, { halvings = 0, gpus: able = [] } = narrow[stored?.name] ?? {};
-    return gpu && stored ? Number(able.some((place) => gpus.name[place] === gpu.name)) * halvings : undefined;
-  }] };
-
   const isRow = (value) => typeof value === "object" && value !== null && !(value instanceof Grid);
   const same = (a, b) => a === b || (a instanceof Grid && b instanceof Grid && a.set === b.set
     && a.values.every((value, k) => Object.is(value, b.values[k])));
@@ -108,7 +102,7 @@ window.gpucalc = window.gpucalc || {};
         delete other.inputs[name];
         if (value !== null && value !== undefined) other.put(name, value);
       }
-      for (const [name, [kinds]] of Object.entries(JOINED)) if (kinds.some((kind) => has(changes, kind))) stale.add(name);
+      for (const [name, [kinds]] of Object.entries(gpucalc.joined ?? {})) if (kinds.some((kind) => has(changes, kind))) stale.add(name);
       for (const [name, value] of Object.entries(this.inputs)) {
         if (has(changes, String(value).replace("row:", ""))) stale.add(name);
       }
@@ -207,7 +201,7 @@ window.gpucalc = window.gpucalc || {};
     // The value of a name for a law, `asker`; a default is that law's own, so it is not kept.
     argument(name, asker) {
       if (this.memo.has(name)) return this.memo.get(name).grid;
-      const found = this.given(name) ?? (has(JOINED, name) ? JOINED[name][1](this.rows) : undefined);
+      const found = this.given(name) ?? (has(gpucalc.joined ?? {}, name) ? gpucalc.joined[name][1](this.rows) : undefined);
       if (found !== undefined) return this.known(name, () => this.meant(name, found, asker));
       const { defaults } = has(gpucalc.laws, asker) ? gpucalc.laws[asker] : gpucalc.data;
       if (has(defaults, name)) return this.axes.grid(defaults[name]);

@@ -161,7 +161,8 @@
   // The case with its prompts in the band of a whole request, as its decision has them.
   function paced(here, best) {
     const [reading, pace] = ["replica_prefill_seconds", "request_seconds"].map((law) => gpucalc.factors(here, law)[1]);
-    return here.but({ replica_prefill_seconds: (best.replica_prefill_seconds * pace) / reading });
+    const names = ["replica_prefill_seconds", ...gpucalc.lessons.prompts];
+    return here.but(Object.fromEntries(names.map((name) => [name, (best[name] * pace) / reading])));
   }
 
   const finite = (values) => Object.fromEntries(Object.entries(values).filter(([, each]) => Number.isFinite(each)));

@@ -11,6 +11,12 @@ window.gpucalc = window.gpucalc || {};
   // Whether a job of the kind is a run on machines that are rented for it.
   const trains = (kind) => (gpucalc.data.like[kind] ?? kind) === "train";
 
+  // What two rows of a case tell together, by quantity: their kinds, and the value or undefined.
+  gpucalc.joined = { narrow_products: [["gpu", "weight_format"], ({ gpu, weight_format: stored }) => {
+    const { narrow, gpus } = gpucalc.data, { halvings = 0, gpus: able = [] } = narrow[stored?.name] ?? {};
+    return gpu && stored ? Number(able.some((place) => gpus.name[place] === gpu.name)) * halvings : undefined;
+  }] };
+
   // What is asked for has no price in the book.
   class MissingPrice extends Error {}
 

@@ -145,6 +145,7 @@ class View(NamedTuple):
 # What holds for the figures of a choice, as its decision says.
 _WHOLE, _MEAN, _READ = JOBS["serve"].cards[0].given, REPLICAS.given, READING.given
 _TIMES = ("replica_prefill_seconds", "replica_pass_seconds")
+_PROMPTS = ("prompt_turn_seconds", "prompt_seconds")
 _SHARES = ("fixed_share", "growing_share")
 _REQUEST = ("time_per_output_token", "request_seconds")
 _FORMATS = ("BF16", "FP8", "INT4-g128")
@@ -181,7 +182,7 @@ VIEWS: dict[str, dict[str, View]] = {
     "serving": {
         "serve": View(("first_token_alone", "time_per_output_token", "request_seconds", "offered_load", "waiting_seconds",
                        "answer_seconds", "planned_replicas", "rented_gpus"), _MEAN,
-                      (*_TIMES, "prompt_host_seconds", *_SHARES, *_REQUEST, "replicas_required"), _REQUEST),
+                      (*_TIMES, *_PROMPTS, "prompt_host_seconds", *_SHARES, *_REQUEST, "replicas_required"), _REQUEST),
         "offline": _WINDOW_VIEW, "embed": _WINDOW_VIEW._replace(laws=_WINDOW_VIEW.laws[1:], given=_READ)},
     "apart": {"serve": _APART, "offline": View(("prompt_turn_seconds", "prompt_ratio", "prompt_kv_bytes"), WINDOW.given, _TIMES)},
     "experts": {"serve": _EXPERTS_VIEW, "offline": _EXPERTS_VIEW},
@@ -241,7 +242,7 @@ def worked(view: View, case: Case, best: dict[str, Any]) -> list[tuple[str, floa
 def _paced(here, best):
     """The case with its prompts in the band of a whole request."""
     reading, pace = (bands.factors(here, LAWS[law])[1] for law in (_TIMES[0], _REQUEST[1]))
-    return here.but(**{_TIMES[0]: float(best[_TIMES[0]] * pace / reading)})
+    return here.but(**{name: float(best[name] * pace / reading) for name in (_TIMES[0], *_PROMPTS)})
 
 
 def _step(here, law):
@@ -276,7 +277,7 @@ def script(follow: Iterable[str] = ()) -> str:
     followed = [name for name in (*follow, *given) if name in QUANTITIES]
     used = dict.fromkeys([*words, *followed, *(name for law in more for name in (law, *LAWS[law].arguments))])
     data = dict(views={page: {kind: _plain(view) for kind, view in views.items()} for page, views in VIEWS.items()},
-                words=words, texts=TEXTS, titles=TITLES, sourced=list(DEFAULTS))
+                words=words, texts=TEXTS, titles=TITLES, prompts=_PROMPTS, sourced=list(DEFAULTS))
     compiled = "".join(f"{name}: {{ names: {javascript.literal(inner[name])}, said: {text} }},\n"
                        for name, text in formulas.items())
     return (f"{javascript.HEAD}{HELPERS}"

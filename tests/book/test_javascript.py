@@ -32,7 +32,7 @@ def page(browser):
     page.set_content("<!doctype html><title>laws</title>")
     page.add_script_tag(content=script(LAWS, QUANTITIES))
     page.evaluate("(held) => { Object.assign(gpucalc.data, held); }", {"narrow": narrow(), "gpus": {"name": list(catalogue.gpus().index)}})
-    for name in ("grid", "case"):
+    for name in ("grid", "case", "market"):
         page.add_script_tag(path=STATIC / f"{name}.js")
     page.add_script_tag(content=figures_script())
     yield page
