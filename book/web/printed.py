@@ -20,7 +20,7 @@ _RENTS = ("Amount", "Column", "Spread", "plain", "amount", "_without_currency", 
           "standing", "question", "_meant", "in_usd")
 _CONFIGS = ("Fields", "Architecture", "described", "named", "families", "nesting", "whole", "fields_of", "refused_fields",
             "_text_model", "_refuse_others", "_check_blocks", "_check_head", "_ends", "_attention", "_worked_out", "_is_one_of",
-            "_is_no_list", "_are_layers")
+            "_is_no_list", "_are_layers", "_algorithms_of")
 _ANSWERS = ("cut", "answer", "_plain", "_worth", "units_of", "_allowed")
 _AMOUNTS = ("cut", "kind", "read", "_suffix", "outside", "shown", "_said", "in_full")
 _FAULTS = ("missing", "joint_faults", "check_p95", "fits", "spanned", "number_fault", "_allowed")

@@ -85,8 +85,9 @@ def mixed_values(layers, attention_layers, heads, gpu_kv_heads, head_dim, linear
         return (2 + qk_norm) * (queries + copied) * dim + 2 * attention_gate * queries * dim
     latent = 2 * queries * (head_dim + rope_head_dim + value_head_dim)
     full = where(kv_lora_rank > 0, latent, kept(gpu_kv_heads, head_dim))
-    windowed = kept(where(window_kv_heads > 0, maximum(window_kv_heads / tensor_parallel, 1), gpu_kv_heads),
-                    where(window_head_dim > 0, window_head_dim, head_dim))
+    windowed = where(kv_lora_rank > 0, latent,
+                     kept(where(window_kv_heads > 0, maximum(window_kv_heads / tensor_parallel, 1), gpu_kv_heads),
+                          where(window_head_dim > 0, window_head_dim, head_dim)))
     return ((attention_layers - window_layers) * full + window_layers * windowed
             + linear_layers * linear_values / tensor_parallel) / layers
 

@@ -1,7 +1,7 @@
 """Time as the larger of compute time and memory time: matrix products, a model's operators, decode and prefill."""
 from ..core.arithmetic import floor, maximum, minimum, quotient, where
 from ..core.law import law
-from .kv_cache import _layer_tokens
+from .kv_cache import _attended_entries, _layer_tokens
 
 
 @law
@@ -47,27 +47,33 @@ def matmul_seconds(matmul_flops, matmul_bytes, product_rate, memory_rate, matmul
 
 
 @law
-def decode_pair_flops(heads, head_dim, kv_lora_rank=0, rope_head_dim=0):
+def decode_pair_flops(heads, head_dim, kv_lora_rank=0, rope_head_dim=0, o_lora_rank=0):
     """FLOP of a new token with one cached token in one layer (count): a score and a weighted value, 2 per element each.
 
-    Latent attention takes both in the latent space, where the cache is. DeepSeek-V2 (arXiv 2405.04434, section 2.1.2).
+    Latent attention takes both in the latent space, where the cache is. DeepSeek-V2 (arXiv 2405.04434, section 2.1.2). The one
+    vector of DeepSeek-V4 (`o_lora_rank`) is a value with its rotary part too.
     """
-    return 2 * heads * where(kv_lora_rank > 0, 2 * kv_lora_rank + rope_head_dim, 2 * head_dim)
+    rotary = where(o_lora_rank > 0, 2 * rope_head_dim, rope_head_dim)
+    return 2 * heads * where(kv_lora_rank > 0, 2 * kv_lora_rank + rotary, 2 * head_dim)
 
 
 @law
-def decode_pairs(context, attention_layers, window_layers=0, window=0, indexer_topk=0):
+def decode_pairs(context, attention_layers, window_layers=0, window=0, indexer_topk=0, dense_attention_layers=0,
+                 indexer_layers=0, compression=0, heavy_layers=0, heavy_compression=0):
     """Cached tokens that a new token attends to, over all layers (count): a sliding window ends at `window` of them, sparse
     attention at those that its indexer chooses. Mistral 7B (arXiv 2310.06825, section 2), DeepSeek-V3.2-Exp.
+
+    Compressed attention has entries for several tokens too: DeepSeek-V4, transformers models/deepseek_v4.
     """
     attended = where(indexer_topk > 0, minimum(context, indexer_topk), context)
-    return _layer_tokens(attended, attention_layers, window_layers, window)
+    return (_layer_tokens(attended, attention_layers, window_layers, window) + dense_attention_layers * (context - attended)
+            + _attended_entries(context, indexer_layers, compression, heavy_layers, heavy_compression, indexer_topk))
 
 
 @law
-def index_flops(context, indexer_layers=0, indexer_heads=0, indexer_dim=0):
+def index_flops(context, indexer_layers=0, indexer_heads=0, indexer_dim=0, compression=0):
     """FLOP by which a new token's sparse attention scores the cached tokens, over all layers (count). DeepSeek-V3.2-Exp."""
-    return 2 * context * indexer_layers * indexer_heads * indexer_dim
+    return 2 * context / maximum(compression, 1) * indexer_layers * indexer_heads * indexer_dim
 
 
 @law
@@ -126,13 +132,14 @@ def tokens_per_second(batch, decode_seconds):
 
 
 @law
-def prefill_pair_flops(heads, head_dim, kv_lora_rank=0, rope_head_dim=0, value_head_dim=0, indexer_topk=0):
+def prefill_pair_flops(heads, head_dim, kv_lora_rank=0, rope_head_dim=0, value_head_dim=0, indexer_topk=0, o_lora_rank=0):
     """FLOP of one prompt token with another in one layer (count): a score and a weighted value, 2 per element each.
 
     Latent attention expands the latent to full heads first. DeepSeek-V2 (arXiv 2405.04434, section 2.1.3). Sparse attention takes
     both in the latent space, as a new token does. deepseek-ai/FlashMLA README.md, sparse prefill kernel.
     """
-    latent = where(indexer_topk > 0, 2 * kv_lora_rank + rope_head_dim, head_dim + rope_head_dim + value_head_dim)
+    rotary = where(o_lora_rank > 0, 2 * rope_head_dim, rope_head_dim)
+    latent = where(indexer_topk > 0, 2 * kv_lora_rank + rotary, head_dim + rope_head_dim + value_head_dim)
     return 2 * heads * where(kv_lora_rank > 0, latent, 2 * head_dim)
 
 
@@ -143,11 +150,13 @@ def _banded(prompt, window, causal):
 
 
 @law
-def prefill_pairs(prompt, attention_layers, window_layers=0, window=0, causal=..., chunked=0, indexer_topk=0):
+def prefill_pairs(prompt, attention_layers, window_layers=0, window=0, causal=..., chunked=0, indexer_topk=0,
+                  dense_attention_layers=0, indexer_layers=0, compression=0, heavy_layers=0, heavy_compression=0):
     """Pairs of tokens that attention computes in a prompt, over all layers (count).
 
     `causal` leaves out the masked half; a sliding window leaves a band of `window` tokens (arXiv 2310.06825, section 2), sparse
-    attention one of those that are chosen, and chunks a square for each (Llama 4, transformers modeling_llama4.py).
+    attention one of those that are chosen, and chunks a square for each (Llama 4, transformers modeling_llama4.py). Entries of
+    compressed attention stand for several tokens, of which the indexer chooses some.
     """
     everything = prompt**2 * (1 - causal / 2)
     full = where(indexer_topk > 0, _banded(prompt, indexer_topk, causal), everything)
@@ -155,13 +164,16 @@ def prefill_pairs(prompt, attention_layers, window_layers=0, window=0, causal=..
     whole = floor(prompt / side)
     chunks = (whole * side**2 + (prompt - whole * side) ** 2) * (1 - causal / 2)
     windowed = where(chunked > 0, chunks, _banded(prompt, window, causal))
-    return (attention_layers - window_layers) * full + window_layers * windowed
+    chosen = _banded(prompt, indexer_topk * compression, causal) / maximum(compression, 1)
+    entries = where(compression > 0, indexer_layers * chosen, 0) + heavy_layers * everything / maximum(heavy_compression, 1)
+    return ((attention_layers - window_layers - dense_attention_layers) * full + dense_attention_layers * everything
+            + window_layers * windowed + entries)
 
 
 @law
-def prompt_index_flops(prompt, indexer_layers=0, indexer_heads=0, indexer_dim=0):
+def prompt_index_flops(prompt, indexer_layers=0, indexer_heads=0, indexer_dim=0, compression=0):
     """FLOP by which the tokens of a prompt score those before them for sparse attention, over all layers (count)."""
-    return prompt**2 * indexer_layers * indexer_heads * indexer_dim
+    return prompt**2 / maximum(compression, 1) * indexer_layers * indexer_heads * indexer_dim
 
 
 @law

@@ -7,6 +7,8 @@ from .quantization import quantized_params, quantized_weight_bytes
 LATENT_STEP = 128
 # vLLM, v1/attention/backends/mla/flashmla_sparse.py: an FP32 scale for 128 values of a latent in FP8, so one of 16 bits for 64.
 SCALED_VALUES = 64
+# vLLM, models/deepseek_v4: 448 values of an entry in FP8 have 8 bytes of scales, so one of 16 bits for 112.
+ENTRY_SCALED_VALUES = 112
 
 
 @law
@@ -22,34 +24,53 @@ def cached_windows(window_ratio, window_layers=0, shared_window_layers=0):
     return (window_layers - shared_window_layers) * window_ratio
 
 
+def _entries(indexer_layers, compression, heavy_layers, heavy_compression):
+    """Entries that layers of compressed attention keep of a token beside their windows: one for so many tokens in each."""
+    return where(compression > 0, indexer_layers / maximum(compression, 1), 0) + heavy_layers / maximum(heavy_compression, 1)
+
+
 @law
-def cached_layers(attention_layers, cached_windows, window_layers=0, shared_cache_layers=0, shared_window_layers=0):
-    """Layers that keep a cache of their own (count), those with a window by what they keep of a token."""
+def cached_layers(attention_layers, cached_windows, window_layers=0, shared_cache_layers=0, shared_window_layers=0,
+                  indexer_layers=0, compression=0, heavy_layers=0, heavy_compression=0):
+    """Layers that keep a cache of their own (count), those with a window by what they keep of a token.
+
+    Compressed attention keeps, beside a window, one entry for several tokens: DeepSeek-V4, transformers models/deepseek_v4.
+    """
     full = attention_layers - window_layers - (shared_cache_layers - shared_window_layers)
-    return full + cached_windows
+    return full + cached_windows + _entries(indexer_layers, compression, heavy_layers, heavy_compression)
 
 
 @law
 def latent_bytes_per_token(attention_layers, kv_lora_rank=0, rope_head_dim=0, cache_element_bytes=..., rope_element_bytes=0,
-                           indexer_topk=0, activation_element_bytes=...):
+                           indexer_topk=0, activation_element_bytes=..., indexer_layers=0, compression=0, heavy_layers=0,
+                           heavy_compression=0):
     """Compressed latent and rotary key of one token in every layer (bytes). DeepSeek-V2 (arXiv 2405.04434, section 2.1.4).
 
     A narrow cache may keep the rotary key wider. That of sparse attention does: FP8 with a scale of 4 bytes for 128 values and a
     rotary key in BF16 is 656 bytes a layer, NVFP4 with one in FP8 is 352 (vllm-project/vllm,
-    v1/attention/backends/mla/flashmla_sparse.py).
+    v1/attention/backends/mla/flashmla_sparse.py). Compressed attention keeps entries for several tokens too, of 584 bytes in FP8
+    (vllm-project/vllm, models/deepseek_v4).
     """
     wide, half = activation_element_bytes, activation_element_bytes / 2
     sparse = where(cache_element_bytes < half, half, where(cache_element_bytes > half, cache_element_bytes, wide))
-    scaled = where(cache_element_bytes < half, 0, where(cache_element_bytes > half, 0, wide / SCALED_VALUES))
+    values = where(compression > 0, ENTRY_SCALED_VALUES, SCALED_VALUES)
+    scaled = where(cache_element_bytes < half, 0, where(cache_element_bytes > half, 0, wide / values))
     rotary = where(rope_element_bytes > 0, rope_element_bytes, where(indexer_topk > 0, sparse, cache_element_bytes))
     scales = where(rope_element_bytes > 0, 0, where(indexer_topk > 0, scaled, 0))
-    return attention_layers * (kv_lora_rank * (cache_element_bytes + scales) + rope_head_dim * rotary)
+    kept = attention_layers + _entries(indexer_layers, compression, heavy_layers, heavy_compression)
+    return kept * (kv_lora_rank * (cache_element_bytes + scales) + rope_head_dim * rotary)
 
 
 @law
-def index_bytes_per_token(indexer_layers=0, indexer_dim=0, index_element_bytes=...):
-    """Keys by which sparse attention chooses tokens, of one token in every layer that has an indexer (bytes)."""
-    return indexer_layers * indexer_dim * index_element_bytes
+def index_bytes_per_token(indexer_layers=0, indexer_dim=0, index_element_bytes=..., compression=0, plain_index=0,
+                          activation_element_bytes=...):
+    """Keys by which sparse attention chooses tokens, of one token in every layer that has an indexer (bytes).
+
+    An indexer may choose among entries for several tokens. A plain one keeps its keys as wide as activations: MiniMax-M3,
+    vllm-project/vllm, models/minimax_m3/common/indexer.py.
+    """
+    width = where(plain_index > 0, activation_element_bytes, index_element_bytes)
+    return indexer_layers * indexer_dim * width / maximum(compression, 1)
 
 
 @law
@@ -70,17 +91,26 @@ def _layer_tokens(context, layers, window_layers, window):
 
 
 @law
-def sequence_kv_bytes(kv_bytes_per_token, context, cached_layers, cached_windows, recurrent_bytes, window=0):
+def sequence_kv_bytes(kv_bytes_per_token, context, cached_layers, cached_windows, recurrent_bytes, index_bytes_per_token,
+                      window=0):
     """Cache of one sequence (bytes): layers with a window hold at most `window` tokens, linear layers a state.
 
     Mistral 7B (arXiv 2310.06825, section 2). Without windows and states this is bytes per token times context.
     """
-    return kv_bytes_per_token / cached_layers * _layer_tokens(context, cached_layers, cached_windows, window) + recurrent_bytes
+    windows = (kv_bytes_per_token - index_bytes_per_token) * cached_windows / cached_layers
+    return kv_bytes_per_token * context - windows * maximum(context - window, 0) + recurrent_bytes
+
+
+def _attended_entries(context, indexer_layers, compression, heavy_layers, heavy_compression, indexer_topk):
+    """Entries for several tokens that a new token attends to, over all layers: those that the indexer chooses, or all."""
+    chosen = minimum(context / maximum(compression, 1), indexer_topk)
+    return where(compression > 0, indexer_layers * chosen, 0) + heavy_layers * context / maximum(heavy_compression, 1)
 
 
 @law
 def read_kv_bytes(kv_bytes_per_token, context, batch, attention_layers, cached_layers, window_ratio, recurrent_bytes,
-                  index_bytes_per_token, window_layers=0, window=0, indexer_topk=0, layers_per_cache=1):
+                  index_bytes_per_token, window_layers=0, window=0, indexer_topk=0, layers_per_cache=1, dense_attention_layers=0,
+                  indexer_layers=0, compression=0, heavy_layers=0, heavy_compression=0):
     """What a decode step of a batch moves of its cache (bytes): of sparse layers the tokens that are chosen, and the whole index;
     states are read and written. DeepSeek-V3.2-Exp, report, section 2.
 
@@ -89,7 +119,9 @@ def read_kv_bytes(kv_bytes_per_token, context, batch, attention_layers, cached_l
     attended = where(indexer_topk > 0, minimum(context, indexer_topk), context)
     kept = (kv_bytes_per_token - index_bytes_per_token) * layers_per_cache / cached_layers
     windows = window_layers * window_ratio
-    moved = _layer_tokens(attended, attention_layers - window_layers + windows, windows, window)
+    moved = (_layer_tokens(attended, attention_layers - window_layers + windows, windows, window)
+             + dense_attention_layers * (context - attended)
+             + _attended_entries(context, indexer_layers, compression, heavy_layers, heavy_compression, indexer_topk))
     return batch * (kept * moved + index_bytes_per_token * context + 2 * recurrent_bytes)
 
 
@@ -100,14 +132,16 @@ def kv_bytes(sequence_kv_bytes, batch):
 
 
 @law
-def shared_kv_bytes(kv_bytes_per_token, context, batch, cached_layers, cached_windows, recurrent_bytes, prefix=0, window=0):
+def shared_kv_bytes(kv_bytes_per_token, context, batch, cached_layers, cached_windows, recurrent_bytes, index_bytes_per_token,
+                    prefix=0, window=0):
     """Cache of a batch whose sequences begin with the same tokens, which are held once (bytes).
 
     PagedAttention (arXiv 2309.06180, section 4.4). The first sequence costs all of it, each further one its own part.
     """
-    first = _layer_tokens(context, cached_layers, cached_windows, window)
-    further = _layer_tokens(maximum(context - prefix, 0), cached_layers, cached_windows, window)
-    return kv_bytes_per_token / cached_layers * (first + (batch - 1) * further) + batch * recurrent_bytes
+    own = maximum(context - prefix, 0)
+    windows = (kv_bytes_per_token - index_bytes_per_token) * cached_windows / cached_layers
+    left = maximum(context - window, 0) + (batch - 1) * maximum(own - window, 0)
+    return kv_bytes_per_token * (context + (batch - 1) * own) - windows * left + batch * recurrent_bytes
 
 
 @law
@@ -117,12 +151,13 @@ def blocks_per_sequence(context, block_tokens=...):
 
 
 @law
-def paged_kv_bytes(kv_bytes_per_token, blocks_per_sequence, cached_layers, cached_windows, recurrent_bytes, block_tokens=...,
-                   window=0):
+def paged_kv_bytes(kv_bytes_per_token, blocks_per_sequence, cached_layers, cached_windows, recurrent_bytes,
+                   index_bytes_per_token, block_tokens=..., window=0):
     """Cache of one sequence in whole blocks (bytes). PagedAttention (arXiv 2309.06180, section 4.1)."""
     blocks = ceil(window / block_tokens)
-    held = _layer_tokens(blocks_per_sequence * block_tokens, cached_layers, cached_windows, blocks * block_tokens)
-    return kv_bytes_per_token / cached_layers * held + recurrent_bytes
+    held = blocks_per_sequence * block_tokens
+    windows = (kv_bytes_per_token - index_bytes_per_token) * cached_windows / cached_layers
+    return kv_bytes_per_token * held - windows * maximum(held - blocks * block_tokens, 0) + recurrent_bytes
 
 
 @law
@@ -175,14 +210,16 @@ def max_batch(cache_room_bytes, sequence_kv_bytes):
 
 
 @law
-def longest_context(cache_room_bytes, kv_bytes_per_token, cached_layers, cached_windows, recurrent_bytes, batch=1, window=0):
+def longest_context(cache_room_bytes, kv_bytes_per_token, cached_layers, cached_windows, recurrent_bytes, index_bytes_per_token,
+                    batch=1, window=0):
     """Longest context at a batch (tokens); infinite where every layer has a window and all windows fit.
 
     A sequence needs the smaller of two amounts: every token in all layers, or full windows and every token in the others.
     """
-    everywhere = maximum(cache_room_bytes / batch - recurrent_bytes, 0) / kv_bytes_per_token
-    beyond = everywhere * cached_layers - cached_windows * window
-    return floor(maximum(everywhere, where(beyond >= 0, quotient(beyond, cached_layers - cached_windows), 0)))
+    room = maximum(cache_room_bytes / batch - recurrent_bytes, 0)
+    windows = (kv_bytes_per_token - index_bytes_per_token) * cached_windows / cached_layers
+    beyond = room - windows * window
+    return floor(maximum(room / kv_bytes_per_token, where(beyond >= 0, quotient(beyond, kv_bytes_per_token - windows), 0)))
 
 
 @law

@@ -14,17 +14,19 @@ def _channels(key_heads, value_heads, key_dim, value_dim):
 
 @law
 def linear_params(hidden, linear_key_heads=0, linear_value_heads=0, linear_key_dim=0, linear_value_dim=0, conv_kernel=0,
-                  state_space=0, decay_rank=0):
+                  state_space=0, decay_rank=0, full_rank_gate=0):
     """Projections, convolution, gates and norm of one layer (count).
 
     Gated DeltaNet (arXiv 2412.06464) as in Qwen3-Next, Mamba-2 as in Nemotron-H: transformers, modeling_qwen3_next.py and
     modeling_nemotron_h.py. Kimi Linear (arXiv 2510.26692): decay and output gate of low rank, used where `decay_rank` is above 0.
+    The gate of Kimi-K3 has full rank: vllm-project/vllm, vllm/models/kimi_k3/nvidia/kda.py.
     """
     keys, values = linear_key_heads * linear_key_dim, linear_value_heads * linear_value_dim
     channels = _channels(linear_key_heads, linear_value_heads, linear_key_dim, linear_value_dim)
     gated = (hidden * (channels + values + (2 - state_space) * linear_value_heads) + (2 + state_space) * linear_value_heads
              + where(state_space > 0, values, linear_value_dim))
-    kimi = (hidden * (channels + 2 * decay_rank + linear_value_heads) + decay_rank * (keys + values) + linear_value_heads + keys
+    gate = where(full_rank_gate > 0, hidden * values, decay_rank * (hidden + values))
+    kimi = (hidden * (channels + decay_rank + linear_value_heads) + decay_rank * keys + gate + linear_value_heads + keys
             + linear_value_dim)
     return channels * (conv_kernel + state_space) + values * hidden + where(decay_rank > 0, kimi, gated)
 

@@ -35,12 +35,15 @@ def mlp_layers(layers, moe_layers=0, mlpless_layers=0, mlp_beside=0):
 
 @law
 def attention_params(hidden, heads, kv_heads, head_dim, qkv_bias=0, output_bias=0, qk_norm=0, q_lora_rank=0, kv_lora_rank=0,
-                     rope_head_dim=0, value_head_dim=0, attention_gate=0, sinks=0, wide_qk_norm=0, shared_keys=0):
+                     rope_head_dim=0, value_head_dim=0, attention_gate=0, sinks=0, wide_qk_norm=0, shared_keys=0, o_lora_rank=0,
+                     o_groups=0):
     """Query, key, value and output projections of one layer (count).
 
     Grouped heads: Ainslie et al. 2023 (arXiv 2305.13245); a gate on the output is as wide as the queries (arXiv 2505.06708), a
     sink is one score a head (arXiv 2309.17453). Latent attention, used where `kv_lora_rank` is above 0: DeepSeek-V2 (arXiv
     2405.04434, section 2.1), with one norm vector on each compressed latent. Without `q_lora_rank` the query is not compressed.
+    DeepSeek-V4, used where `o_lora_rank` is above 0: one vector is key and value of all heads, and groups of heads are compressed
+    before the output (transformers, models/deepseek_v4).
     """
     queries, keys = heads * head_dim, kv_heads * head_dim
     norms = 2 * head_dim + wide_qk_norm * (queries + keys - 2 * head_dim)
@@ -49,35 +52,41 @@ def attention_params(hidden, heads, kv_heads, head_dim, qkv_bias=0, output_bias=
     query = heads * (head_dim + rope_head_dim)
     query_side = where(q_lora_rank > 0, q_lora_rank * (hidden + 1 + query), hidden * query)
     key_side = hidden * (kv_lora_rank + rope_head_dim) + kv_lora_rank * (1 + heads * (head_dim + value_head_dim))
-    latent = query_side + key_side + heads * value_head_dim * hidden
-    return where(kv_lora_rank > 0, latent, grouped)
+    latent = query_side + key_side + (1 + attention_gate) * heads * value_head_dim * hidden
+    one = ((kv_lora_rank + rope_head_dim) * (hidden + 1) + heads * value_head_dim * o_lora_rank + o_groups * o_lora_rank * hidden
+           + sinks * heads)
+    return where(o_lora_rank > 0, query_side + one, where(kv_lora_rank > 0, latent, grouped))
 
 
 @law
 def window_attention_params(hidden, heads, kv_heads, head_dim, window_kv_heads=0, window_head_dim=0, qkv_bias=0, output_bias=0,
-                            qk_norm=0, attention_gate=0, sinks=0, wide_qk_norm=0):
+                            qk_norm=0, q_lora_rank=0, kv_lora_rank=0, rope_head_dim=0, value_head_dim=0, attention_gate=0,
+                            sinks=0, wide_qk_norm=0, o_lora_rank=0, o_groups=0):
     """Attention parameters of a layer with a window (count), whose heads may differ from those of the others."""
     return attention_params.formula(
         hidden, heads, where(window_kv_heads > 0, window_kv_heads, kv_heads),
         where(window_head_dim > 0, window_head_dim, head_dim),
-        qkv_bias, output_bias, qk_norm, attention_gate=attention_gate, sinks=sinks, wide_qk_norm=wide_qk_norm)
+        qkv_bias, output_bias, qk_norm, q_lora_rank, kv_lora_rank, rope_head_dim, value_head_dim, attention_gate, sinks,
+        wide_qk_norm, 0, o_lora_rank, o_groups)
 
 
 @law
-def indexer_params(hidden, indexer_heads=0, indexer_dim=0, q_lora_rank=0):
+def indexer_params(hidden, indexer_heads=0, indexer_dim=0, q_lora_rank=0, plain_index=0):
     """The indexer of a layer of sparse attention (count): queries from the compressed query, one key with its norm, weights.
 
-    DeepSeek-V3.2, deepseek-ai/DeepSeek-V3.2-Exp inference/model.py.
+    DeepSeek-V3.2, deepseek-ai/DeepSeek-V3.2-Exp inference/model.py. A plain one makes queries from the layer's input, has norms
+    for both and no weights: MiniMax-M3, transformers models/minimax_m3_vl.
     """
-    return q_lora_rank * indexer_heads * indexer_dim + hidden * (indexer_dim + indexer_heads) + 2 * indexer_dim
+    chosen = where(plain_index > 0, hidden * indexer_dim, q_lora_rank * indexer_dim + hidden)
+    return indexer_heads * chosen + hidden * indexer_dim + 2 * indexer_dim
 
 
 @law
 def mixing_params(attention_layers, attention_params, window_attention_params, linear_params, indexer_params, window_layers=0,
-                  linear_layers=0, indexer_layers=0):
-    """What mixes tokens in all layers together (count)."""
+                  linear_layers=0, indexer_layers=0, further_params=0):
+    """What mixes tokens in all layers together (count), and small parts that no other count has."""
     full = (attention_layers - window_layers) * attention_params + window_layers * window_attention_params
-    return full + linear_layers * linear_params + indexer_layers * indexer_params
+    return full + linear_layers * linear_params + indexer_layers * indexer_params + further_params
 
 
 @law

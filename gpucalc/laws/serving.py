@@ -77,13 +77,16 @@ def prompt_product_flops(active_params, lookup_params, head_params, prefilled_to
 
 @law
 def prompt_attention_flops(prompt, prefilled_tokens, attention_layers, prefill_pair_flops, recurrent_flops, window_layers=0,
-                           window=0, causal=..., chunked=0, indexer_topk=0, indexer_layers=0, indexer_heads=0, indexer_dim=0):
+                           window=0, causal=..., chunked=0, indexer_topk=0, indexer_layers=0, indexer_heads=0, indexer_dim=0,
+                           dense_attention_layers=0, compression=0, heavy_layers=0, heavy_compression=0):
     """FLOP of attention in one request's prompt (count): what all its tokens take less what those that are cached took."""
     held = prompt - prefilled_tokens
-    pairs = (prefill_pairs.formula(prompt, attention_layers, window_layers, window, causal, chunked, indexer_topk)
-             - prefill_pairs.formula(held, attention_layers, window_layers, window, causal, chunked, indexer_topk))
-    index = (prompt_index_flops.formula(prompt, indexer_layers, indexer_heads, indexer_dim)
-             - prompt_index_flops.formula(held, indexer_layers, indexer_heads, indexer_dim))
+    pairs = (prefill_pairs.formula(prompt, attention_layers, window_layers, window, causal, chunked, indexer_topk,
+                                   dense_attention_layers, indexer_layers, compression, heavy_layers, heavy_compression)
+             - prefill_pairs.formula(held, attention_layers, window_layers, window, causal, chunked, indexer_topk,
+                                     dense_attention_layers, indexer_layers, compression, heavy_layers, heavy_compression))
+    index = (prompt_index_flops.formula(prompt, indexer_layers, indexer_heads, indexer_dim, compression)
+             - prompt_index_flops.formula(held, indexer_layers, indexer_heads, indexer_dim, compression))
     return pairs * prefill_pair_flops + index + prefilled_tokens * recurrent_flops
 
 

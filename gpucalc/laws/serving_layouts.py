@@ -231,9 +231,10 @@ def prompt_turn_seconds(prompt_work_seconds, prompts_together, pipeline_parallel
 
 
 @law
-def prompt_kv_bytes(kv_bytes_per_token, prompt, cached_layers, cached_windows, recurrent_bytes, window=0):
+def prompt_kv_bytes(kv_bytes_per_token, prompt, cached_layers, cached_windows, recurrent_bytes, index_bytes_per_token, window=0):
     """Cache of a prompt (bytes). Pope et al. 2022 (arXiv 2211.05102, section 3.3)."""
-    return sequence_kv_bytes.formula(kv_bytes_per_token, prompt, cached_layers, cached_windows, recurrent_bytes, window)
+    return sequence_kv_bytes.formula(kv_bytes_per_token, prompt, cached_layers, cached_windows, recurrent_bytes,
+                                     index_bytes_per_token, window)
 
 
 @law

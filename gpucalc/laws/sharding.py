@@ -90,36 +90,38 @@ def gpu_kv_heads(kv_heads, tensor_parallel=1):
 @law
 def gpu_attention_params(hidden, heads, gpu_kv_heads, head_dim, tensor_parallel=1, qkv_bias=0, output_bias=0, qk_norm=0,
                          q_lora_rank=0, kv_lora_rank=0, rope_head_dim=0, value_head_dim=0, attention_gate=0, sinks=0,
-                         wide_qk_norm=0, shared_keys=0):
+                         wide_qk_norm=0, shared_keys=0, o_lora_rank=0, o_groups=0):
     """Attention parameters of one layer on one GPU (count). Megatron-LM (arXiv 1909.08053, section 3)."""
     return attention_params.formula(hidden, heads / tensor_parallel, gpu_kv_heads, head_dim, qkv_bias, output_bias, qk_norm,
                                     q_lora_rank, kv_lora_rank, rope_head_dim, value_head_dim, attention_gate, sinks, wide_qk_norm,
-                                    shared_keys)
+                                    shared_keys, o_lora_rank, o_groups / tensor_parallel)
 
 
 @law
 def gpu_window_params(hidden, heads, gpu_kv_heads, head_dim, window_kv_heads=0, window_head_dim=0, tensor_parallel=1, qkv_bias=0,
-                      output_bias=0, qk_norm=0, attention_gate=0, sinks=0, wide_qk_norm=0):
+                      output_bias=0, qk_norm=0, q_lora_rank=0, kv_lora_rank=0, rope_head_dim=0, value_head_dim=0,
+                      attention_gate=0, sinks=0, wide_qk_norm=0, o_lora_rank=0, o_groups=0):
     """Attention parameters of one layer with a window on one GPU (count). Megatron-LM (arXiv 1909.08053, section 3)."""
     keys = where(window_kv_heads > 0, maximum(window_kv_heads / tensor_parallel, 1), gpu_kv_heads)
     return window_attention_params.formula(hidden, heads / tensor_parallel, keys, head_dim, 0, window_head_dim, qkv_bias,
-                                           output_bias, qk_norm, attention_gate, sinks, wide_qk_norm)
+                                           output_bias, qk_norm, q_lora_rank, kv_lora_rank, rope_head_dim, value_head_dim,
+                                           attention_gate, sinks, wide_qk_norm, o_lora_rank, o_groups / tensor_parallel)
 
 
 @law
 def gpu_linear_params(hidden, linear_key_heads=0, linear_value_heads=0, linear_key_dim=0, linear_value_dim=0, conv_kernel=0,
-                      state_space=0, decay_rank=0, tensor_parallel=1):
+                      state_space=0, decay_rank=0, full_rank_gate=0, tensor_parallel=1):
     """Parameters of one linear layer on one GPU (count): tensor parallel divides its heads. Megatron-Core, megatron/core/ssm."""
     return linear_params.formula(hidden, linear_key_heads / tensor_parallel, linear_value_heads / tensor_parallel, linear_key_dim,
-                                 linear_value_dim, conv_kernel, state_space, decay_rank)
+                                 linear_value_dim, conv_kernel, state_space, decay_rank, full_rank_gate)
 
 
 @law
 def gpu_mixing_params(layers, attention_layers, gpu_attention_params, gpu_window_params, gpu_linear_params, indexer_params,
-                      window_layers=0, linear_layers=0, indexer_layers=0):
+                      window_layers=0, linear_layers=0, indexer_layers=0, further_params=0):
     """What mixes tokens in a layer on one GPU, mean of the layers (count)."""
     every = mixing_params.formula(attention_layers, gpu_attention_params, gpu_window_params, gpu_linear_params, indexer_params,
-                                  window_layers, linear_layers, indexer_layers)
+                                  window_layers, linear_layers, indexer_layers, further_params)
     return every / layers
 
 

@@ -17,13 +17,16 @@ TOKENS_SCALE, TOKENS_EXPONENT = 2085.43, 0.3658
 
 @law
 def attention_token_flops(sequence, prefill_pair_flops, attention_layers, recurrent_flops, layers=1, window_layers=0, window=0,
-                          causal=..., chunked=0, indexer_topk=0, indexer_layers=0, indexer_heads=0, indexer_dim=0):
+                          causal=..., chunked=0, indexer_topk=0, indexer_layers=0, indexer_heads=0, indexer_dim=0,
+                          dense_attention_layers=0, compression=0, heavy_layers=0, heavy_compression=0):
     """FLOP of a token's scores and values, or of its state, in one layer, forward, mean of the layers (count).
 
     `causal` leaves out the masked half; PaLM (arXiv 2204.02311, appendix B) counts it too.
     """
-    pairs = prefill_pairs.formula(sequence, attention_layers, window_layers, window, causal, chunked, indexer_topk)
-    beside = sequence * recurrent_flops + prompt_index_flops.formula(sequence, indexer_layers, indexer_heads, indexer_dim)
+    pairs = prefill_pairs.formula(sequence, attention_layers, window_layers, window, causal, chunked, indexer_topk,
+                                  dense_attention_layers, indexer_layers, compression, heavy_layers, heavy_compression)
+    index = prompt_index_flops.formula(sequence, indexer_layers, indexer_heads, indexer_dim, compression)
+    beside = sequence * recurrent_flops + index
     return (prefill_pair_flops * pairs + beside) / (layers * sequence)
 
 

@@ -179,7 +179,7 @@ class Architecture:
         if "multiple_of" in rule and value % self.column(rule["multiple_of"]):
             raise self.c.bad(field, f"a multiple of {self._shown(rule['multiple_of'])}")
         if "equals" in rule and value != self._value(rule["equals"]):
-            raise self.c.bad(field, f"the other {self._value(rule['equals'])} layers")
+            raise self.c.bad(field, rule["said"].replace("{}", str(self._value(rule["equals"]))))
 
     def _shown(self, column):
         return f"{self.c.shown(self.fields[column])}, {self.column(column)}"
@@ -223,12 +223,18 @@ class Architecture:
         return rule["of"][text]
 
     def _kinds(self, rule, column):
-        """How many of the layers, which the field names one by one in a list or a text, are of a kind."""
+        """How many of the layers, which the field names one by one in a list or a text, are of a kind.
+
+        A list may go on with layers that predict further tokens, which `beyond` counts.
+        """
         types, counted = self.c.of(rule["kinds"]), rule["counted"]
+        self.fields[column] = rule["kinds"]
         if _is_no_list(types) and "missing" in rule:
             return self._by(rule["missing"], column)
         types = list(types) if isinstance(types, str) else types
         layers, known = self.column("layers"), rule["known"]
+        if "beyond" in rule and isinstance(types, list) and len(types) == layers + self.column(rule["beyond"]):
+            types = types[:layers]
         if not isinstance(types, list) or len(types) != layers or not all(_is_one_of(each, known) for each in types):
             raise self.c.bad(rule["kinds"], f"a list of {layers}, each {' or '.join(str(each) for each in known)}")
         return sum(each in (counted if isinstance(counted, list) else [counted]) for each in types)
@@ -270,7 +276,9 @@ class Architecture:
         for entry in self.quantized:
             asked = entry["of"] | {f"{_WEIGHTS}.{name}": value for name, value in entry.get("weights", {}).items()}
             as_asked = all(_written(self.c.of(f"{field}.{name}")) == _written(value) for name, value in asked.items())
-            if as_asked and any(entry.get("apart", "") in each for each in self._left_out(field)):
+            beside = all(_written(self.c.of(name)) == _written(value) for name, value in entry.get("beside", {}).items())
+            apart = any(entry.get("apart", "") in each for each in self._left_out(field))
+            if as_asked and beside and apart and self._algorithms_are(field, entry.get("algorithms")):
                 return entry["format"]
         methods = [entry["of"]["quant_method"] for entry in self.quantized]
         if self.c.of(f"{field}.quant_method") not in methods:
@@ -278,10 +286,24 @@ class Architecture:
         formats = ", ".join(dict.fromkeys(entry["format"] for entry in self.quantized))
         raise self.c.bad(field, f"none, or one that data/architectures.json names for {formats}")
 
+    def _algorithms_are(self, field, wanted):
+        """Whether each layer that the block names is quantized as the first group says whose word is in its name."""
+        if wanted is None:
+            return True
+        named = self.c.of(f"{field}.quantized_layers")
+        if not isinstance(named, dict) or not named:
+            return False
+        return all(isinstance(how, dict) and how.get("quant_algo") in _algorithms_of(name, wanted) for name, how in named.items())
+
     def _left_out(self, field):
         """The names of what a block of quantization leaves as it is, and an empty one."""
         named = [self.c.of(f"{field}.{name}") for name in _LEFT_OUT]
         return ["", *(each for names in named if isinstance(names, list) for each in names if isinstance(each, str))]
+
+
+def _algorithms_of(name, wanted):
+    """What the first group allows whose word is in the name of a layer; nothing where none is."""
+    return next((group["are"] for group in wanted if group["in"] in name), [])
 
 
 def _worked_out(one, operator, other):

@@ -146,9 +146,9 @@ def test_random_changes_give_the_same_row_or_message(in_browser):
     assert given > RANDOM_CONFIGS / 10
 
 
-KINDS = {"count": {"least", "most", "missing", "null", "even", "divides", "multiple_of"}, "flag": {"missing"}, "divide": {"by"},
-         "choice": {"allowed", "missing"}, "if": {"then", "else"}, "kinds": {"known", "counted", "missing"}, "but": {"every"},
-         "length": {"missing"}, "named": {"from", "equals", "missing"}, "pick": {"of", "missing"}, "quantized": {"missing"},
+KINDS = {"count": {"least", "most", "missing", "null", "even", "divides", "multiple_of", "equals", "said"}, "flag": {"missing"}, "divide": {"by"},
+         "choice": {"allowed", "missing"}, "if": {"then", "else"}, "kinds": {"known", "counted", "missing", "beyond", "equals", "said"}, "but": {"every"},
+         "length": {"missing"}, "named": {"from", "equals", "said", "missing"}, "pick": {"of", "missing"}, "quantized": {"missing"},
          "text": set()}
 
 
@@ -164,7 +164,7 @@ def test_rules_are_well_formed(model_type):
             return set()
         kind, *options = rule
         assert set(options) <= KINDS[kind]
-        named = {rule[each] for each in ("divide", "by", "if", "divides", "multiple_of", "every") if each in rule}
+        named = {rule[each] for each in ("divide", "by", "if", "divides", "multiple_of", "every", "beyond") if each in rule}
         inside = [*(value for option, value in rule.items() if option != "of"), *rule.get("allowed", [])]
         return named.union(*(columns_of(each) for each in inside if isinstance(each, dict) or str(each)[:1] == "="))
     assert set().union(*map(columns_of, rules.values())) <= set(rules)

@@ -22,13 +22,19 @@ ROUNDED = {
 # Rounded to one or two digits on the card, or counted with a vision tower there.
 LOOSE = {"Kimi-K2": 1.04e12, "Kimi-K2.5": 1.04e12, "Kimi-Linear-48B-A3B": 48e9, "Llama-4-Scout": 109e9, "Gemma-3-4B": 3.9e9,
          "Gemma-3-12B": 11.8e9, "Gemma-3-27B": 27e9, "Gemma-4-26B-A4B": 26e9, "Gemma-4-31B-NVFP4": 31e9, "Ministral-3-8B": 8.4e9,
-         "GLM-4-32B-0414": 32e9, "Command-R7B": 8e9}
+         "GLM-4-32B-0414": 32e9, "Command-R7B": 8e9, "DeepSeek-V4-Flash": 284e9, "Kimi-K3": 2.8e12, "MiniMax-M3": 428e9,
+         "MiMo-V2-Flash": 309e9}
 
 
 def text(name, **fields):
     """The text_config of a sample after some of its fields were replaced, or removed where the new value is `...`."""
-    whole = json.loads(path_of(name).read_text())["text_config"] | fields
-    return {"text_config": {field: value for field, value in whole.items() if value is not ...}}
+    return within(name, "text_config", **fields)
+
+
+def within(name, block, **fields):
+    """The same of any object of fields in a sample."""
+    whole = json.loads(path_of(name).read_text())[block] | fields
+    return {block: {field: value for field, value in whole.items() if value is not ...}}
 
 
 def quantized(**block):
@@ -102,6 +108,18 @@ MLA, FULL, SLIDING, LINEAR = "MLA", "full_attention", "sliding_attention", "line
     ("Kimi-Linear-48B-A3B", {}, {"linear_layers": 20, "decay_rank": 128, "linear_value_heads": 32, "q_lora_rank": 0,
                                  "attention": MLA, "max_context": 1_048_576}),
     ("Kimi-K2.5", {}, {"layers": 61, "experts": 384, "attention": MLA, "mtp_layers": 0}),
+    ("Kimi-K3", {}, {"linear_layers": 69, "full_rank_gate": 1, "attention_gate": 1, "expert_latent": 3584, "shared_experts": 2,
+                     "further_params": 92 * 3584 + 4 * 93 * 7168 + 2 * 7168, "native_format": "MXFP4-MoE"}),
+    ("DeepSeek-V4-Flash", {}, {"attention": MLA, "kv_heads": 1, "head_dim": 448, "kv_lora_rank": 448, "value_head_dim": 512,
+                               "window": 128, "window_layers": 43, "indexer_layers": 21, "indexer_topk": 512, "compression": 4,
+                               "heavy_layers": 20, "heavy_compression": 128, "mtp_layers": 1, "sinks": 1}),
+    ("DeepSeek-V4-Flash", {"compress_ratios": ..., "layer_types": ["sliding_attention"] * 43},
+     {"indexer_layers": 0, "compression": 0, "indexer_heads": 0, "heavy_layers": 0, "heavy_compression": 0}),
+    ("DeepSeek-V4-Pro", {}, {"indexer_layers": 30, "heavy_layers": 31, "indexer_topk": 1024, "o_groups": 16}),
+    ("MiniMax-M3", {}, {"indexer_layers": 57, "dense_attention_layers": 3, "indexer_topk": 2048, "plain_index": 1, "moe_layers": 57,
+                        "intermediate": 12288, "expert_intermediate": 3072, "shared_experts": 1, "mtp_layers": 7}),
+    ("MiMo-V2-Flash", {}, {"head_dim": 160, "window_layers": 39, "window_kv_heads": 8, "moe_layers": 47, "router_bias": 1}),
+    ("MiMo-V2-Flash", {"add_swa_attention_sink_bias": False}, {"further_params": 0}),
     ("MiniMax-M2.5", {}, {"qk_norm": 1, "wide_qk_norm": 1, "router_bias": 1, "mtp_layers": 3}),
     ("MiniMax-M2.5", {"use_mtp": False}, {"mtp_layers": 0}),
     ("Ministral-3-3B", {}, {"tied_embeddings": 1, "head_dim": 128}),
@@ -135,7 +153,11 @@ def test_a_text_model_says_what_is_left_out(changed):  # noqa: F811
     ("Llama-3-8B", {"torch_dtype": None, "dtype": "float16"}, "FP16"), ("Llama-3-8B", {"quantization_config": None}, "BF16"),
     ("gpt-oss-20b", {}, "MXFP4-MoE"), ("DeepSeek-V3.2", {}, "FP8-block"), ("Kimi-K2.5", {}, "INT4-g32-MoE"), ("Ministral-3-8B", {},
                                                                                                               "FP8"),
-    ("Gemma-4-31B-NVFP4", {}, "NVFP4-mlp"), ("MiniMax-M2.7-NVFP4", {}, "NVFP4-mlp"),
+    ("Gemma-4-31B-NVFP4", {}, "NVFP4-mlp"), ("MiniMax-M2.7-NVFP4", {}, "NVFP4-mlp"), ("GLM-5.2-NVFP4", {}, "NVFP4-mlp"),
+    ("DeepSeek-V4-Flash", {}, "MXFP4-MoE-FP8"), ("DeepSeek-V4-Flash", {"expert_dtype": ...}, "FP8-block"),
+    ("DeepSeek-V4-Flash-FP8", {}, "FP8-block"), ("DeepSeek-V4-Flash-NVFP4", {}, "NVFP4-MoE-FP8"),
+    ("MiniMax-M3-NVFP4", {}, "NVFP4-MoE-MXFP8"), ("Qwen3.6-27B-NVFP4", {}, "NVFP4A16-mlp-FP8"),
+    ("Qwen3.6-35B-A3B-NVFP4", {}, "NVFP4A16-mlp-FP8"),
     ("Llama-3-8B", quantized(quant_method="fp8", weight_block_size=[128, 128]), "FP8-block"),
     ("Llama-3-8B", quantized(quant_method="fp8"), "FP8"),
     ("Llama-3-8B", quantized(quant_method="mxfp8"), "MXFP8"),
@@ -170,9 +192,9 @@ def test_each_format_is_in_the_book():
 @pytest.mark.parametrize("name, fields, expected", [
     *((name, {"model_type": lacking}, f'model_type: "{lacking}"; allowed: a type that the formulas count; they lack {what}')
       for name, lacking, what in (
-          ("Llama-3-8B", "deepseek_v4", "attention to compressed tokens, several residual streams and routing by hash"),
-          ("Llama-3-8B", "gemma3n", "embeddings for each layer"), ("Kimi-Linear-48B-A3B", "kimi_k3", "residuals over blocks"),
-          ("Llama-3-8B", "minimax", "lightning attention"), ("MiniMax-M2.5", "minimax_m3_vl", "attention to chosen blocks"))),
+          ("Llama-3-8B", "gemma3n", "embeddings for each layer"), ("Llama-3-8B", "minimax", "lightning attention"),
+          ("Llama-3-8B", "step3p7", "windows with other query heads (attention_other_setting) and a gate for each head (use_head_"),
+          ("Llama-3-8B", "nemotron-nas", "layers that differ one by one in attention and in the width of their MLP (block_configs)"))),
     ("gpt-oss-20b", {"num_local_experts": ...}, "num_local_experts: missing; allowed: a whole number from 1 to 100,000"),
     ("gpt-oss-20b", {"num_experts_per_tok": 33}, "num_experts_per_tok: 33; allowed: a whole number from 1 to 32"),
     ("gpt-oss-20b", {"layer_types": [SLIDING]},
@@ -218,7 +240,30 @@ def test_each_format_is_in_the_book():
      "linear_attn_config.kda_layers: missing; allowed: a list of layers from 1 to 27"),
     ("Kimi-Linear-48B-A3B", {"linear_attn_config": {"kda_layers": [1], "full_attn_layers": [2]}},
      "linear_attn_config.full_attn_layers: [2]; allowed: the other 26 layers"),
-    ("Kimi-Linear-48B-A3B", {"mla_use_output_gate": True}, "mla_use_output_gate: true; allowed: none for kimi_linear"),
+    ("Kimi-Linear-48B-A3B", {"mla_use_output_gate": 1}, "mla_use_output_gate: 1; allowed: true or false"),
+    ("DeepSeek-V4-Flash", {"compress_ratios": [0] * 42}, "compress_ratios: [0, 0"),
+    ("DeepSeek-V4-Flash", {"compress_ratios": [8] * 43}, "compress_ratios: [8, 8"),
+    ("DeepSeek-V4-Flash", {"compress_ratios": ...},
+     "layer_types: missing; allowed: a list of 43, each sliding_attention or compressed_sparse_attention or heavily_"),
+    ("DeepSeek-V4-Flash", {"o_groups": 7}, "o_groups: 7; allowed: a divisor of num_attention_heads, 64"),
+    ("DeepSeek-V4-Flash", {"num_key_value_heads": 2}, "num_key_value_heads: 2; allowed: 1"),
+    ("DeepSeek-V4-Flash", {"qk_rope_head_dim": 512}, "qk_rope_head_dim: 512; allowed: a whole number from 1 to 511"),
+    ("DeepSeek-V4-Flash", {"kv_lora_rank": 512}, "kv_lora_rank: 512; allowed: none for deepseek_v4"),
+    ("DeepSeek-V4-Flash", {"num_experts": 128}, "num_experts: 128; allowed: 256, null"),
+    ("GLM-5.2-NVFP4", {"num_experts": 128}, "num_experts: 128; allowed: 256, null"),
+    ("MiniMax-M3", {"first_k_dense_replace": 2}, "first_k_dense_replace: 2; allowed: 3, as many as the other list of layers"),
+    ("MiniMax-M3", {"sparse_attention_config": ...}, "sparse_attention_config.sparse_attention_freq: missing; allowed: a list"),
+    ("MiniMax-M3", within("MiniMax-M3", "sparse_attention_config", sparse_disable_index_value=[0] * 60),
+     "sparse_attention_config.sparse_disable_index_value: [0, 0"),
+    ("MiniMax-M3", {"attention_output_gate": True}, "attention_output_gate: true; allowed: false"),
+    ("MiMo-V2-Flash", {"swa_num_attention_heads": 96}, "swa_num_attention_heads: 96; allowed: 64, null"),
+    ("MiMo-V2-Flash", {"v_head_dim": 127}, "v_head_dim: 127; allowed: an even number, whose mean with head_dim is whole"),
+    ("MiMo-V2-Flash", {"n_shared_experts": 1}, "n_shared_experts: 1; allowed: null, 0"),
+    ("MiMo-7B", {"attention_bias": False}, "attention_bias: false; allowed: true"),
+    ("Qwen3.6-27B-NVFP4",
+     within("Qwen3.6-27B-NVFP4", "quantization_config", quantized_layers={"model.layers.0.mlp.up_proj": {"quant_algo": "INT4"}}),
+     'quantization_config: {"config_groups"'),
+    ("Qwen3.6-27B-NVFP4", within("Qwen3.6-27B-NVFP4", "quantization_config", quantized_layers=...), "quantization_config: {"),
     ("MiniMax-M2.5", {"attn_type_list": [0] * 62}, "attn_type_list: [0, 0"),
     ("MiniMax-M2.5", {"shared_intermediate_size": 1024}, "shared_intermediate_size: 1024; allowed: 0"),
     ("Nemotron-H-8B", {"hybrid_override_pattern": "M-X"},

@@ -70,7 +70,7 @@ def test_a_window_caps_half_the_layers_of_gemma():
 
 
 def test_without_windows_the_sequence_is_tokens_times_bytes():
-    assert kv.sequence_kv_bytes(131_072, 4096, 32, 0, 0) == 131_072 * 4096
+    assert kv.sequence_kv_bytes(131_072, 4096, 32, 0, 0, 0) == 131_072 * 4096
     assert kv.kv_bytes(1000, 7) == 7000
 
 
@@ -98,9 +98,9 @@ def test_weights_that_do_not_fit_leave_no_room():
 
 @given(counts, counts, counts)
 def test_a_window_never_adds_and_the_cache_never_shrinks(context, more, window):
-    shorter = kv.sequence_kv_bytes(1024, context, 32, 16, 0, window)
-    assert shorter <= kv.sequence_kv_bytes(1024, context, 32, 0, 0) * (1 + 1e-12)
-    assert shorter <= kv.sequence_kv_bytes(1024, context + more, 32, 16, 0, window)
+    shorter = kv.sequence_kv_bytes(1024, context, 32, 16, 0, 0, window)
+    assert shorter <= kv.sequence_kv_bytes(1024, context, 32, 0, 0, 0) * (1 + 1e-12)
+    assert shorter <= kv.sequence_kv_bytes(1024, context + more, 32, 16, 0, 0, window)
 
 
 @given(st.floats(0, 1e13), st.integers(1, 10**10))
@@ -244,16 +244,16 @@ def test_longest_context_with_windows():
 @given(room=st.integers(0, 10**12), batch=st.integers(1, 300), window_layers=st.integers(0, 31), window=st.integers(0, 50_000))
 def test_the_longest_context_fits_and_no_longer_one(room, batch, window_layers, window):
     def need(context):
-        return kv.sequence_kv_bytes(131_072, context, 32, window_layers, 0, window) * batch
+        return kv.sequence_kv_bytes(131_072, context, 32, window_layers, 0, 0, window) * batch
 
-    longest = kv.longest_context(room, 131_072, 32, window_layers, 0, batch, window)
+    longest = kv.longest_context(room, 131_072, 32, window_layers, 0, 0, batch, window)
     assert longest == 0 or need(longest) <= room * (1 + 1e-12)
     assert need(longest + 1) > room * (1 - 1e-12)
 
 
 @given(context=counts, batch=st.integers(1, 500), prefix=counts, window_layers=st.integers(0, 32), window=counts)
 def test_cache_grows_with_the_batch_and_at_most_with_the_context(context, batch, prefix, window_layers, window):
-    windows = dict(cached_layers=32, cached_windows=window_layers, recurrent_bytes=0, window=window)
+    windows = dict(cached_layers=32, cached_windows=window_layers, recurrent_bytes=0, index_bytes_per_token=0, window=window)
     one = kv.sequence_kv_bytes(131_072, context, **windows)
     assert kv.kv_bytes(one, batch) == batch * one
     assert kv.sequence_kv_bytes(131_072, 2 * context, **windows) <= 2 * one
@@ -372,8 +372,8 @@ def test_blocks_of_small_layers_by_hand():
     # Groups of 4: 10 full layers are 3 of 3 blocks, 5 windows 2 of 5, 5 states 2 of 2.
     assert kv.request_blocks(33, 16, 5, 4, 15, 5, 6, 1, 5, 2) == 9 + 10 + 4
     # States are no tokens: of three sequences that share 400 of 1,000 tokens each has its own, and so has one in blocks.
-    assert kv.shared_kv_bytes(256, 1000, 3, 4, 0, 7, 400) == 256 * 2200 + 21
-    assert kv.paged_kv_bytes(256, 3, 4, 0, 7, 16) == 256 * 48 + 7
+    assert kv.shared_kv_bytes(256, 1000, 3, 4, 0, 7, 0, 400) == 256 * 2200 + 21
+    assert kv.paged_kv_bytes(256, 3, 4, 0, 7, 0, 16) == 256 * 48 + 7
 
 
 def test_windows_that_keep_more_of_a_token():
