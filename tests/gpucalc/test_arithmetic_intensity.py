@@ -1,5 +1,6 @@
 """Speeds against hand calculations: the arithmetic stands in each test, written out without the laws."""
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from gpucalc import shares as fills
 from gpucalc.core.evaluate import Case
 from gpucalc.rows import catalogue
 
+CONFIGS = Path(__file__).parents[1] / "configs"
 H100, A100, RTX_4090 = map(catalogue.gpu, ["H100 SXM 80GB", "A100 SXM 80GB", "RTX 4090 24GB"])
 LLAMA_2_7B, LLAMA_3_8B, LLAMA_2_70B, MIXTRAL, DEEPSEEK = map(
     catalogue.model, ["Llama-2-7B", "Llama-3-8B", "Llama-2-70B", "Mixtral-8x7B", "DeepSeek-V3"])
@@ -399,3 +401,22 @@ def test_bad_input_is_refused_by_name(name, value, allowed):
 def test_a_missing_argument_is_named():
     with pytest.raises(ValueError, match="needs prompt"):
         Case(LLAMA_3_8B, H100, batch=1)(ai.prefill_seconds)
+
+
+def test_pairs_of_compressed_attention_by_hand():
+    # DeepSeek-V4-Flash at 131,072 tokens: 43 windows of 128, 21 layers with 512 chosen entries, 20 with all 1,024 entries.
+    case = Case(catalogue.model(CONFIGS / "DeepSeek-V4-Flash.json"), context=131_072, prompt=131_072, batch=1, causal=1)
+    assert case(ai.decode_pairs) == 43 * 128 + 21 * 512 + 20 * 1024
+    assert case(ai.decode_pair_flops) == case(ai.prefill_pair_flops) == 2 * 64 * 2 * 512
+    assert case(ai.index_flops) == 2 * 131_072 / 4 * 21 * 64 * 128
+    # A token of the prompt sees a quarter of those before it as entries, until there are 512 of them at 2,048 tokens.
+    chosen = 512 * (131_072 - 2048 / 2)
+    windows = 128 * (131_072 - 128 / 2)
+    assert case(ai.prefill_pairs) == 43 * windows + 21 * chosen + 20 * 131_072**2 / 2 / 128
+    assert case(ai.prompt_index_flops) == 131_072**2 / 4 * 21 * 64 * 128
+
+
+def test_pairs_beside_layers_that_attend_to_all():
+    case = Case(catalogue.model(CONFIGS / "MiniMax-M3.json"), context=65_536, prompt=65_536, causal=1)
+    assert case(ai.decode_pairs) == 57 * 2048 + 3 * 65_536
+    assert case(ai.prefill_pairs) == 57 * 2048 * (65_536 - 1024) + 3 * 65_536**2 / 2

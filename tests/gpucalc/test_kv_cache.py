@@ -1,4 +1,6 @@
 """Cache sizes against hand calculations: the arithmetic stands in each test, written out without the laws."""
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from gpucalc.core.evaluate import Case
 from gpucalc.laws.quantization import format_element_bytes, stored_bits
 from gpucalc.rows import catalogue
 
+CONFIGS = Path(__file__).parents[1] / "configs"
 H100 = catalogue.gpu("H100 SXM 80GB")
 LLAMA_3_8B, LLAMA_3_70B = catalogue.model("Llama-3-8B"), catalogue.model("Llama-3-70B")
 DEEPSEEK_V3 = catalogue.model("DeepSeek-V3")
@@ -490,3 +493,51 @@ def test_bad_arguments_of_a_cache(law, name, value, allowed):
 def test_bad_arguments_of_an_engine(name, value):
     with pytest.raises(ValueError, match=rf"{name} .* is {value}; allowed: "):
         Case(LLAMA_3_8B, H100, **(ENGINE | {name: value}))(kv.engine_room_bytes)
+
+
+# Models of 2026: entries for several tokens, blocks that are chosen, latents beside states
+def test_entries_for_several_tokens_by_hand():
+    # DeepSeek-V4-Flash: 43 windows of 128; 21 layers keep one entry for 4 tokens, with an index key of 132 B, 20 one for 128.
+    # An entry is 512 values: 1,024 B in BF16, in FP8 448 + 8 of scales + 64 of rotary in BF16, 584 B (vLLM, models/deepseek_v4).
+    flash = Case(catalogue.model(CONFIGS / "DeepSeek-V4-Flash.json"), context=131_072, batch=3)
+    index = 21 * 132 / 4
+    for case, entry in ((flash, 1024), (flash.but(cache_element_bytes=1), 584)):
+        grows = entry * (21 / 4 + 20 / 128) + index
+        assert case(kv.index_bytes_per_token) == index == 693
+        assert case(kv.kv_bytes_per_token) == pytest.approx(43 * entry + grows, rel=1e-12)
+        assert case(kv.sequence_kv_bytes) == pytest.approx(43 * 128 * entry + 131_072 * grows, rel=1e-12)
+        # A step reads the windows, of entries for 4 tokens 512 that are chosen, all 1,024 others, and the whole index.
+        read = entry * (43 * 128 + 21 * 512 + 20 * 1024) + 131_072 * index
+        assert case(kv.read_kv_bytes) == pytest.approx(3 * read, rel=1e-12)
+    assert flash.but(context=100)(kv.sequence_kv_bytes) == pytest.approx(100 * flash(kv.kv_bytes_per_token), rel=1e-12)
+    # One vector is key and value of all heads, so every GPU of a stage holds it.
+    assert flash.but(tensor_parallel=8)(kv.cache_share) == 1
+
+
+def test_the_longest_context_beside_an_index():
+    flash = Case(catalogue.model(CONFIGS / "DeepSeek-V4-Flash.json"))
+    for context in (100, 200_000):
+        held = flash.but(context=context)(kv.sequence_kv_bytes)
+        assert flash.but(cache_room_bytes=held * (1 + 1e-9))(kv.longest_context) == context
+
+
+def test_blocks_that_are_chosen_beside_layers_that_attend_to_all():
+    # MiniMax-M3: 60 layers of 4 heads of 128; 57 have an index key of 128 values in BF16 and read 16 blocks of 128 tokens.
+    case = Case(catalogue.model(CONFIGS / "MiniMax-M3.json"), context=65_536, batch=2)
+    layer, index = 2 * 4 * 128 * 2, 57 * 128 * 2
+    assert case(kv.kv_bytes_per_token) == 60 * layer + index == 137_472
+    assert case(kv.sequence_kv_bytes) == 65_536 * 137_472
+    assert case(kv.read_kv_bytes) == 2 * (layer * (57 * 2048 + 3 * 65_536) + 65_536 * index)
+    assert case.but(context=1000)(kv.read_kv_bytes) == 2 * 1000 * 137_472
+
+
+def test_latents_beside_states_and_narrow_values():
+    # Kimi-K3: 24 latents of 512 + 64 in BF16; 69 states of 96 heads of 128 x 128 in FP32, and 3 inputs of convolutions in BF16.
+    kimi = Case(catalogue.model(CONFIGS / "Kimi-K3.json"), context=1000)
+    states = 69 * (96 * 128 * 128 * 4 + 3 * 3 * 12_288 * 2)
+    assert kimi(kv.kv_bytes_per_token) == 24 * 576 * 2 == 27_648
+    assert kimi("recurrent_bytes") == states and kimi(kv.sequence_kv_bytes) == 27_648_000 + states
+    # MiMo-V2-Flash: keys of 192 and values of 128; 9 full layers of 4 heads, 39 windows of 128 with 8.
+    mimo = Case(catalogue.model(CONFIGS / "MiMo-V2-Flash.json"), context=10_000)
+    assert mimo(kv.kv_bytes_per_token) == (9 * 4 + 39 * 8) * (192 + 128) * 2 == 222_720
+    assert mimo(kv.sequence_kv_bytes) == (9 * 4 * 10_000 + 39 * 8 * 128) * 640
