@@ -16,7 +16,7 @@ PUBLISHED = {
     "DeepSeek-V3.1": "671e9", "Kimi-K2.5": "1.0e12", "Llama-4-Maverick": "400e9", "Llama-3.3-70B": "70.6e9", "Gemma-3-1B": "1.0e9",
     "Mistral-Small-3": "23.6e9", "Ministral-3-3B": "3.4e9", "Ministral-3-14B": "13.5e9", "Phi-4": "14.7e9", "Nemotron-H-8B": "8.1e9",
     "Nemotron-H-56B": "56e9", "Nemotron-3-Nano-30B-A3B": "31.6e9", "Nemotron-3-Ultra-550B-A55B": "549e9", "OLMo-3-7B": "7.3e9",
-    "OLMo-3-32B": "32.2e9", "GLM-5": "744e9"}
+    "OLMo-3-32B": "32.2e9", "GLM-5": "744e9", "DeepSeek-V4-Flash": "284e9", "Kimi-K3": "2.8e12"}
 DIFFERENT = {  # published, and what explains the difference
     "Qwen3.5-397B-A17B": (397e9, "vision tower"), "DeepSeek-V3.2": (671e9, "indexers"), "Kimi-K2": (1.04e12, "1T on the card"),
     "GLM-4.5": (355e9, "prediction layer"), "GLM-4.5-Air": (106e9, "prediction layer"), "GLM-4.6": (357e9, "prediction layer"),
@@ -25,7 +25,8 @@ DIFFERENT = {  # published, and what explains the difference
     "Gemma-3-27B": (27.4e9, "vision tower"), "Gemma-4-31B": (31e9, "vision tower"), "Gemma-4-26B-A4B": (26e9, "vision tower"),
     "Ministral-3-8B": (8.4e9, "less than counted"), "Mistral-Large-3": (675e9, "vision tower"),
     "Nemotron-3.5-Lightning-30B-A3B": (30e9, "less than counted"), "Nemotron-3-Super-120B-A12B": (120e9, "prediction layer"),
-    "Kimi-Linear-48B-A3B": (48e9, "less than counted")}
+    "Kimi-Linear-48B-A3B": (48e9, "less than counted"), "DeepSeek-V4-Pro": (1.6e12, "prediction layer"),
+    "MiniMax-M3": (428e9, "vision tower")}
 # With their vision tower: what the checkpoints on Hugging Face hold.
 WITH_TOWER = {"Gemma-3-4B": 4_300_079_472, "Gemma-3-12B": 12_187_325_040, "Gemma-3-27B": 27_432_406_640}
 RECORDED = list(csv.DictReader((Path(__file__).parents[1] / "plain_models.csv").read_text().splitlines()))

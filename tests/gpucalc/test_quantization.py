@@ -28,7 +28,8 @@ blocks, scales = st.integers(1, 10_000), st.integers(0, 64)
     ("Q8_0", 8.5), ("Q6_K", 6.5625), ("Q5_K", 5.5), ("Q4_K", 4.5), ("Q4_0", 4.5), ("Q3_K", 3.4375), ("Q2_K", 2.625),
     ("FP8-block", 8 + 32 / 128**2), ("INT8-W8A8", 8 + 32 / 4096), ("MXFP8", 8.25), ("MXFP4-MoE", 4.25), ("INT4-g32-MoE", 4.5),
     ("NVFP4-mlp", 4.5 + 32 / 4096**2), ("Q3_K_S", 3.4375), ("Q3_K_M", 3.4375), ("Q3_K_L", 3.4375), ("IQ4_XS", 4.25),
-    ("Q4_K_S", 4.5), ("Q4_K_M", 4.5), ("Q5_K_S", 5.5), ("Q5_K_M", 5.5), ("MXFP4_MOE", 4.25)])
+    ("Q4_K_S", 4.5), ("Q4_K_M", 4.5), ("Q5_K_S", 5.5), ("Q5_K_M", 5.5), ("MXFP4_MOE", 4.25), ("MXFP4-MoE-FP8", 4.25),
+    ("NVFP4-MoE-FP8", 4.5 + 32 / 4096**2), ("NVFP4-MoE-MXFP8", 4.5 + 32 / 4096**2), ("NVFP4A16-mlp-FP8", 4.5 + 32 / 4096**2)])
 def test_bits_of_every_format(name, bits):
     row = catalogue.weight_format(name)
     assert Case(row)(qn.stored_bits) == bits
@@ -36,7 +37,7 @@ def test_bits_of_every_format(name, bits):
 
 
 def test_every_format_is_checked_here():
-    assert len(catalogue.formats()) == 34
+    assert len(catalogue.formats()) == 38
     assert (catalogue.formats()["weight_element_bytes"] > 0.3).all()
 
 
@@ -201,6 +202,25 @@ def test_released_models_leave_groups_in_16_bits():
     # Of 128 experts a token uses 4: the rest is neither read nor does it change what stays in BF16.
     read = Case(**given, read_params=116_829_156_672 - experts * 124 / 128)(ai.read_bytes)
     assert read == pytest.approx(experts / 32 * 4.25 / 8 + (116_829_156_672 - experts - table) * 2, rel=1e-12)
+
+
+@pytest.mark.parametrize(("name", "weight_format", "experts_bits", "rest_bits"), [
+    ("DeepSeek-V4-Flash", "MXFP4-MoE-FP8", 4.25, 8 + 8 / 128**2), ("DeepSeek-V4-Flash", "NVFP4-MoE-FP8", 4.5 + 32 / 4096**2, 8 + 8 / 128**2),
+    ("MiniMax-M3", "NVFP4-MoE-MXFP8", 4.5 + 32 / 4096**2, 8.25)])
+def test_experts_in_4_bits_and_the_rest_in_8(name, weight_format, experts_bits, rest_bits):
+    row = catalogue.model(name)
+    experts = row.moe_layers * row.experts * 3 * row.hidden * row.expert_intermediate
+    tables = 2 * row.vocab * row.hidden
+    by_hand = experts * experts_bits / 8 + (row.params - experts - tables) * rest_bits / 8 + tables * 2
+    assert Case(model=name, weight_format=weight_format)(qn.quantized_weight_bytes) == pytest.approx(by_hand, rel=1e-12)
+
+
+def test_mlps_and_head_in_4_bits_attention_in_8():
+    # Qwen3.6-27B has the shape of Qwen3.5-27B: MLPs and head in NVFP4, embeddings in BF16, all else in FP8 with a scale per tensor.
+    row = catalogue.model("Qwen3.5-27B")
+    mlps, table = 64 * 3 * 5120 * 17_408, 248_320 * 5120
+    by_hand = (mlps + table) * (4.5 + 32 / 4096**2) / 8 + table * 2 + (row.params - mlps - 2 * table) * (8 + 32 / 4096**2) / 8
+    assert Case(model="Qwen3.5-27B", weight_format="NVFP4A16-mlp-FP8")(qn.quantized_weight_bytes) == pytest.approx(by_hand, rel=1e-9)
 
 
 FORMATS = list(catalogue.formats().index)
