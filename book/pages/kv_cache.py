@@ -18,11 +18,14 @@ _TODAY = ("Llama-3.3-70B", "Qwen3-235B-A22B", "gpt-oss-120b", "Gemma-3-27B", "Ll
 
 def kinds(model):
     """The layers of a model by what mixes tokens in them: `18 full, 18 with a window of 128`."""
-    full = model.layers - model.linear_layers - model.mixerless_layers - model.window_layers
+    dense, packed = model.dense_attention_layers, model.indexer_layers if model.compression else 0
+    full = model.layers - model.linear_layers - model.mixerless_layers - model.window_layers - dense
     what = "latent" if model.kv_lora_rank else "full"
     sparse = f" and sparse, {model.indexer_topk:,.0f} tokens" if model.indexer_layers else ""
     window = f"{'in chunks' if model.chunked else 'with a window'} of {model.window:,.0f}"
-    parts = [(full, what + sparse), (model.window_layers, window), (model.linear_layers, "linear"),
+    entries = f"of them with an entry for {{:,.0f}} tokens, {model.indexer_topk:,.0f} chosen"
+    parts = [(full, what + sparse), (dense, what), (model.window_layers, window), (packed, entries.format(model.compression)),
+             (model.heavy_layers, f"of them with an entry for {model.heavy_compression:,.0f}"), (model.linear_layers, "linear"),
              (model.mixerless_layers, "without")]
     return ", ".join(f"{count:,.0f} {name}" for count, name in parts if count)
 

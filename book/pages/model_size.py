@@ -44,7 +44,11 @@ def _latent(row):
     rank, rotary, query = row["kv_lora_rank"], row["rope_head_dim"], row["q_lora_rank"]
     wide = heads * (dim + rotary)
     asked = [("Q down", hidden, query), ("Q up", query, wide)] if query else [("Q", hidden, wide)]
-    shapes = [*asked, ("KV down", hidden, rank + rotary), ("KV up", rank, heads * (dim + out)), ("O", hidden, heads * out)]
+    gate = [("gate", hidden, heads * out)] if row["attention_gate"] else []
+    shapes = [*asked, ("KV down", hidden, rank + rotary), ("KV up", rank, heads * (dim + out)), *gate, ("O", hidden, heads * out)]
+    if row["o_lora_rank"]:
+        groups = row["o_groups"] * row["o_lora_rank"]
+        shapes = [*asked, ("KV", hidden, rank + rotary), ("O down", row["o_lora_rank"], heads * out), ("O up", hidden, groups)]
     return [Matrix("attention", *shape, 1) for shape in shapes]
 
 

@@ -48,9 +48,11 @@ def value_params(hidden, attention_layers, kv_heads, head_dim, kv_lora_rank=0):
 
 
 @law
-def output_params(hidden, attention_layers, heads, head_dim, kv_lora_rank=0, value_head_dim=0):
-    """Parameters of attention's output projections in all layers (count)."""
-    return attention_layers * hidden * heads * where(kv_lora_rank > 0, value_head_dim, head_dim)
+def output_params(hidden, attention_layers, heads, head_dim, kv_lora_rank=0, value_head_dim=0, o_lora_rank=0, o_groups=0):
+    """Parameters of attention's output projections in all layers (count); DeepSeek-V4 compresses groups of heads first."""
+    width = heads * where(kv_lora_rank > 0, value_head_dim, head_dim)
+    grouped = o_lora_rank * (width + o_groups * hidden)
+    return attention_layers * where(o_lora_rank > 0, grouped, hidden * width)
 
 
 def _beyond(bits, weight_element_bytes):

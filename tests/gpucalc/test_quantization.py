@@ -204,6 +204,10 @@ def test_released_models_leave_groups_in_16_bits():
     assert read == pytest.approx(experts / 32 * 4.25 / 8 + (116_829_156_672 - experts - table) * 2, rel=1e-12)
 
 
+def test_outputs_of_groups_of_heads():
+    assert Case(model="DeepSeek-V4-Flash")(qn.output_params) == 43 * (64 * 512 * 1024 + 8 * 1024 * 4096)
+
+
 @pytest.mark.parametrize(("name", "weight_format", "experts_bits", "rest_bits"), [
     ("DeepSeek-V4-Flash", "MXFP4-MoE-FP8", 4.25, 8 + 8 / 128**2), ("DeepSeek-V4-Flash", "NVFP4-MoE-FP8", 4.5 + 32 / 4096**2, 8 + 8 / 128**2),
     ("MiniMax-M3", "NVFP4-MoE-MXFP8", 4.5 + 32 / 4096**2, 8.25)])
