@@ -70,3 +70,12 @@ def test_a_model_without_new_kinds_of_layers_gives_what_it_gave(row):
     case = Case(model=row["model"], **JOB | LAYOUTS[row["layout"]])
     for law in ("gpu_params", "activation_bytes", "training_bytes", "hardware_flops", "step_seconds"):
         assert float(case(LAWS[law])) == float(row[law]), law
+
+
+@pytest.mark.parametrize(("model", "published", "apart"), [
+    ("DeepSeek-V4-Flash", 13e9, "lookup_params"), ("DeepSeek-V4-Pro", 49e9, "lookup_params"), ("Kimi-K3", 104e9, "lookup_params"),
+    ("MiniMax-M3", 23e9, "embedding_params")])
+def test_what_a_token_uses_of_models_of_2026(model, published, apart):
+    """As their cards say, without the embedding that a token looks up; M3's is without the output head too."""
+    case = Case(model=model)
+    assert case(size.active_params) - case(apart) == pytest.approx(published, rel=0.025)
