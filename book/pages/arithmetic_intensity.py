@@ -11,6 +11,7 @@ from gpucalc.laws.kv_cache import kv_bytes, max_batch, read_kv_bytes, weight_byt
 from gpucalc.laws.linear_layers import linear_params, recurrent_bytes, recurrent_flops
 from gpucalc.laws.model_size import (attention_layers, expert_params, mixing_params, mlp_layers, mlp_params, norm_params,
                                      read_params)
+from gpucalc.laws.quantization import output_params
 from gpucalc.laws.shares import attention_rate, memory_rate, product_rate
 from gpucalc.rows import catalogue
 from ..components.charts import axis, finish
@@ -105,7 +106,7 @@ class _Pass:
 
     def attention(self):
         model, values, layers = self.model, self.values, self.case(attention_layers)
-        output = model.hidden * (values.outputs + model.output_bias)
+        output = self.case(output_params) / layers + model.hidden * model.output_bias
         attended = layers * (values.queries + values.expanded + values.outputs)
         mixing = self.case(mixing_params) - model.linear_layers * self.case(linear_params)
         return [

@@ -16,6 +16,7 @@ def test_the_matrices_of_a_layer_are_what_the_laws_count_without_biases_and_norm
     row = catalogue.model(model)
     bare = Case(row, qkv_bias=0, output_bias=0, mlp_bias=0, expert_bias=0, qk_norm=0, router_bias=0, shared_gate=0, sinks=0)
     latents = row.q_lora_rank + row.kv_lora_rank if row.kv_lora_rank else 0
+    latents += row.rope_head_dim if row.o_lora_rank else 0  # the norm of a key that is the value too
     dense = bare(size.mlp_params) if row.mlp_beside or not row.moe_layers else 0
     counted = bare(size.attention_params) - latents + dense + (bare(size.moe_params) if row.moe_layers else 0)
     assert params_of(matrices(row)) == counted
