@@ -32,6 +32,7 @@ ROLES = {"answers.js": [*ENGINE, "front_state.js"], "form.js": FRONT[2:], "with_
 # The book's own scripts, with those that are printed from Python, and what of them no browser needs.
 OWN = [*(path.name for path in sorted((Path(__file__).parents[1] / "static").glob("*.js"))), "figures.js", "words.js"]
 COMMENT = re.compile(r"^[ \t]*//.*\n", re.MULTILINE)
+INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 PROPERTY = re.compile(r"(?<=[{;])\s*(--[\w-]+):[^;{}\"'()]*(?:;|(?=\}))")
 
 
@@ -48,7 +49,7 @@ def lighten(html: Path, cache: Path) -> None:
     for name in OWN:
         if (static / name).is_file():
             script = (static / name).read_text(encoding="utf-8")
-            (static / name).write_text(COMMENT.sub("", script), encoding="utf-8")
+            (static / name).write_text(INDENT.sub("", COMMENT.sub("", script)), encoding="utf-8")
     subset_fonts(static, cache)
     drop_unread(static)
     remove(static, ["vendor"])

@@ -41,7 +41,8 @@ def test_servers_of_each_kind_as_distserve_counts_them():
 
 def test_a_cache_on_its_way():
     """DistServe (arXiv 2401.09670, section 3.3; recalled): OPT-66B keeps about 1.13 GiB for 512 tokens, 64 layers of 9,216 in FP16."""
-    opt = dict(kv_bytes_per_token=2 * 64 * 9216 * 2, prompt=512, cached_layers=64, cached_windows=0, recurrent_bytes=0)
+    opt = dict(kv_bytes_per_token=2 * 64 * 9216 * 2, prompt=512, cached_layers=64, cached_windows=0, recurrent_bytes=0,
+               index_bytes_per_token=0)
     assert sl.prompt_kv_bytes(**opt) / 2**30 == pytest.approx(1.13, abs=0.01)
     split = CHAT.but(prompts_apart=1)
     assert split(sl.prompt_kv_bytes) == 4000 * CHAT(kv.kv_bytes_per_token) == 4000 * 327_680
