@@ -73,6 +73,8 @@ def test_one_and_many(facts, said):
 @pytest.mark.parametrize(("facts", "said"), [
     (dict(more=0, ratio=1), "costs the same"), (dict(more=0.001, ratio=1.001), "costs hardly more"),
     (dict(more=0.14, ratio=1.14), "costs 14 % more"), (dict(more=0.14, ratio=1.14, tie=1), "costs 14 % more, too close to call"),
+    (dict(more=1.87, ratio=2.87, tie=1, unmeasured=1),
+     "costs 2.87 times as much, but no engine was measured on it, so that it may cost as little"),
     (dict(more=1.5, ratio=2.5), "costs 2.50 times as much"),
     (dict(more=0.14, ratio=1.14, tie=0, best_high=10.0), "costs 14 % more, and in the slowest tenth of cases it misses a limit"),
 ])
