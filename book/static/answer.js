@@ -70,12 +70,12 @@ window.gpucalc = window.gpucalc || {};
   // The choices that keep all limits, the best first, each with the objective at the ends of its band, NaN where they are not in
   // `ends` by GPU; such a choice stands before its equals.
   function ranked(plan, ends, kind) {
-    const objective = data().objectives[kind], table = { ...plan }, cost = plan[objective];
+    const objective = data().objectives[kind], table = { ...plan }, cost = plan[objective], found = new Map();
+    const keysOf = (kept) => found.get(kept) ?? found.set(kept, byKey(kept, kind)).get(kept); // GPUs may share a table
     for (const end of ["low", "high"]) {
-      const there = new Map([...ends].map(([gpu, solved]) => [gpu, [solved[end].kept, byKey(solved[end].kept, kind)]]));
       table[`${end}_${objective}`] = places(plan).map((place) => {
-        const [kept, keys] = there.get(plan.gpu[place]) ?? [];
-        return kept ? kept[objective]?.[keys.get(keyOf(plan, kind, place))] ?? Infinity : NaN;
+        const kept = ends.get(plan.gpu[place])?.[end].kept;
+        return kept ? kept[objective]?.[keysOf(kept).get(keyOf(plan, kind, place))] ?? Infinity : NaN;
       });
     }
     const high = table[`high_${objective}`], wide = (place) => Number(high[place] < Infinity && high[place] > data().wide * cost[place]);
