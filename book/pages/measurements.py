@@ -74,12 +74,14 @@ def engine_chart(alt, fewest=5):
     return finish(rule(altair.X, 1) + ends + base.mark_point(filled=True, size=60, opacity=1).encode(x="median:Q"), alt)
 
 
-def peers():
-    """The cases of data/peers.csv with this book's `plan`, the ends of its range, and the `ratio` of plan to `value`.
+def peers(kind=None):
+    """The cases of data/peers.csv, or those of a kind, with this book's `plan`, the ends of its range, and the `ratio` of plan to
+    `value`.
 
     Of a load the plan counts the GPUs that carry it; the range is of what is rented, with spare ones and whole servers.
     """
-    frame = tables.table("peers").copy()
+    frame = tables.table("peers")
+    frame = frame[(frame["kind"] == kind) | (kind is None)]
     found = []
     for row in frame.itertuples():
         if row.kind == "prefill":
@@ -95,7 +97,7 @@ def peers():
 
 def peer_table(kind, caption):
     """What this book and the other calculator say of the cases of a kind, and who is right."""
-    frame = peers().query("kind == @kind")
+    frame = peers(kind)
     for name in ("plan", "least", "most", "value"):
         frame[name] = [number(value, "second" if kind == "prefill" else "") for value in frame[name]]
     shown = frame.assign(range=frame["least"] + " to " + frame["most"])[["subject", "plan", "range", "value", "ratio", "note"]]
