@@ -29,6 +29,8 @@ window.gpucalc = window.gpucalc || {};
     return new Grid(axes, set, out);
   }
 
+  const defaultsOf = (asker) => (has(gpucalc.laws, asker) ? gpucalc.laws[asker] : gpucalc.data).defaults;
+
   const spread = (size, [values, mask]) => (mask ? values : new Float64Array(size).fill(values[0]));
 
   // What errors say
@@ -148,32 +150,35 @@ window.gpucalc = window.gpucalc || {};
     // What works the laws out for other values of what is moving, columns of numbers, and for some places of all columns: only
     // what follows from it is worked out anew, and nothing is checked again. The columns that it gives are filled anew each time.
     again(laws, moving) {
-      const fresh = new Map(moving.map((name) => [name, null])), steps = [], asked = new Set(laws.map((law) => `${law}()`));
-      laws.forEach((law) => this.law(law));
-      for (const key of asked) this.memo.get(key)?.needs.forEach((need) => asked.add(need));
-      for (const [key, { needs }] of this.memo) {
-        if (!asked.has(key) || fresh.has(key) || !needs.some((need) => fresh.has(need))) continue;
-        const law = key.endsWith("()") && gpucalc.laws[key.slice(0, -2)], step = law ? { law, needs } : fresh.get(needs[0]);
-        fresh.set(key, step);
-        if (law) steps.push(step);
-      }
-      const still = (name, law, places) => {
-        const grid = this.memo.get(name)?.grid ?? this.axes.grid(law.defaults[name]);
-        return grid.set ? [grid.taken(places), -1] : [grid.values, 0];
+      const steps = [], fresh = new Map(moving.map((name) => [name, {}])); // of what moves its step; of what stays null
+      const kept = (key, make) => {
+        if (!fresh.has(key)) fresh.set(key, null).set(key, make());
+        return fresh.get(key);
       };
+      const stepOf = (name) => kept(`${name}()`, () => {
+        const law = gpucalc.laws[name], needs = law.args.map((need) => [need, moved(need, name)]);
+        return needs.some(([, step]) => step) ? steps[steps.push({ name, law, needs }) - 1] : null;
+      });
+      const moved = (name, asker) => kept(name, () => {
+        const found = this.found(name, asker);
+        return typeof found !== "string" ? null : found.startsWith("law:") ? stepOf(found.slice(4)) : moved(found, asker);
+      });
+      const asked = laws.map((name) => [name, stepOf(name)]);
+      const still = (grid, places) => (grid.set ? [grid.taken(places), -1] : [grid.values, 0]);
       let last = null, columns = [];
       const begin = (places) => {
-        const fixed = new Map(), at = (name, law) => fixed.get(name) ?? fixed.set(name, still(name, law, places)).get(name);
+        const fixed = new Map(), at = (name, asker) =>
+          fixed.get(name) ?? fixed.set(name, still(this.argument(name, asker), places)).get(name);
         for (const step of steps) step.out = new Float64Array(places.length);
         for (const step of steps) {
-          step.given = step.needs.flatMap((need) => (fresh.has(need) ? [fresh.get(need)?.out, -1] : at(need, step.law)));
+          step.taken = step.needs.flatMap(([need, from]) => (from ? [from.out, -1] : at(need, step.name)));
         }
-        columns = laws.map((law) => fresh.get(`${law}()`)?.out ?? spread(places.length, at(`${law}()`)));
+        columns = asked.map(([name, step]) => step?.out ?? spread(places.length, still(this.law(name), places)));
         last = places;
       };
       return (numbers, places) => {
         if (places !== last) begin(places);
-        for (const { law, out, given } of steps) law.run(out, out.length, ...given.map((each) => each ?? numbers));
+        for (const { law, out, taken } of steps) law.run(out, out.length, ...taken.map((each) => each ?? numbers));
         return columns;
       };
     }
@@ -201,13 +206,17 @@ window.gpucalc = window.gpucalc || {};
     // The value of a name for a law, `asker`; a default is that law's own, so it is not kept.
     argument(name, asker) {
       if (this.memo.has(name)) return this.memo.get(name).grid;
-      const found = this.given(name) ?? (has(gpucalc.joined ?? {}, name) ? gpucalc.joined[name][1](this.rows) : undefined);
+      const found = this.found(name, asker);
       if (found !== undefined) return this.known(name, () => this.meant(name, found, asker));
-      const { defaults } = has(gpucalc.laws, asker) ? gpucalc.laws[asker] : gpucalc.data;
-      if (has(defaults, name)) return this.axes.grid(defaults[name]);
-      if (has(gpucalc.laws, name)) return this.known(name, () => [this.law(name), [`${name}()`]]);
+      if (has(defaultsOf(asker), name)) return this.axes.grid(defaultsOf(asker)[name]);
       if (!has(gpucalc.data.quantities, name)) throw unknown(name);
       throw new Error(`${asker} needs ${meaning(name)}, which is neither given nor in the rows`);
+    }
+
+    // What was given for a name, or rows tell of it together, or the law of that name where its asker has no default.
+    found(name, asker) {
+      const given = this.given(name) ?? (has(gpucalc.joined ?? {}, name) ? gpucalc.joined[name][1](this.rows) : undefined);
+      return given ?? (has(gpucalc.laws, name) && !has(defaultsOf(asker), name) ? `law:${name}` : undefined);
     }
 
     // The value that was found for a name, and what it needs: a number, a column, or what stands for it.

@@ -108,8 +108,8 @@ window.gpucalc = window.gpucalc || {};
 
     // The values at these places, each counted in row-major order along all axes.
     taken(places) {
-      const map = this.axes.map(this.set, this.axes.whole), out = new Float64Array(places.length);
-      for (let k = 0; k < out.length; k++) out[k] = this.values[map[places[k]]];
+      const { values } = this, out = new Float64Array(places.length), map = this.set !== this.axes.whole && this.axes.map(this.set, this.axes.whole);
+      for (let k = 0; k < out.length; k++) out[k] = values[map ? map[places[k]] : places[k]];
       return out;
     }
 

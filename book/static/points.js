@@ -228,45 +228,42 @@ window.gpucalc = window.gpucalc || {};
     contenders(table, far) {
       const { least, objective: [objective, ...rest] } = this.step;
       if (!least || !count(table)) return table;
-      const ends = this.held(table, { far }), low = along(ends, ends.law(least.low)).slice();
-      const first = this.held(table, { more: this.moving(low.slice()), far }), number = low.slice();
+      // The laws of both ends ask for no number, so that it is filled in once the low one is known.
+      const first = new Float64Array(count(table)), job = this.held(table, { more: this.moving(first), far });
+      const column = (name) => along(job, valueOf(job, name));
+      first.set(column(least.low));
+      const low = first.slice(), high = column(least.high).map((value, k) => (Number.isFinite(value) ? value : low[k]));
       // The objective at the low number, and at the high one once that is known to be enough.
-      const bound = along(first, valueOf(first, objective)).slice(), reached = new Float64Array(low.length).fill(NaN);
+      const bound = column(objective).slice(), reached = new Float64Array(low.length).fill(NaN);
       const rival = this.rivals(table, bound, reached, rest.map((name) => this.column(name, table, far)));
       const won = this.won.places ?? new Set(), all = Int32Array.from(low.keys());
       for (const before of [true, false]) {
-        const here = all.filter((k) => won.has(table.place[k]) === before && !rival.precedes(k));
-        if (here.length) this.search(taken(table, here), far, here, { low, number, bound, reached, rival });
+        const here = all.filter((k) => won.has(table.place[k]) === before);
+        this.search(job, here, { low, high, bound, reached, rival });
       }
       const left = all.filter((k) => !rival.precedes(k));
-      return { ...taken(table, left), [least.names[0]]: numbersAt(number, left) };
+      return { ...taken(table, left), [least.names[0]]: filled(left.length, (k) => Math.max(low[left[k]], high[left[k]])) };
     }
 
     // Searches choices that stand at these places of the columns that it fills.
-    search(table, far, at, { low: lows, number, bound, reached, rival }) {
-      const { least, objective: [objective] } = this.step, low = numbersAt(lows, at);
-      const job = this.held(table, { more: this.moving(low.slice()), far }), column = (name) => along(job, valueOf(job, name));
-      const high = along(job, job.law(least.high)).map((value, k) => (Number.isFinite(value) ? value : low[k]));
-      const terms = least.limits.map((limit) => limit.of), most = least.limits.map((limit) => column(limit.most));
-      const [valuesAt, termsAt] = [[objective], terms].map((laws) => job.again(laws, least.names));
-      let here = Int32Array.from(low.keys());
+    search(job, here, { low, high, bound, reached, rival }) {
+      const { least, objective: [objective] } = this.step, most = least.limits.map((limit) => along(job, valueOf(job, limit.most)));
+      const [valuesAt, termsAt] = [[objective], least.limits.map((limit) => limit.of)].map((laws) => job.again(laws, least.names));
       for (let round = 0; round < gpucalc.data.rounds; round++) {
-        const open = here.filter((k) => low[k] < high[k] && !rival.precedes(at[k]));
+        const open = here.filter((k) => low[k] < high[k] && !rival.precedes(k));
         if (!open.length) break;
-        if (round && 2 * open.length < here.length) here = open; // columns that stay are not taken anew each time
-        const tried = filled(here.length, (k) => sought(low[here[k]], high[here[k]], round));
-        const found = round ? termsAt(tried, here) : terms.map(column);
+        if (!round || 2 * open.length < here.length) here = open; // columns that stay are not taken anew each time
+        const tried = filled(here.length, (k) => sought(low[here[k]], high[here[k]], round)), found = termsAt(tried, here);
         const more = filled(here.length, (k) => Number(!found.every((value, n) => value[k] <= most[n][here[k]])));
         const [values] = valuesAt(filled(here.length, (k) => tried[k] + more[k]), here);
         for (let k = 0; k < here.length; k++) {
-          const one = here[k], place = at[one];
-          if (low[one] >= high[one]) continue;
-          (more[k] ? low : high)[one] = tried[k] + more[k];
+          const place = here[k];
+          if (low[place] >= high[place]) continue;
+          (more[k] ? low : high)[place] = tried[k] + more[k];
           (more[k] ? bound : reached)[place] = values[k];
           if (!more[k]) rival.met(place);
         }
       }
-      for (let k = 0; k < at.length; k++) number[at[k]] = Math.max(low[k], high[k]);
     }
 
     moving(numbers) {

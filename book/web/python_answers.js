@@ -5,6 +5,7 @@
   const known = (value) => (Number.isNaN(value) ? null : value);
 
   function number_of(job, name) {
+    if (job.inputs[name] === undefined && !gpucalc.isLaw(name)) return NaN;
     try {
       return value_of(job, name);
     } catch {
