@@ -113,10 +113,11 @@ window.gpucalc = window.gpucalc || {};
     const isInput = ([name, value]) => isQuantity(name) && !has(gpucalc.laws, name) && typeof value === "number";
     const known = Object.entries(best).filter(isInput);
     const held = whole.but(Object.fromEntries(known)), key = data().keys[kind].map((name) => best[name]).join("|");
-    const same = (end) => byKey(ends[end].kept, kind).get(key);
+    const same = (end) => byKey(ends[end].kept, kind).get(key), given = new Map();
+    const at = (change, name = JSON.stringify(change)) => given.get(name) ?? given.set(name, held.but(change)).get(name);
     return Object.fromEntries(data().cards[kind].map((card) => {
       const unit = data().quantities[card.of][0];
-      if (card.law) return [card.name, { ...bandOf(held.but(card.given), card), unit }];
+      if (card.law) return [card.name, { ...bandOf(at(card.given), card), unit }];
       const [low, high] = ["low", "high"].map((end) => (
         card.banded ? ends[end].kept[card.of]?.[same(end)] ?? Infinity : best[card.of]));
       return [card.name, { low, plan: best[card.of], high, bound: null, unit }];

@@ -122,7 +122,7 @@ window.gpucalc = window.gpucalc || {};
       const whens = same.flatMap(({ band }) => (gpucalc.data.bands[band]?.parts ?? []).map(([when]) => when));
       [...names, ...whens].forEach((name) => this.asked.add(name));
       const { places, of } = this.different(this.stands(this.left, names)), job = this.held({ place: places }, { given, worst });
-      const whole = (values) => filled(of.length, (k) => values[of[k]]);
+      const whole = (values) => (places.length === of.length ? values : numbersAt(values, of));
       for (const { law } of same) this.left[law] = places.length ? whole(worstOf(job, law, worst)) : new Float64Array(0);
       for (const band of new Set(same.map((each) => each.band).filter(Boolean))) {
         // What figures of one band are multiplied by is one column.
@@ -186,9 +186,9 @@ window.gpucalc = window.gpucalc || {};
     // Of each group the best choice that keeps all limits, else the one that comes furthest, so far along the bands; `ends` are
     // how far those are at which limits are judged. With a `gpu` only of the groups of its rows.
     chosen(far, ends, gpu = "") {
-      if (gpu) return this.best(far, ends, gpu);
-      const { won, job } = this;
-      if (won.job !== job || won.far !== far) Object.assign(won, { job, far, table: this.best(far, ends) });
+      const { won, job } = this, same = won.job === job && won.far === far;
+      if (gpu) return same ? this.having(won.table, gpu) : this.best(far, ends, gpu);
+      if (!same) Object.assign(won, { job, far, table: this.best(far, ends) });
       won.places = new Set(won.table.place);
       return won.table;
     }

@@ -57,6 +57,7 @@ window.gpucalc = window.gpucalc || {};
       if (same) return same;
     }
     const made = new gpucalc.Points(step, job, market, before);
+    if (held.length) made.won.places = held.at(-1).won.places; // where to search first
     kept.get(market).splice(0, Infinity, ...held.slice(-3), made);
     return made;
   }
