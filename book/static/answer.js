@@ -113,19 +113,19 @@ window.gpucalc = window.gpucalc || {};
     const isInput = ([name, value]) => isQuantity(name) && !has(gpucalc.laws, name) && typeof value === "number";
     const known = Object.entries(best).filter(isInput);
     const held = whole.but(Object.fromEntries(known)), key = data().keys[kind].map((name) => best[name]).join("|");
-    const same = (end) => byKey(ends[end].kept, kind).get(key), given = new Map();
-    const at = (change, name = JSON.stringify(change)) => given.get(name) ?? given.set(name, held.but(change)).get(name);
+    const same = (end) => byKey(ends[end].kept, kind).get(key), made = new Map();
+    const at = (given, name = JSON.stringify(given)) => made.get(name) ?? made.set(name, held.but(given)).get(name);
     return Object.fromEntries(data().cards[kind].map((card) => {
       const unit = data().quantities[card.of][0];
-      if (card.law) return [card.name, { ...bandOf(at(card.given), card), unit }];
+      if (card.law) return [card.name, { ...bandOf(at, card), unit }];
       const [low, high] = ["low", "high"].map((end) => (
         card.banded ? ends[end].kept[card.of]?.[same(end)] ?? Infinity : best[card.of]));
       return [card.name, { low, plan: best[card.of], high, bound: null, unit }];
     }));
   }
 
-  function bandOf(here, { of, worst }) {
-    const ends = worst ? [0, 1].map((last) => here.but({ [worst]: last })) : [here];
+  function bandOf(at, { given, of, worst }) {
+    const ends = worst ? [0, 1].map((last) => at({ ...given, [worst]: last })) : [at(given)];
     return band(ends.reduce((a, b) => (b.law(of).number > a.law(of).number ? b : a)), of);
   }
 
@@ -141,12 +141,19 @@ window.gpucalc = window.gpucalc || {};
   // What nothing beats: the law at the peaks of the data sheet, with all hidden that can be and no latency; null for bytes.
   function boundOf(here, law) {
     if (!has(data().bands, law) || data().quantities[law][0] === "byte") return null;
+    if (!peaked.has(here)) peaked.set(here, atPeaks(here));
+    return peaked.get(here).law(gpucalc.limits.undisturbed[law] ?? law).number;
+  }
+
+  const peaked = new WeakMap();
+
+  function atPeaks(here) {
     const isGiven = (name) => typeof here.inputs[name] === "number", peaks = gpucalc.rowNamed("efficiency", "bound");
     const given = Object.keys(peaks).filter(isGiven);
     const left = Object.entries(gpucalc.limits.bound).filter(([name]) => isQuantity(name));
     const mfu = isGiven("mfu") ? { mfu: 1 } : {};
     return here.but({ ...Object.fromEntries(given.map((name) => [name, null])), efficiency: peaks })
-      .but({ ...Object.fromEntries(left), ...mfu }).law(gpucalc.limits.undisturbed[law] ?? law).number;
+      .but({ ...Object.fromEntries(left), ...mfu });
   }
 
   // What binds, and what would help: the plan solved again

@@ -23,9 +23,11 @@ window.gpucalc = window.gpucalc || {};
   const has = Object.hasOwn;
 
   function applied(law, grids, axes) {
-    const set = grids.reduce((union, grid) => union | grid.set, 0);
-    const out = new Float64Array(axes.size(set));
-    law.run(out, out.length, ...grids.flatMap((grid) => (grid.set ? [grid.over(set), -1] : [grid.values, 0])));
+    let set = 0;
+    for (const grid of grids) set |= grid.set;
+    const out = new Float64Array(axes.size(set)), given = [];
+    for (const grid of grids) given.push(grid.set ? grid.over(set) : grid.values, grid.set ? -1 : 0);
+    law.run(out, out.length, ...given);
     return new Grid(axes, set, out);
   }
 
@@ -172,13 +174,17 @@ window.gpucalc = window.gpucalc || {};
         for (const step of steps) step.out = new Float64Array(places.length);
         for (const step of steps) {
           step.taken = step.needs.flatMap(([need, from]) => (from ? [from.out, -1] : at(need, step.name)));
+          step.moving = [...step.taken.keys()].filter((place) => step.taken[place] === undefined);
         }
         columns = asked.map(([name, step]) => step?.out ?? spread(places.length, still(this.law(name), places)));
         last = places;
       };
       return (numbers, places) => {
         if (places !== last) begin(places);
-        for (const { law, out, taken } of steps) law.run(out, out.length, ...taken.map((each) => each ?? numbers));
+        for (const { law, out, taken, moving: at } of steps) {
+          for (const each of at) taken[each] = numbers;
+          law.run(out, out.length, ...taken);
+        }
         return columns;
       };
     }

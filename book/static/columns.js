@@ -33,7 +33,7 @@ window.gpucalc = window.gpucalc || {};
     return mapped(table, (column) => (isNumbers(column) ? numbersAt : textsAt)(column, places));
   }
 
-  // The rows of a table where `gone` is 0, and the others.
+  // The rows of a table where `gone` is 0, the others, and which these are.
   function parted(table, gone) {
     const left = new Int32Array(gone.length), other = new Int32Array(gone.length);
     let lefts = 0, others = 0;
@@ -42,7 +42,7 @@ window.gpucalc = window.gpucalc || {};
       else other[others++] = k;
     }
     const kept = others ? taken(table, left.subarray(0, lefts)) : { ...table };
-    return [kept, taken(table, other.subarray(0, others))];
+    return [kept, taken(table, other.subarray(0, others)), other.subarray(0, others)];
   }
 
   // Every pair of rows of two tables that agree in a column, in the order of the left one; without a left one the right.

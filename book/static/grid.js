@@ -41,6 +41,7 @@ window.gpucalc = window.gpucalc || {};
     }
 
     size(set) {
+      if (!set) return 1;
       return this.in(set).reduce((size, axis) => size * this.lengths[axis], 1);
     }
 

@@ -102,9 +102,10 @@ window.gpucalc = window.gpucalc || {};
 
     // The choices of a table that keep a limit, and those that break it.
     judged(table, number, limit, far) {
-      const of = this.column(limit.of, table, far), most = this.column(limit.most, table, far);
-      const over = filled(of.length, (k) => exceeds(of[k], most[k])), [left, gone] = parted(table, over);
-      return [left, { ...gone, broken: new Float64Array(count(gone)).fill(number), excess: over.filter((each) => each > 0) }];
+      const of = this.column(limit.of, table, far), most = this.column(limit.most, table, far), over = new Uint8Array(of.length);
+      for (let k = 0; k < over.length; k++) over[k] = Number(!(of[k] <= most[k]));
+      const [left, gone, at] = parted(table, over), broken = new Float64Array(at.length).fill(number);
+      return [left, { ...gone, broken, excess: filled(at.length, (k) => exceeds(of[at[k]], most[at[k]])) }];
     }
 
     // Works these figures out for all that is left, together where they are given the same.
