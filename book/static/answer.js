@@ -4,7 +4,7 @@
 //   const found = gpucalc.answerTo(given);              // { case, kind, kept, lost, figures }, with the ends of the best choice
 //   gpucalc.ranged(found)                               // the same with the ends of all choices
 //   gpucalc.bindsOf(found), helpsOf(found), turnsOf(found)   // [[limit, share]], [{ change, after, choice }], [{ change, gpu }]
-//   gpucalc.binding(found), helping(found), turning(found)   // the same as steps, each of which solves the plan again
+//   gpucalc.binding(found), helping(found, binds), turning(found)   // the same as steps, each of which solves the plan again
 //
 // Tables are lists by column. kept are the choices that keep all limits, the best first; lost the nearest of each other GPU.
 "use strict";
@@ -174,9 +174,11 @@ window.gpucalc = window.gpucalc || {};
   const sortedBinds = (found) => found.filter(([, share]) => share > 1e-9).sort((a, b) => b[1] - a[1]);
 
   // The changes that lower the objective, with what it and the best choice are then, the lowest first; all that work if none did.
-  function* helping({ given, case: whole, kind, best, objective, rents }) {
-    const before = best ? best[objective] : Infinity;
+  // A limit that costs nothing (`binds`, as binding yields it) needs no change.
+  function* helping({ given, case: whole, kind, best, objective, rents }, binds) {
+    const before = best ? best[objective] : Infinity, free = new Set(binds.filter(([, share]) => !(share > 1e-9)).map(([name]) => name));
     for (const change of data().changes[kind]) {
+      if (free.has(change.name)) continue;
       if (change.value !== null && whole.rows[change.name]?.name === change.value) continue;
       if (change.of && (!(whole.rows.model[change.of] > 0) || has(whole.inputs, change.name))) continue;
       const value = change.value ?? scaled(whole, change);
@@ -190,7 +192,7 @@ window.gpucalc = window.gpucalc || {};
   const changed = ({ name, value, along = [] }) =>
     ({ [name]: value, ...Object.fromEntries(along.map((each) => [each, data().assumptions[each][1]])) });
 
-  const helpsOf = (found) => sortedHelps([...helping(found)]);
+  const helpsOf = (found) => sortedHelps([...helping(found, [...binding(found)])]);
   const sortedHelps = (found) => found.filter(Boolean).sort((a, b) => a.after - b.after);
 
   // The best choice with the changes; null where there is none, or the book has no such offer.

@@ -147,7 +147,7 @@ window.gpucalc = window.gpucalc || {};
       const flips = ranged.best ? flipsOf(rows, state) : [];
       yield of.shown = { ...of.shown, options: optionsOf(rows), flips };
       for (const each of gpucalc.binding(of.found)) yield void binds.push(each);
-      for (const each of gpucalc.helping(of.found)) yield void helps.push(each);
+      for (const each of gpucalc.helping(of.found, binds)) yield void helps.push(each);
       for (const each of gpucalc.turning(of.found)) yield void turns.push(each);
       const found = { ...ranged, binds: gpucalc.sortedBinds(binds), helps: gpucalc.sortedHelps(helps) };
       of.full = filled(of, found, turns.filter(Boolean));

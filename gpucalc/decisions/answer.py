@@ -22,6 +22,8 @@ from .market import market
 
 # A range whose high end is above so many times its plan is none to plan with.
 WIDE = 3
+# What is less than this share of an objective is rounding.
+_NOTHING = 1e-9
 _FAR = NormalDist().inv_cdf((1 + bands.INSIDE) / 2)
 
 
@@ -124,8 +126,9 @@ def answer(case: Case, book: pd.DataFrame) -> Answer:
     kept = ranked(solved, kind)
     lost = nearest(solved["plan"], steps, whole)
     shown = figures(whole, kept, solved, kind) if rule.count(kept) else {}
-    helps = helping(case, whole, book, tables, kept)
-    return Answer(whole, kind, kept, lost, shown, binding(whole, tables, kind, kept), helps)
+    costs = limit_costs(whole, tables, kind, kept)
+    binds = sorted([cost for cost in costs if cost[1] > _NOTHING], key=lambda cost: -cost[1])
+    return Answer(whole, kind, kept, lost, shown, binds, helping(case, whole, book, tables, kept, costs))
 
 
 def ranked(solved, kind):
@@ -197,28 +200,29 @@ def _row_of(table, kind, best):
 
 # What binds, and what would help: the plan solved again
 
-def binding(case, tables, kind, kept):
-    """What each limit of the case costs the best choice, as a share of its objective, the most first; those that cost nothing
-    are left out."""
+def limit_costs(case, tables, kind, kept):
+    """What each limit of the case costs the best choice, as a share of its objective."""
     if not rule.count(kept):
         return []
     best, given = kept[JOBS[kind].objective][0], [name for name in JOBS[kind].free if rule.value_of(case, name) < math.inf]
-    costs = [(name, float(1 - _least(case.but(**{name: math.inf}), tables, kind) / best)) for name in given]
-    return sorted([cost for cost in costs if cost[1] > 1e-9], key=lambda cost: -cost[1])
+    return [(name, float(1 - _least(case.but(**{name: math.inf}), tables, kind) / best)) for name in given]
 
 
-def helping(given, case, book, tables, kept):
-    """The changes of the job that lower the objective, as `Help`, the lowest first; all that work if none did."""
-    kind, found = kind_of(case), []
+def helping(given, case, book, tables, kept, costs):
+    """The changes of the job that lower the objective, as `Help`, the lowest first; all that work if none did. A limit that
+    costs nothing needs no change."""
+    kind, found, free = kind_of(case), [], {name for name, share in costs if not share > _NOTHING}
     before = kept[JOBS[kind].objective][0] if rule.count(kept) else math.inf
     for change in JOBS[kind].changes:
         if change.name in case.rows and getattr(case.rows[change.name], "name", None) == change.value or not means(change, case):
+            continue
+        if change.name in free:
             continue
         value = change.value if change.value is not None else _scaled(case, change)
         if value is None:
             continue
         best = _best_of(completed(given.but(**changed(change, value))), book, kind, tables, change.name in CHOICES)
-        if best and best[JOBS[kind].objective] < before * (1 - 1e-9):
+        if best and best[JOBS[kind].objective] < before * (1 - _NOTHING):
             found.append(Help(change._replace(value=value), float(best[JOBS[kind].objective]), best))
     return sorted(found, key=lambda each: each.after)
 
