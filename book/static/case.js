@@ -153,10 +153,7 @@ window.gpucalc = window.gpucalc || {};
     // what follows from it is worked out anew, and nothing is checked again. The columns that it gives are filled anew each time.
     again(laws, moving) {
       const steps = [], fresh = new Map(moving.map((name) => [name, {}])); // of what moves its step; of what stays null
-      const kept = (key, make) => {
-        if (!fresh.has(key)) fresh.set(key, null).set(key, make());
-        return fresh.get(key);
-      };
+      const kept = (key, make) => (fresh.has(key) ? fresh : fresh.set(key, null).set(key, make())).get(key);
       const stepOf = (name) => kept(`${name}()`, () => {
         const law = gpucalc.laws[name], needs = law.args.map((need) => [need, moved(need, name)]);
         return needs.some(([, step]) => step) ? steps[steps.push({ name, law, needs }) - 1] : null;

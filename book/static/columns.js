@@ -123,10 +123,7 @@ window.gpucalc = window.gpucalc || {};
 
     // A column of the rows or of an axis for the choices of a table.
     at(name, { place }) {
-      const values = this.axes[name] ?? this.rows[name], index = this.index(name in this.axes ? name : "row", place);
-      const out = new Float64Array(place.length);
-      for (let k = 0; k < out.length; k++) out[k] = values[index[k]];
-      return out;
+      return numbersAt(this.axes[name] ?? this.rows[name], this.index(name in this.axes ? name : "row", place));
     }
 
     // Where these places are along a dimension, worked out once.
@@ -150,9 +147,7 @@ window.gpucalc = window.gpucalc || {};
         if (!first.has(key)) first.set(key, row);
         alike[row] = first.get(key) * stride;
       }
-      const out = new Int32Array(place.length);
-      const rows = this.index("row", place);
-      for (let k = 0; k < out.length; k++) out[k] = alike[rows[k]];
+      const out = this.index("row", place).map((row) => alike[row]);
       for (const name of Object.keys(this.axes).filter((each) => names.has(each))) {
         const index = this.index(name, place), one = this.strides[name];
         for (let k = 0; k < out.length; k++) out[k] += index[k] * one;
