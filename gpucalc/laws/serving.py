@@ -54,11 +54,12 @@ def engine_host_seconds(layers, expert_start_seconds, moe_layers=0, layer_host_s
 
 
 @law
-def prompt_host_seconds(layers, layer_prompt_seconds=...):
+def prompt_host_seconds(layers, moe_layers=0, layer_prompt_seconds=..., expert_prompt_seconds=...):
     """What an engine adds to a request before its first token (s): reading the request, planning, and starting the kernels of its
-    prompt one by one, where those of a pass are replayed as a graph. Data/engines.csv; other requests go on meanwhile.
+    prompt one by one, where those of a pass are replayed as a graph. A layer of experts has more of them. Data/engines.csv; other
+    requests go on meanwhile.
     """
-    return layers * layer_prompt_seconds
+    return layers * layer_prompt_seconds + moe_layers * expert_prompt_seconds
 
 
 # The prompt
