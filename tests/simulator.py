@@ -240,7 +240,7 @@ def server(model, gpu, degree, formats, batch=64, prompt=1000, output=300):
     card = capacity.linked_gpus(gpu, formats.get("weight_format"), formats.get("cache_element_bytes")).loc[gpu]
     return Case(model=model, gpu=gpu, link=card.link, efficiency="achieved", tensor_parallel=degree, batch=batch, prompt=prompt,
                 output=output, narrow_products=card.narrow_products, context=mean_context, network_bandwidth=50e9,
-                engine_host_seconds=0, prompt_host_seconds=0, grouped_efficiency=1, **formats)
+                kernel_start_seconds=0, prompt_host_seconds=0, grouped_efficiency=1, **formats)
 
 
 def at_load(case, mode, load, replicas=1):

@@ -180,7 +180,7 @@ def rollout_exchange_seconds(batch, hidden, layers, port_bandwidth, group_ports,
 @law
 def rollout_pass_seconds(batch, token_flops, read_bytes, token_attention_flops, read_kv_bytes, rollout_cache_share, norm_values,
                          turned_values, activated_values, routed_values, rollout_exchange_seconds, launch_seconds, product_rate,
-                         attention_rate, memory_rate, engine_host_seconds, expert_extra_flops, rollout_parallel=1,
+                         attention_rate, memory_rate, kernel_start_seconds, expert_extra_flops, rollout_parallel=1,
                          activation_element_bytes=...):
     """One pass of an engine with its mean batch (s): as `replica_pass_seconds`, of its own split.
 
@@ -191,7 +191,7 @@ def rollout_pass_seconds(batch, token_flops, read_bytes, token_attention_flops, 
                         read_kv_bytes * rollout_cache_share / memory_rate)
     values = norm_values + routed_values + (turned_values + activated_values) / rollout_parallel
     moved = batch * values * activation_element_bytes / memory_rate
-    return products + attention + moved + rollout_exchange_seconds + launch_seconds + engine_host_seconds
+    return products + attention + moved + rollout_exchange_seconds + launch_seconds + kernel_start_seconds
 
 
 @law

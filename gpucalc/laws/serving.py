@@ -44,13 +44,16 @@ def expert_start_seconds(narrow_flops=1, quarter_flops=1, weight_element_bytes=.
 
 
 @law
-def engine_host_seconds(layers, expert_start_seconds, moe_layers=0, layer_host_seconds=...):
-    """What an engine keeps a pass waiting beside the work of its kernels (s): it prepares each pass on the CPU, layer by layer,
-    and sorts tokens by expert.
+def kernel_start_seconds(layers, attending_share, products_per_layer, expert_start_seconds, moe_layers=0, shared_experts=0,
+                         attention_start_seconds=..., product_start_seconds=...):
+    """What the kernels of a pass take to begin, beyond any kernel's start (s): attention splits the cache over a card and joins
+    the parts, products fill their first tiles, and experts sort their tokens.
 
-    The same on every card, and nearly the same for any batch: data/engines.csv.
+    The same on every card, and nearly the same for any batch and engine: tables of kernels, data/defaults.csv.
     """
-    return layers * layer_host_seconds + moe_layers * expert_start_seconds
+    products = layers * products_per_layer - where(shared_experts > 0, 0, 2) * moe_layers
+    return (layers * attending_share * attention_start_seconds + products * product_start_seconds
+            + moe_layers * expert_start_seconds)
 
 
 @law
@@ -114,35 +117,35 @@ def prompt_read_bytes(group_weight_bytes, expert_params, routed_extra_bytes, pre
 
 @law
 def replica_prefill_seconds(prefilled_tokens, prompt_product_flops, prompt_attention_flops, prompt_read_bytes, token_bytes,
-                            prompt_exchange_seconds, launch_seconds, product_rate, attention_rate, memory_rate, prompt_fill,
-                            expert_extra_flops, prompt_spread_seconds, engine_host_seconds, tensor_parallel=1):
+                            prompt_exchange_seconds, launch_seconds, product_rate, attention_rate, memory_rate, weight_rate,
+                            prompt_fill, expert_extra_flops, prompt_spread_seconds, kernel_start_seconds, tensor_parallel=1):
     """Time of one request's prompt in a pass of its own (s): time to first token if nothing else waits."""
     flops = prompt_product_flops + prefilled_tokens * expert_extra_flops
-    products = maximum(flops / (product_rate * prompt_fill), prompt_read_bytes / memory_rate)
+    products = maximum(flops / (product_rate * prompt_fill), prompt_read_bytes / weight_rate)
     work = (products + prompt_attention_flops / attention_rate) / tensor_parallel
     sent = prompt_exchange_seconds + prompt_spread_seconds
-    return work + prefilled_tokens * token_bytes / memory_rate + sent + launch_seconds + engine_host_seconds
+    return work + prefilled_tokens * token_bytes / memory_rate + sent + launch_seconds + kernel_start_seconds
 
 
 @law
 def growing_share(prompt_product_flops, prefilled_tokens, expert_extra_flops, prompt_read_bytes, replica_prefill_seconds,
-                  launch_seconds, product_rate, memory_rate, prompt_fill, engine_host_seconds, tensor_parallel=1):
+                  launch_seconds, product_rate, weight_rate, prompt_fill, kernel_start_seconds, tensor_parallel=1):
     """Part of a prompt's time that grows with its length (ratio): not launches, nor weights where reading them takes longer."""
-    flops, read = prompt_product_flops + prefilled_tokens * expert_extra_flops, prompt_read_bytes / memory_rate
-    steady = where(flops / (product_rate * prompt_fill) < read, read, 0) / tensor_parallel + launch_seconds + engine_host_seconds
+    flops, read = prompt_product_flops + prefilled_tokens * expert_extra_flops, prompt_read_bytes / weight_rate
+    steady = where(flops / (product_rate * prompt_fill) < read, read, 0) / tensor_parallel + launch_seconds + kernel_start_seconds
     return 1 - steady / replica_prefill_seconds
 
 
 @law
 def lone_share(prompt_product_flops, prefilled_tokens, expert_extra_flops, prompt_read_bytes, replica_prefill_seconds,
-               product_rate, memory_rate, prompt_fill, routed_params, experts=0, experts_per_token=0, tensor_parallel=1,
+               product_rate, weight_rate, prompt_fill, routed_params, experts=0, experts_per_token=0, tensor_parallel=1,
                attention_parallel=1):
     """Time of a prompt that one attention group reads alone, over that while each of them reads one (ratio).
 
     Its tokens then have the experts of all groups to themselves. DeepSeek-V3 (arXiv 2412.19437, section 3.4.1).
     """
     each = expert_extra_flops + 2 * routed_params * experts_per_token / maximum(experts, 1)
-    flops, read = prompt_product_flops + prefilled_tokens * expert_extra_flops, prompt_read_bytes / memory_rate
+    flops, read = prompt_product_flops + prefilled_tokens * expert_extra_flops, prompt_read_bytes / weight_rate
     lone = flops - prefilled_tokens * each * (1 - 1 / attention_parallel)
     rate = product_rate * prompt_fill
     return 1 - (maximum(flops / rate, read) - maximum(lone / rate, read)) / (tensor_parallel * replica_prefill_seconds)
@@ -190,12 +193,12 @@ def pass_attention_seconds(group_batch, token_attention_flops, gpu_read_kv_bytes
 
 @law
 def replica_pass_seconds(group_batch, pass_product_flops, group_read_bytes, pass_attention_seconds, token_bytes, exchange_seconds,
-                         launch_seconds, product_rate, memory_rate, pass_fill, spread_seconds, engine_host_seconds,
+                         launch_seconds, product_rate, memory_rate, weight_rate, pass_fill, spread_seconds, kernel_start_seconds,
                          tensor_parallel=1, chunk=0, drafted=0):
     """One pass of a replica (s): products, attention, what other kernels move, the wait for others and for each kernel."""
-    products = maximum(pass_product_flops / (product_rate * pass_fill), group_read_bytes / memory_rate) / tensor_parallel
+    products = maximum(pass_product_flops / (product_rate * pass_fill), group_read_bytes / weight_rate) / tensor_parallel
     moved = (group_batch * (1 + drafted) + chunk) * token_bytes / memory_rate
-    return products + pass_attention_seconds + moved + exchange_seconds + spread_seconds + launch_seconds + engine_host_seconds
+    return products + pass_attention_seconds + moved + exchange_seconds + spread_seconds + launch_seconds + kernel_start_seconds
 
 
 # A pass in which prompts ride: their tokens and those of the batch share one reading of the weights
@@ -263,8 +266,8 @@ def mixed_product_flops(pass_product_flops, prompt_product_flops, prefilled_toke
 
 @law
 def mixed_pass_seconds(group_batch, mixed_product_flops, mixed_read_bytes, mixed_attention_seconds, token_bytes,
-                       mixed_exchange_seconds, launch_seconds, product_rate, memory_rate, mixed_fill, mixed_spread_seconds,
-                       engine_host_seconds, mixed_tokens, tensor_parallel=1, drafted=0):
+                       mixed_exchange_seconds, launch_seconds, product_rate, memory_rate, weight_rate, mixed_fill,
+                       mixed_spread_seconds, kernel_start_seconds, mixed_tokens, tensor_parallel=1, drafted=0):
     """A pass in which prompts ride (s): all its tokens together. Sarathi-Serve (arXiv 2403.02310, section 4).
 
     Kernels run one after the other: products take the compute of all tokens or one reading of the weights, whichever is longer;
@@ -272,8 +275,8 @@ def mixed_pass_seconds(group_batch, mixed_product_flops, mixed_read_bytes, mixed
     """
     return replica_pass_seconds.formula(
         group_batch, mixed_product_flops, mixed_read_bytes, mixed_attention_seconds, token_bytes, mixed_exchange_seconds,
-        launch_seconds, product_rate, memory_rate, mixed_fill, mixed_spread_seconds, engine_host_seconds, tensor_parallel,
-        mixed_tokens, drafted)
+        launch_seconds, product_rate, memory_rate, weight_rate, mixed_fill, mixed_spread_seconds, kernel_start_seconds,
+        tensor_parallel, mixed_tokens, drafted)
 
 
 @law
@@ -292,8 +295,8 @@ def prompt_work_seconds(replica_prefill_seconds, riding_seconds, prompt_chunk=..
 
 
 @law
-def fixed_share(group_read_bytes, exchange_seconds, spread_seconds, launch_seconds, replica_pass_seconds, memory_rate, params,
-                read_params, routed_params, engine_host_seconds, tensor_parallel=1, attention_parallel=1,
+def fixed_share(group_read_bytes, exchange_seconds, spread_seconds, launch_seconds, replica_pass_seconds, weight_rate, params,
+                read_params, routed_params, kernel_start_seconds, tensor_parallel=1, attention_parallel=1,
                 weight_element_bytes=...):
     """Part of a full batch's pass that it takes for any batch (ratio): weights, exchanges as in a full one, and launches.
 
@@ -303,7 +306,7 @@ def fixed_share(group_read_bytes, exchange_seconds, spread_seconds, launch_secon
     unused = params - read_params
     fewer = sqrt(maximum(routed_params * unused, 0)) - unused
     read = group_read_bytes - 2 * fewer * weight_element_bytes / attention_parallel
-    fixed = read / memory_rate / tensor_parallel + exchange_seconds + spread_seconds + launch_seconds + engine_host_seconds
+    fixed = read / weight_rate / tensor_parallel + exchange_seconds + spread_seconds + launch_seconds + kernel_start_seconds
     return fixed / replica_pass_seconds
 
 

@@ -85,6 +85,17 @@ def memory_rate(bandwidth, bandwidth_efficiency=1):
 
 
 @law
+def weight_rate(memory_rate, bandwidth_efficiency=1, narrow_products=0, experts=0, wide_read_share=..., narrow_read_share=...,
+                quarter_read_share=...):
+    """Bytes/s at which products of few tokens read their weights: by the format of products a share of large reads.
+
+    No share for a bound. Tables of products: data/defaults.csv. Experts were timed whole (`expert_start_seconds`).
+    """
+    share = where(narrow_products > 1, quarter_read_share, where(narrow_products > 0, narrow_read_share, wide_read_share))
+    return memory_rate * where(bandwidth_efficiency < 1, where(experts > 0, 1, share), 1)
+
+
+@law
 def product_fill(rows, columns, units=1, tile_rows=..., tile_columns=...):
     """Share of a card's units that a product's tiles keep busy (ratio): tiles at the edges and the last wave are not full.
 

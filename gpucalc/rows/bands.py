@@ -42,7 +42,7 @@ SPEED_GIVEN = {"batch": 1, "efficiency": "achieved", "context": {"law": "mean_co
                "running_pass_seconds": {"law": "replica_pass_seconds"}, "reading_load": {"law": "users_reading_load"}}
 SPEED_LAWS = ("time_per_output_token", "users_first_token")
 # What an engine and the start of experts add, in the median of what was measured: no part of what a card can do at its PEAKS.
-ADDED = ("engine_host_seconds", "expert_start_seconds", "prompt_host_seconds")
+ADDED = ("kernel_start_seconds", "expert_start_seconds", "prompt_host_seconds")
 PEAKS = {"efficiency": "bound"} | dict.fromkeys(ADDED, 0)
 # What a bound leaves out: shares below 1 that a case gives, work that nothing hides, uneven use of GPUs, every latency, and
 # prompts of others beside one's own.

@@ -22,7 +22,7 @@ def test_a_plan_as_a_band():
 def test_at_the_peaks_prompts_ride_along():
     # In 200 passes each of 24 places takes in one prompt of 500 tokens: 60 of them in a pass.
     case = CASE.but(gpu="A100 SXM 80GB", link="NVLink 3", tensor_parallel=8, batch=24)
-    assert page.peak_output(case) == pytest.approx(24 / case.but(efficiency="bound", engine_host_seconds=0, chunk=60)(serving.replica_pass_seconds))
+    assert page.peak_output(case) == pytest.approx(24 / case.but(efficiency="bound", kernel_start_seconds=0, chunk=60)(serving.replica_pass_seconds))
     assert page.peak_output(case) > case(serving.output_tokens_per_second)
 
 

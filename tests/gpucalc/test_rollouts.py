@@ -55,7 +55,7 @@ def test_a_pass_by_hand():
     # 10 sequences on 2 GPUs: products 10 GFLOP at 1 TFLOP/s, 10 ms, or 6 GB at 1 TB/s, 6 ms, halved; attention 2 GFLOP at half the
     # rate on 2 GPUs, 2 ms, or a quarter of 4 GB, 1 ms; 10 x (4 + 12 / 2) million values of 2 bytes, 0.2 ms; 0.3, 0.1 and 0.2 ms.
     given = dict(batch=10, token_flops=1e9, token_attention_flops=2e8, rollout_cache_share=1 / 4, norm_values=3e6, turned_values=4e6,
-                 activated_values=8e6, routed_values=1e6, rollout_exchange_seconds=3e-4, launch_seconds=1e-4, engine_host_seconds=2e-4, expert_extra_flops=0, product_rate=1e12,
+                 activated_values=8e6, routed_values=1e6, rollout_exchange_seconds=3e-4, launch_seconds=1e-4, kernel_start_seconds=2e-4, expert_extra_flops=0, product_rate=1e12,
                  attention_rate=5e11, memory_rate=1e12, rollout_parallel=2, activation_element_bytes=2)
     assert ro.rollout_pass_seconds(**given, read_bytes=6e9, read_kv_bytes=4e9) == pytest.approx(7.8e-3)
     # 30 GB of weights and 40 of cache wait for memory: 15 and 10 ms.
