@@ -14,11 +14,12 @@ from gpucalc.decisions.answer_words import fill
 from gpucalc.rows import case_file
 from gpucalc.rows.tables import rows
 
-# Names of the options of `vllm serve` 0.33.0, read in vllm/engine/arg_utils.py of its wheel; those that take no value.
+# Names of the options of `vllm serve` 0.33.0, read in vllm/engine/arg_utils.py of its wheel, the last in its pull request 44558, merged in
+# 2026-06; those that take no value.
 OPTIONS = {"--runner", "--tensor-parallel-size", "--pipeline-parallel-size", "--data-parallel-size", "--data-parallel-size-local",
            "--max-model-len", "--gpu-memory-utilization", "--max-num-seqs", "--max-num-batched-tokens", "--kv-cache-dtype",
            "--quantization", "--speculative-config", "--kv-transfer-config", "--data-parallel-address", "--nnodes", "--node-rank",
-           "--master-addr"}
+           "--master-addr", "--prefill-schedule-interval"}
 SWITCHES = {"--enable-expert-parallel", "--enable-prefix-caching"}
 # Values that its source lists: CacheDType and QuantizationMethods.
 CACHES, METHODS = {"auto", "fp8", "nvfp4"}, {"fp8_per_tensor", "fp8_per_block", "mxfp8", "mxfp4"}
@@ -123,3 +124,11 @@ def test_replicas_of_two_kinds_have_a_command_each():
 def test_where_a_model_is(source, place):
     """Another model's place, or another format's, is none of its own."""
     assert engine_flags.repository("Qwen3-32B", {"source": source, "native_format": "BF16"}) == place
+
+
+def test_groups_take_prompts_in_the_same_passes():
+    """As the formula has it where prompts ride; not where they take passes of their own or GPUs of their own, nor without groups."""
+    def turned(facts):
+        return "--prefill-schedule-interval" in words_of(facts)
+    assert turned(WIDE) and words_of(WIDE)[words_of(WIDE).index("--prefill-schedule-interval") + 1] == "2"
+    assert not turned(WIDE | {"prompt_chunk": 0}) and not turned(WIDE | {"role": "prefill"}) and not turned(WIDE | {"attention_parallel": 1})
