@@ -140,7 +140,7 @@ window.gpucalc = window.gpucalc || {};
 
   // What nothing beats: the law at the peaks of the data sheet, with all hidden that can be and no latency; null for bytes.
   function boundOf(here, law) {
-    if (!has(data().bands, law) || data().quantities[law][0] === "byte") return null;
+    if (!has(data().bands, law) || data().bands[law].stored) return null;
     if (!peaked.has(here)) peaked.set(here, atPeaks(here));
     return peaked.get(here).law(gpucalc.limits.undisturbed[law] ?? law).number;
   }

@@ -8,7 +8,6 @@ from gpucalc.core.quantities import QUANTITIES
 from gpucalc.decisions import capacity, jobs, rent_or_buy, token_offers
 from gpucalc.decisions.answer import WIDE
 from gpucalc.decisions.capacity import cache_formats, left_out, narrow_products, with_links
-from gpucalc.decisions.engine_flags import repository
 from gpucalc.decisions.market import forbidden
 from gpucalc.decisions.market import (GROUPS, LONG_SEQUENCE, MORE_BATCHES, NETWORKS, SERVER, SPREAD, STAGES, stale, TENSOR, TERMS,
                                       TRIED)
@@ -84,7 +83,7 @@ def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
     return declared() | {
         "jobs": {name: {column: value for column, value in catalogue.FINDERS["job"](name).items() if column not in _APART}
                  for name in rows("jobs")},
-        **{name: _table([_row(name, key, find(key)) for key in rows(name)], used, ("name", *_WORDS[name]))
+        **{name: _table([find(key) | {"name": key} for key in rows(name)], used, ("name", *_WORDS[name]))
            for name, find in kinds.items()},
         "gpus": _gpus(used),
         "lacking": {name: _lacking(name) for name in rows("formats")},
@@ -133,11 +132,6 @@ def _table(found, used, words=()):
     """Rows as lists by column, of the columns that laws take and these texts."""
     names = [name for name in found[0] if name in words or name in used and name in QUANTITIES]
     return {name: [_cell(row[name]) for row in found] for name in names}
-
-
-def _row(kind, name, row):
-    """A row with its name; of a model also where it is on Hugging Face."""
-    return row | {"name": name} | ({"repository": repository(name, row)} if kind == "models" else {})
 
 
 def _cell(value):
@@ -209,7 +203,8 @@ def _apis(book):
 
 def _bands(laws):
     """By law the power of its ratio and its families, each with what it is for: above so much of a quantity, or all others."""
-    return {law: {"power": power, "parts": parts} for law in laws for power, parts in [bands.parts(law)] if parts}
+    return {law: {"power": power, "parts": parts, "stored": bands.is_stored(law)}
+            for law in laws for power, parts in [bands.parts(law)] if parts}
 
 
 def _families(laws):

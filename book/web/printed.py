@@ -56,7 +56,7 @@ def case_script() -> str:
 def answers_script() -> str:
     """`gpucalc.words`: the facts and words of an answer; `gpucalc.engine_words` those of its command, `gpucalc.owning_words` of
     rent or buy."""
-    asked = {name: f"gpucalc.asked.{name}" for name in ("value_of", "number_of", "given", "repository", "caches")}
+    asked = {name: f"gpucalc.asked.{name}" for name in ("value_of", "number_of", "given", "caches")}
     known = _TEXTS | asked | {
         "engine_flags": "gpucalc.engine_words", "engine_flags.given": "gpucalc.asked.given", "figures": "gpucalc.figures",
         "catalogue.weight_format": "gpucalc.asked.weight_format", "bands.apart": "gpucalc.asked.apart",

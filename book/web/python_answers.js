@@ -22,7 +22,6 @@
   gpucalc.asked = {
     value_of, number_of, given,
     weight_format: (name) => gpucalc.rowNamed("weight_format", name),
-    repository: (name, row) => row.repository,
     apart: (differs) => gpucalc.data.apart[differs],
     caches: () => gpucalc.limits.named.cache_element_bytes,
   };

@@ -60,6 +60,8 @@ def case_facts(answer: Answer, held: dict[str, Any], ways: Ways | None = None) -
     if trains(answer.kind):
         known["step_tokens"] = number_of(case, "sequence") * number_of(case, "global_batch")
         known["most_gpus"] = number_of(case, "gpus")
+    else:
+        known["yarn_context"] = engine_flags.given(case, "yarn_context")
     known = plain(known)
     if best is None:
         return known
@@ -173,12 +175,12 @@ def choice(answer: Answer, row: dict[str, Any]) -> dict[str, Any]:
 __all__ = ["FLIPS", "FORMS", "NAMED", "TABLES", "TIME", "WORTH", "Card", "Command", "Told", "begun", "cards", "choices",
            "commands", "facts", "fill", "named", "told"]
 
-FORMS = ("seconds", "percent", "dollars", "usd", "hourly", "days", "chance", "times")
+FORMS = ("seconds", "percent", "dollars", "usd", "hourly", "days", "chance", "times", "gib")
 WORTH = 0.005    # less than this rounds to no per cent
 FLIPS = 3
 _ALL = TEXTS | PAGE | engine_flags.TEXTS
-# The engine whose flags the book knows.
-ENGINE = engine_flags.TEXTS["engine"].partition(" ")[0]
+# The engine of a case that names none.
+ENGINE = engine_flags.ENGINE
 _FREE = {kind: job.free for kind, job in JOBS.items()}
 PARTS = _PARTS | engine_flags.PARTS
 _FIELD = re.compile(r"{([\w-]+)(?::([^}]+))?}")
@@ -322,11 +324,11 @@ def cautions(known: dict[str, Any]) -> list[str]:
 
 
 def commands(answer: Answer, known: dict[str, Any]) -> list[Command]:
-    """What runs the best choice; nothing for a job that trains, without a choice, or for an engine whose flags are not known."""
-    if answer.best is None or trains(answer.kind) or known.get("engine", ENGINE) != ENGINE:
+    """What runs the best choice; nothing for a job that trains, without a choice, or where the engine cannot run it so."""
+    if answer.best is None or trains(answer.kind) or fill("caution_engine", known):
         return []
     found = engine_flags.roles(engine_flags.known(answer, known))
-    return [Command(fill(f"run_{each['role']}" if "role" in each else "run", each), fill("command", each),
+    return [Command(fill(f"run_{each['role']}" if "role" in each else "run", each), fill(f"command_{each['engine']}", each),
                     fill("run_note", each).strip()) for each in found]
 
 

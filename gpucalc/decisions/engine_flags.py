@@ -2,7 +2,7 @@
 
 The browser fills the same texts with the same facts: `known` and `roles` are printed as JavaScript (book/web/printed.py).
 """
-import re
+import math
 import shlex
 from typing import Any
 
@@ -17,42 +17,99 @@ from .points import value_of
 JOINT = " \\\n  "
 # The two kinds of replica where prompts are read apart from the answers, and what each is to the cache that is sent.
 ROLES = ("prefill", "decode")
-_ROWS = rows("engine_flags").values()
-_FLAGS = [(row["when"], f"{row['flag']} {row['given']}".strip()) for row in _ROWS]
-# Weights that the engine converts by itself as it loads them.
-_CONVERTED = [(row["when"], "") for row in _ROWS if row["flag"] == "--quantization"]
+_ROWS = list(rows("engine_flags").values())
+# The engines, each with its version; the first is that of a case which names none.
+ENGINES = {row["engine"].partition(" ")[0]: row["engine"] for row in _ROWS}
+ENGINE = next(iter(ENGINES))
+
+
+# Bytes of a value of llama.cpp's cache in 8 bits: 32 share a scale of two bytes.
+Q8_0 = 34 / 32
+
+
+def _flags(engine):
+    return [(row["when"], f"{row['flag']} {row['given']}".strip()) for row in _ROWS if row["engine"] == engine]
+
+
 TEXTS: dict[str, Any] = {
-    "engine": next(iter(_ROWS))["engine"],
-    "command": _FLAGS,
+    "engine": [(f"engine = {name}", title) for name, title in ENGINES.items()],
+    **{f"command_{name}": _flags(title) for name, title in ENGINES.items()},
+    "trtllm_options": [
+        ("attention_parallel > 1", '"enable_attention_dp":true'),
+        ("cache_element_bytes = 1", '"kv_cache_config":{"dtype":"fp8","free_gpu_memory_fraction":{free_share_plan:hundredths}}'),
+        ("cache_element_bytes = 0.5625",
+         '"kv_cache_config":{"dtype":"nvfp4","free_gpu_memory_fraction":{free_share_plan:hundredths}}'),
+        ("drafted > 0 & mtp_layers > 0",
+         '"speculative_config":{"decoding_type":"MTP","num_nextn_predict_layers":{drafted:digits}}'),
+        ("drafted > 0 & mtp_layers = 0",
+         '"speculative_config":{"decoding_type":"DraftTarget","max_draft_len":{drafted:digits},"speculative_model":"DRAFT"}'),
+        ("role known", '"cache_transceiver_config":{"backend":"DEFAULT"}'),
+        ("role = prefill", '"disable_overlap_scheduler":true'),
+    ],
     "run": [("planned_replicas = 1", "Run it with {engine:text}"), ("", "Run each replica with {engine:text}")],
     "run_prefill": "Run each prefill replica with {engine:text}",
     "run_decode": "Run each decode replica with {engine:text}",
     "run_note": [
         ("placed = 0", "Put the place of the weights, on Hugging Face or a folder, in place of {repository}. "),
         ("", "{run_weights:text}"),
-        ("role known", " A proxy sends each request to a prefill replica first, then to a decode replica."),
-        ("replica_servers > 1", " A replica takes {replica_servers} servers; HEAD is the address of the first. Start the others "
-                                "with {others:text}."),
+        ("stretched = 1", " {run_stretched:text}"),
+        ("role known", " {run_roles:text}"),
+        ("replica_servers > 1", " A replica takes {replica_servers} servers; {others:text}."),
         ("planned_replicas > 1 & role unknown", " A load balancer shares requests out among the {planned_replicas} replicas."),
+        ("log_plan known", " {run_log:text}"),
     ],
     "others": [
-        ("attention_parallel > 1", "--headless and --data-parallel-start-rank {local_groups:digits}, and so on in steps of "
+        ("engine = TensorRT-LLM", "HOSTS names them with their GPUs, as in one:{gpus_per_server:digits},"
+                                  "two:{gpus_per_server:digits}"),
+        ("engine = llama.cpp", "HOSTS are the others, as in two:50052, where rpc-server runs"),
+        ("engine = SGLang", "HEAD is the address of the first. Start the others with --node-rank 1, and so on"),
+        ("attention_parallel > 1", "HEAD is the address of the first. Start the others with --headless and "
+                                   "--data-parallel-start-rank {local_groups:digits}, and so on in steps of "
                                    "{local_groups:digits}"),
-        ("", "--headless and --node-rank 1, and so on"),
+        ("", "HEAD is the address of the first. Start the others with --headless and --node-rank 1, and so on"),
+    ],
+    "run_roles": [
+        ("engine = TensorRT-LLM", "trtllm-serve disaggregated, with the addresses of both kinds, sends each request to a prefill "
+                                  "replica first."),
+        ("", "A proxy sends each request to a prefill replica first, then to a decode replica."),
+    ],
+    "run_stretched": [
+        ("yarn_original = 0", "No RoPE scaling of {model} is documented here: the model itself must take {max_context:tokens}."),
+        ("max_context > @yarn_context", "{model} is documented with YaRN for {yarn_context:tokens}, not {max_context:tokens}."),
+        ("engine = TensorRT-LLM", "Put YaRN with a factor of {rope_factor} over {yarn_original:tokens} into the config.json of "
+                                  "the weights. It holds for short prompts too, which it may make worse."),
+        ("", "YaRN holds for short prompts too, which it may make worse: its maker advises it for long ones alone."),
     ],
     "run_weights": [
+        ("engine = llama.cpp", "MODEL.gguf is {repository} in {gguf:text}: convert_hf_to_gguf.py and llama-quantize make it."),
         ("weight_format unknown", ""), ("weight_format = @native_format", ""),
-        ("weight_element_bytes = 2 & native_bytes = 2", ""), *_CONVERTED,
+        ("weight_element_bytes = 2 & native_bytes = 2", ""),
+        # Weights that the engine converts by itself as it loads them.
+        *((f"engine = {row['engine'].partition(' ')[0]} & {row['when']}", "") for row in _ROWS
+          if row["flag"] == "--quantization"),
         ("", "Put a checkpoint in {weight_format} in place of {repository}: the engine takes the format from it, if it reads "
              "it."),
     ],
+    "gguf": [*((f"stored_format = {name}", "Q8_0") for name in ("FP8", "FP8-block", "MXFP8")),
+             *((f"stored_format = {name}", "Q4_K_M") for name in ("INT4-g128", "INT4-g32", "NVFP4")), ("", "{stored_format}")],
+    "run_log": [
+        ("engine = llama.cpp", 'Its log says "{pool_tokens:digits} cells".'),
+        ("", "Its log should say {log_words:text}, {log_each:text}: in 8 of 10 cases from {log_low:tokens} to "
+             "{log_high:tokens}."),
+    ],
+    "log_words": [
+        ("engine = SGLang", '"max_total_num_tokens={log_tokens:digits}"'),
+        ("engine = TensorRT-LLM", '"Allocated {room_plan:gib} for max tokens in paged KV cache ({log_tokens:digits})"'),
+        ("", '"GPU KV cache size: {log_tokens:grouped} tokens" and "Maximum concurrency for {log_length:grouped} tokens per '
+             'request: {log_times:hundredths}x"'),
+    ],
+    "log_each": [("attention_parallel > 1", "or near it, for each attention group"), ("", "or near it")],
 }
-PARTS = {"command": JOINT, "run_note": ""}
+PARTS = {**{f"command_{name}": JOINT for name in ENGINES}, "run_note": "", "trtllm_options": ","}
 # What the texts name that is neither in a choice nor worked out below.
 NAMES = ("memory_utilization", "cache_element_bytes", "cached_share", "drafted", "prompt_chunk", "batched_tokens", "mtp_layers",
-         "attention_parallel", "pipeline_parallel", "weight_element_bytes")
-# As the source of a model's row spells its place on Hugging Face: owner/name, or owner--name in a file's name.
-_PLACES = (r"Hugging Face ([\w.-]+/[\w.-]+)", r"/([A-Za-z][\w.-]*)--([\w.-]+?)[_/]config\.json")
+         "attention_parallel", "pipeline_parallel", "weight_element_bytes", "max_context", "yarn_original", "yarn_context",
+         "rope_theta")
 
 
 def digits(value: float) -> str:
@@ -70,21 +127,12 @@ def hundredths(value: float) -> str:
     return f"{value:.2f}"
 
 
-FORMS = {"digits": digits, "hundredths": hundredths, "shell": shell}
+def grouped(value: float) -> str:
+    """A whole number with a comma before each three digits, as a log has it."""
+    return f"{value:,.0f}"
 
 
-def repository(name: str, row: dict[str, Any]) -> str:
-    """The model on Hugging Face where the source of its row names it, in the format of the row; else nothing."""
-    found = (re.search(place, str(row.get("source", ""))) for place in _PLACES)
-    place = next(("/".join(each.groups()) for each in found if each), "")
-    rest = _letters(place.partition("/")[2]).partition(_letters(name))
-    own = _letters(row["native_format"]) if place else ""
-    other = [stored for stored in map(_letters, rows("formats")) if stored in rest[2] and stored != own]
-    return place if rest[1] and not rest[2][:1].isdigit() and not other else ""
-
-
-def _letters(text):
-    return re.sub(r"[\W_]", "", text).lower()
+FORMS = {"digits": digits, "grouped": grouped, "hundredths": hundredths, "shell": shell}
 
 
 def known(answer: Answer, facts: dict[str, Any]) -> dict[str, Any]:
@@ -94,17 +142,29 @@ def known(answer: Answer, facts: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {"mtp_layers": 0, "prompt_chunk": 0}
     found |= {name: value for name, value in held.items() if value is not None} | facts
     groups, degree = found.get("attention_parallel", 1), found.get("tensor_parallel", 1) * found.get("pipeline_parallel", 1)
-    found |= {"repository": repository(facts["model"], model) or facts["model"]}
+    found |= {"engine": found.get("engine", ENGINE), "repository": model.get("repository") or facts["model"]}
     found |= {"native_format": model.get("native_format") or "BF16"}
+    found |= {"stored_format": found.get("weight_format", found["native_format"])}
+    found["stretched"] = int(found.get("max_context", 0) > model.get("max_context", math.inf))
+    if found.get("yarn_original", 0) > 0:
+        found["rope_factor"] = found["max_context"] / found["yarn_original"]
     found["placed"] = int("/" in found["repository"])
     found["native_bytes"] = catalogue.weight_format(found["native_format"])["weight_element_bytes"]
     if "batch" in found:
         found["rank_batch"] = ceil(found["batch"] / groups)
         found["step_tokens"] = found["prompt_chunk"] + found["rank_batch"] * (1 + found.get("drafted", 0))
+        found["groups_chunk"] = found["prompt_chunk"] * groups
+        found["checked_tokens"] = 1 + found.get("drafted", 0)
     if "gpus_per_server" in found:
         found["local_groups"] = max(found["gpus_per_server"] // degree, 1)
         found["replica_servers"] = ceil(groups * degree / found["gpus_per_server"])
         found["attention_parallel"] = groups
+    if "log_plan" in found:
+        found["log_tokens"], found["log_length"] = math.floor(found["log_plan"]), math.floor(found["length_plan"])
+        found["log_times"] = found["log_plan"] / found["length_plan"]
+        found["pool_tokens"] = math.floor(found["log_plan"] / (Q8_0 if found.get("cache_element_bytes", 2) == 1 else 1))
+    special = found.get("cache_element_bytes", 2) < 2 or found.get("drafted", 0) > 0
+    found["trtllm_config"] = int(groups > 1 or special or found.get("prefill_replicas", 0) > 0)
     return found
 
 

@@ -327,6 +327,11 @@ _WORK = _times("window_requests", ("half the work", 0.5), ("a tenth of the work"
 _REPLICA = ("gpu", "tensor_parallel", "attention_parallel", "offer")
 _NARROW = (Change("weight_format", "weights in 8 bits", "FP8"), Change("weight_format", "weights in 4 bits", "INT4-g128"),
            Change("cache_element_bytes", "a cache in 8 bits", 1))
+# What an engine says of its memory as it starts, and shares of memory that it is told.
+_LOG = {"context": "served_context", **_ENGINE_SPLIT}
+_LOGGED = tuple(Card(name, of, True, _LOG) for name, of in (
+    ("log", "cache_tokens"), ("length", "served_context"), ("room", "engine_room_bytes"), ("static_share", "static_share"),
+    ("free_share", "free_share")))
 _HOLDS = Card("fits", "held_serving_bytes", True, _FULL)
 _BILL = (Card("many", "rented_gpus"), Card("long", "busy_hours", banded=False), Card("cost", "window_usd"))
 _SPENT = (Card("many", "gpus"), Card("long", "training_days"), Card("cost", "compute_usd"))
@@ -335,7 +340,8 @@ _READS = {"context": "prompt", **_ENGINE_SPLIT}
 SERVING = Job(
     chain=SERVE, objective="serving_usd_per_month", keys=_REPLICA,
     cards=(_HOLDS, Card("first", "first_token_alone", True, _MEAN), Card("token", "time_per_output_token", True, _MEAN),
-           Card("many", "rented_gpus"), Card("long", "request_seconds", True, _MEAN), Card("cost", "serving_usd_per_month")),
+           Card("many", "rented_gpus"), Card("long", "request_seconds", True, _MEAN), Card("cost", "serving_usd_per_month"),
+           *_LOGGED),
     times=("time_to_first_token", "late_token_seconds", "answer_seconds"),
     free=("first_token_limit", "token_limit", "answer_limit", "usd_per_month"), usual={},
     changes=(*_NARROW, *_times("first_token_limit", ("twice the time to the first token", 2)),
@@ -345,7 +351,7 @@ SERVING = Job(
     turns=(*_times("requests_per_second", *_LOADS), *_times("daily_users", *_LOADS), *_PROMPTS))
 OFFLINE = Job(
     chain=(WINDOW, WINDOW_SERVERS), objective="window_usd", keys=_REPLICA,
-    cards=(_HOLDS, Card("fast", "output_tokens_per_second", True, _MEAN), *_BILL),
+    cards=(_HOLDS, Card("fast", "output_tokens_per_second", True, _MEAN), *_BILL, *_LOGGED),
     times=("busy_hours",), free=("budget_usd", "usd_per_month"), usual={},
     changes=(*_NARROW, *_times("window_hours", ("twice the hours", 2)), *_times("output", ("answers half as long", 0.5))),
     turns=(*_WORK, *_PROMPTS))

@@ -265,6 +265,32 @@ def engine_room_bytes(memory_bytes, gpu_weight_bytes, profile_bytes, framework_b
 
 
 @law
+def static_share(gpu_weight_bytes, engine_room_bytes, memory_bytes):
+    """Share of a GPU's memory that weights and the cache's room take (ratio). SGLang, --mem-fraction-static."""
+    return minimum((gpu_weight_bytes + engine_room_bytes) / memory_bytes, 1)
+
+
+@law
+def free_share(gpu_weight_bytes, engine_room_bytes, profile_bytes, framework_bytes, memory_bytes):
+    """Share of the memory that weights, activations and the framework leave on a GPU which the cache's room is (ratio).
+
+    TensorRT-LLM, KvCacheConfig.free_gpu_memory_fraction.
+    """
+    left = memory_bytes - gpu_weight_bytes - profile_bytes - framework_bytes
+    return where(left > engine_room_bytes, engine_room_bytes / left, 1)
+
+
+@law
+def served_context(max_context, engine_room_bytes, cache_share, kv_bytes_per_token, cached_layers, cached_windows,
+                   recurrent_bytes, index_bytes_per_token, window=0):
+    """Tokens of the longest request that an engine admits (count): what the model reads, or what its cache holds of one
+    sequence. vLLM, v1/core/kv_cache_utils.py, --max-model-len auto.
+    """
+    return minimum(max_context, longest_context.formula(engine_room_bytes / cache_share, kv_bytes_per_token, cached_layers,
+                                                        cached_windows, recurrent_bytes, index_bytes_per_token, 1, window))
+
+
+@law
 def engine_block_tokens(kv_bytes_per_token, cached_layers, recurrent_bytes, gpu_kv_heads, kv_heads, window_ratio, linear_layers=0,
                         kv_lora_rank=0, tensor_parallel=1, block_tokens=...):
     """Tokens in a block of a layer that keeps every token (count). vLLM, platforms/interface.py and v1/core/kv_cache_planning.py.

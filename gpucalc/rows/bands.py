@@ -225,9 +225,12 @@ def _picked(choices):
 
 def bound_value(case: Case, law: str) -> Any:
     """What nothing beats; None for what is stored, and for a law of no family."""
-    family = _powers().get(law, (1, ""))[1]
-    stored = family and QUANTITIES[rows("families")[family]["times"].split()[0]].unit == "byte"
-    return None if stored or not family else bound(case)(UNDISTURBED.get(law, law))
+    return None if law not in _powers() or is_stored(law) else bound(case)(UNDISTURBED.get(law, law))
+
+
+def is_stored(law: str) -> bool:
+    """Whether a law is of a family of what is stored, which nothing beats."""
+    return QUANTITIES[rows("families")[_powers()[law][1]]["times"].split()[0]].unit == "byte"
 
 
 def _own_source(case, law):

@@ -330,7 +330,7 @@ def _are_layers(named, first, last):
 # A field that is missing has a default only where the class of that architecture in transformers gives it one. A field that
 # would change the architecture in a way the laws do not count is refused by name.
 
-TEXT_COLUMNS = ["family", "attention", "native_format", "unit", "source", "date", "confidence", "note"]
+TEXT_COLUMNS = ["family", "attention", "native_format", "repository", "unit", "source", "date", "confidence", "note"]
 UNIT = "count, tokens"
 _MOST_CONFIG_BYTES = 1_000_000
 

@@ -184,7 +184,7 @@ def test_a_command_is_the_same_for_any_plan_and_any_name(page):
     """Every setting of the table, and names of strangers."""
     for each in PLANS:
         known = {"kind": "serve", "planned_replicas": 2, "memory_utilization": 0.9} | each
-        assert page.evaluate("(known) => gpucalc.told.fill('command', known)", known) == answer_words.fill("command", known)
+        assert page.evaluate("(known) => gpucalc.told.fill('command_vLLM', known)", known) == answer_words.fill("command_vLLM", known)
         assert page.evaluate("(known) => gpucalc.told.fill('run_note', known)", known) == answer_words.fill("run_note", known)
 
 

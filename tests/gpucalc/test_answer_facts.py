@@ -85,8 +85,9 @@ def test_a_change_is_worth_a_word_from_its_share_on(monkeypatch):
         "prompt", "output", "term", "sure"]
 
 
-@pytest.mark.parametrize("given", [dict(best=None), dict(kind="train"), dict(known={"engine": "another"})])
-def test_no_command_is_told_without_a_plan_of_the_known_engine(given):
+@pytest.mark.parametrize("given", [dict(best=None), dict(kind="train"), dict(known={"engine": "llama.cpp", "attention_parallel": 2}),
+                                   dict(known={"engine": "TensorRT-LLM", "kind": "embed"})])
+def test_no_command_is_told_without_a_plan_that_the_engine_runs(given):
     held = dict(best={}, kind="serve", known={}) | given
     assert answer_words.commands(SimpleNamespace(best=held["best"], kind=held["kind"]), held["known"]) == []
 

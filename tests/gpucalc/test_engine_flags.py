@@ -14,17 +14,39 @@ from gpucalc.decisions.answer_words import fill
 from gpucalc.rows import case_file
 from gpucalc.rows.tables import rows
 
-# Names of the options of `vllm serve` 0.33.0, read in vllm/engine/arg_utils.py of its wheel, the last in its pull request 44558, merged in
-# 2026-06; those that take no value.
-OPTIONS = {"--runner", "--tensor-parallel-size", "--pipeline-parallel-size", "--data-parallel-size", "--data-parallel-size-local",
-           "--max-model-len", "--gpu-memory-utilization", "--max-num-seqs", "--max-num-batched-tokens", "--kv-cache-dtype",
-           "--quantization", "--speculative-config", "--kv-transfer-config", "--data-parallel-address", "--nnodes", "--node-rank",
-           "--master-addr", "--prefill-schedule-interval"}
-SWITCHES = {"--enable-expert-parallel", "--enable-prefix-caching"}
-# Values that its source lists: CacheDType and QuantizationMethods.
-CACHES, METHODS = {"auto", "fp8", "nvfp4"}, {"fp8_per_tensor", "fp8_per_block", "mxfp8", "mxfp4"}
+# What each engine's own parser takes for the options that commands have, read in its source: vllm/engine/arg_utils.py of the wheel
+# 0.33.0, its interval of prompts in pull request 44558; sglang/srt/arg_groups/fields of the wheel 0.5.23; tensorrt_llm/commands/serve.py at 00209af; the table that llama.cpp's
+# parser prints into tools/server/README.md at 00dc805. Words are the choices of an option.
+COUNT, SHARE, TEXT, NONE = int, float, str, None
+PARSERS = {
+    "vLLM": ({"--runner": "auto generate pooling draft", "--tensor-parallel-size": COUNT, "--pipeline-parallel-size": COUNT,
+              "--data-parallel-size": COUNT, "--data-parallel-size-local": COUNT, "--data-parallel-address": TEXT, "--nnodes": COUNT,
+              "--node-rank": COUNT, "--master-addr": TEXT, "--enable-expert-parallel": NONE, "--prefill-schedule-interval": COUNT, "--max-model-len": TEXT,
+              "--hf-overrides": json.loads, "--gpu-memory-utilization": SHARE, "--max-num-seqs": COUNT,
+              "--max-num-batched-tokens": COUNT, "--enable-prefix-caching": NONE, "--kv-cache-dtype": "auto fp8 nvfp4",
+              "--quantization": "fp8_per_tensor fp8_per_block mxfp8 mxfp4", "--speculative-config": json.loads,
+              "--kv-transfer-config": json.loads}, ["vllm", "serve", "{}"]),
+    "SGLang": ({"--model-path": TEXT, "--is-embedding": NONE, "--tp-size": COUNT, "--pp-size": COUNT, "--attn-dp-size": COUNT,
+                "--ep-size": COUNT, "--nnodes": COUNT, "--node-rank": COUNT, "--dist-init-addr": TEXT, "--context-length": COUNT,
+                "--json-model-override-args": json.loads, "--mem-fraction-static": SHARE, "--max-running-requests": COUNT,
+                "--chunked-prefill-size": COUNT, "--enable-mixed-chunk": NONE,
+                "--kv-cache-dtype": "auto bf16 bfloat16 fp8_e5m2 fp8_e4m3 mxfp8 nvfp4 fp4_mx_block16", "--quantization": "fp8 mxfp8",
+                "--speculative-algorithm": "EAGLE EAGLE3 NEXTN STANDALONE NGRAM", "--speculative-draft-model-path": TEXT,
+                "--speculative-num-steps": COUNT, "--speculative-eagle-topk": COUNT, "--speculative-num-draft-tokens": COUNT,
+                "--disaggregation-mode": "null prefill decode"}, ["python3", "-m", "sglang.launch_server"]),
+    "TensorRT-LLM": ({"--tp_size": COUNT, "--pp_size": COUNT, "--ep_size": COUNT, "--gpus_per_node": COUNT, "--max_seq_len": COUNT,
+                      "--max_batch_size": COUNT, "--max_num_tokens": COUNT, "--enable_chunked_prefill": NONE,
+                      "--kv_cache_free_gpu_memory_fraction": SHARE, "--config": TEXT}, ["trtllm-serve", "{}"]),
+    "llama.cpp": ({"--model": TEXT, "--embedding": NONE, "--n-gpu-layers": TEXT, "--split-mode": "none layer row tensor",
+                   "--rpc": TEXT, "--ctx-size": COUNT, "--kv-unified": NONE, "--parallel": COUNT, "--batch-size": COUNT,
+                   "--ubatch-size": COUNT, "--flash-attn": "on off auto",
+                   "--cache-type-k": "f32 f16 bf16 q8_0 q4_0 q4_1 iq4_nl q5_0 q5_1",
+                   "--cache-type-v": "f32 f16 bf16 q8_0 q4_0 q4_1 iq4_nl q5_0 q5_1", "--rope-scaling": "none linear yarn",
+                   "--rope-scale": SHARE, "--yarn-orig-ctx": COUNT, "--spec-type": "none draft-simple draft-eagle3 draft-mtp",
+                   "--model-draft": TEXT, "--spec-draft-n-max": COUNT}, ["llama-server"]),
+}
 NAMES = ["openai/gpt-oss-120b", "my model", "a'b", "--config=evil", "$(touch x)", "`id`; rm -rf ~", "a\\b", "émile", "a&&b|c>d"]
-ONE = {"repository": "openai/gpt-oss-120b", "native_format": "MXFP4", "weight_format": "MXFP4", "tensor_parallel": 1, "batch": 256,
+ONE = {"engine": "vLLM", "stretched": 0, "repository": "openai/gpt-oss-120b", "native_format": "MXFP4", "weight_format": "MXFP4", "tensor_parallel": 1, "batch": 256,
        "rank_batch": 256, "batched_tokens": 8192, "cache_element_bytes": 2, "mtp_layers": 0, "prompt_chunk": 0}
 WIDE = ONE | {"repository": "deepseek-ai/DeepSeek-V3", "native_format": "FP8-block", "weight_format": "FP8-block",
               "attention_parallel": 16, "local_groups": 8, "pipeline_parallel": 2, "tensor_parallel": 2,
@@ -38,30 +60,80 @@ PLANS = [ONE, WIDE, ONE | {"kind": "embed"}, WIDE | {"role": "prefill"}, WIDE | 
 
 def words_of(facts):
     """The words of a command as a shell splits it."""
-    return shlex.split(fill("command", {"kind": "serve", "memory_utilization": 0.9} | facts).replace("\\\n", " "))
+    engine = facts.get("engine", "vLLM")
+    shown = {"kind": "serve", "memory_utilization": 0.9, "stretched": 0, "engine": engine} | facts
+    return shlex.split(fill(f"command_{engine}", shown).replace("\\\n", " "))
 
 
-def test_every_flag_is_one_of_the_engine():
-    named = {row["flag"] for row in rows("engine_flags").values()} - {"vllm serve"}
-    assert named == OPTIONS | SWITCHES
-    assert {row["engine"] for row in rows("engine_flags").values()} == {"vLLM 0.33.0"}
-    given = {flag: {row["given"] for row in rows("engine_flags").values() if row["flag"] == flag} for flag in named}
-    assert given["--kv-cache-dtype"] <= CACHES and given["--quantization"] <= METHODS
+def parsed(engine, words):
+    """The options of a command as the engine's parser takes them; what it can't take raises ValueError."""
+    options, opening = PARSERS[engine]
+    parser = argparse.ArgumentParser(allow_abbrev=False, exit_on_error=False)
+    for name, takes in options.items():
+        how = {"action": "store_true"} if takes is NONE else {"choices": takes.split()} if isinstance(takes, str) else {"type": takes}
+        parser.add_argument(name, **how)
+    try:
+        first = words.index(opening[0])
+        begun = words[first:first + len(opening)]
+        found, left = parser.parse_known_args(words[first + len(opening):])
+    except argparse.ArgumentError as fault:
+        raise ValueError(str(fault)) from fault
+    if left or any(own not in ("{}", word) for word, own in zip(begun, opening)):
+        raise ValueError(f"{left or begun}: unknown")
+    return begun, found
+
+
+def test_every_flag_is_one_of_its_engine():
+    held = [row | {"name": row["engine"].partition(" ")[0]} for row in rows("engine_flags").values()]
+    kinds = {"count": COUNT, "share": SHARE, "text": TEXT, "length": TEXT, "json": json.loads, "none": NONE}
+    for row in (each for each in held if each["takes"] != "command"):
+        takes = PARSERS[row["name"]][0][row["flag"]]
+        if row["takes"] in kinds:
+            assert takes == kinds[row["takes"]] or isinstance(takes, str) and row["given"] in takes.split(), row
+        else:
+            assert row["takes"] == takes and (row["given"] in takes.split() or row["given"] == "{role}"), row
+        assert (row["given"] == "") == (row["takes"] == "none"), row
+    for name, (options, _) in PARSERS.items():
+        assert {row["flag"] for row in held if row["name"] == name and row["takes"] != "command"} == set(options)
+    assert list(engine_flags.ENGINES) == list(PARSERS) and set(rows("engines")) == set(PARSERS)
+
+
+@pytest.mark.parametrize("words", [["vllm", "serve", "a/b", "--max-num-seq", "4"], ["vllm", "serve", "a/b", "--max-num-seqs", "x"],
+                                   ["vllm", "serve", "a/b", "--kv-cache-dtype", "fp7"], ["vllm", "run", "a/b"],
+                                   ["vllm", "serve", "a/b", "--hf-overrides", "{a}"]])
+def test_a_parser_refuses_what_its_engine_does_not_take(words):
+    with pytest.raises(ValueError, match=r"seq|invalid|unknown"):
+        parsed("vLLM", words)
 
 
 @pytest.mark.parametrize("facts", PLANS)
 def test_a_shell_and_a_parser_take_the_command(facts):
-    parser = argparse.ArgumentParser(allow_abbrev=False)
-    parser.add_argument("command", nargs=3)
-    for name in OPTIONS:
-        parser.add_argument(name)
-    for name in SWITCHES:
-        parser.add_argument(name, action="store_true")
-    found = parser.parse_args(words_of(facts))
     name = facts["repository"]
-    assert found.command == ["vllm", "serve", f"./{name}" if name.startswith("-") else name]
-    for config in (found.speculative_config, found.kv_transfer_config):
-        assert config is None or json.loads(config)
+    assert parsed("vLLM", words_of(facts))[0] == ["vllm", "serve", f"./{name}" if name.startswith("-") else name]
+
+
+@pytest.mark.parametrize("engine", PARSERS)
+def test_the_printed_commands_of_served_cases_parse(engine, book):
+    """Of one server and of several, with groups, stages, drafts, formats, chunks and a stretched context; as each engine's log."""
+    told, asked = [], {"job": "serve", "requests_per_second": 2, "first_token_limit": 60, "token_limit": 0.5, "cards": "H100 SXM 80GB"}
+    for more in ({"model": "Llama-3.3-70B", "weight_format": "FP8", "cache_element_bytes": 1, "prompt_chunk": 2048},
+                 {"model": "Llama-3.1-405B", "tensor_parallel": 8, "pipeline_parallel": 2},
+                 {"model": "DeepSeek-V3", "attention_parallel": 16, "tensor_parallel": 1, "drafted": 1, "acceptance": 0.8},
+                 {"model": "Qwen3-32B", "prompt": 90_000, "max_context": 131_072, "cache_element_bytes": 0.5625, "cards": "B200 SXM 180GB"},
+                 {"model": "DeepSeek-V3", "prompts_apart": 1, "attention_parallel": 8, "tensor_parallel": 1, "cards": "H200 SXM 141GB"}):
+        case = case_file.case_of(asked | more | {"engine": engine})
+        told.append(answer_words.told(plan.answer(case, book), book))
+        refused = engine == "llama.cpp" and "attention_parallel" in more
+        assert bool(told[-1].commands) != refused, told[-1].headline
+        for command in told[-1].commands:
+            parsed(engine, shlex.split(command.text.replace("\\\n", " ")))
+            assert "log s" in command.note and (engine == "llama.cpp" or more["model"].split("-")[0] in command.text)
+        assert not refused or any("No command stands here" in text for text in told[-1].cautions)
+    flags = " ".join(command.text for each in told for command in each.commands)
+    missing = [name for name in PARSERS[engine][0] if f"{name} " not in flags + " "]
+    assert set(missing) <= {"--runner", "--is-embedding", "--embedding", "--enable-prefix-caching", "--quantization", "--spec-type",
+                            "--speculative-draft-model-path", "--model-draft", "--spec-draft-n-max", "--speculative-config",
+                            "--kv-transfer-config"}, missing
 
 
 def test_the_settings_of_a_plan_over_many_gpus():
@@ -116,19 +188,8 @@ def test_replicas_of_two_kinds_have_a_command_each():
     assert [(each["role"], each["planned_replicas"]) for each in both] == [("prefill", 6), ("decode", 4)]
 
 
-@pytest.mark.parametrize(("source", "place"), [
-    ("Hugging Face Qwen/Qwen3-32B config.json", "Qwen/Qwen3-32B"),
-    ("ai-dynamo/aiconfigurator aic-core/src/model_configs/Qwen--Qwen3-32B_config.json @095f58a", "Qwen/Qwen3-32B"),
-    ("Hugging Face nvidia/Qwen3-32B-NVFP4 config.json", ""), ("Hugging Face Qwen/Qwen3-32B.5 config.json", ""), ("a talk", ""),
-])
-def test_where_a_model_is(source, place):
-    """Another model's place, or another format's, is none of its own."""
-    assert engine_flags.repository("Qwen3-32B", {"source": source, "native_format": "BF16"}) == place
-
-
-def test_groups_take_prompts_in_the_same_passes():
-    """As the formula has it where prompts ride; not where they take passes of their own or GPUs of their own, nor without groups."""
-    def turned(facts):
-        return "--prefill-schedule-interval" in words_of(facts)
-    assert turned(WIDE) and words_of(WIDE)[words_of(WIDE).index("--prefill-schedule-interval") + 1] == "2"
-    assert not turned(WIDE | {"prompt_chunk": 0}) and not turned(WIDE | {"role": "prefill"}) and not turned(WIDE | {"attention_parallel": 1})
+def test_where_a_model_is():
+    """The version that answers, at its maker; a model that is not released has none."""
+    held = {name: row["repository"] for name, row in rows("models").items()}
+    assert held["Llama-3.3-70B"] == "meta-llama/Llama-3.3-70B-Instruct" and held["Qwen3-32B"] == "Qwen/Qwen3-32B"
+    assert [name for name, place in held.items() if not re.fullmatch(r"[A-Za-z][\w-]*/[\w.-]+", place)] == ["GPT-3-175B"]

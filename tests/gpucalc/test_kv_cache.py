@@ -541,3 +541,18 @@ def test_latents_beside_states_and_narrow_values():
     mimo = Case(catalogue.model(CONFIGS / "MiMo-V2-Flash.json"), context=10_000)
     assert mimo(kv.kv_bytes_per_token) == (9 * 4 + 39 * 8) * (192 + 128) * 2 == 222_720
     assert mimo(kv.sequence_kv_bytes) == (9 * 4 * 10_000 + 39 * 8 * 128) * 640
+
+
+def test_the_shares_of_memory_that_other_engines_are_told():
+    """Of 80 GB at 0.9 are 72: 35 of weights, 1 of activations and 1 of the framework leave 35 for the cache. Weights and cache are
+    70 of 80; of the 80 - 37 = 43 that are free the cache is 35."""
+    case = Case(memory_bytes=80e9, memory_utilization=0.9, gpu_weight_bytes=35e9, profile_bytes=1e9, framework_bytes=1e9)
+    assert case(kv.engine_room_bytes) == 35e9 and case(kv.static_share) == 70 / 80
+    assert case(kv.free_share) == pytest.approx(35 / 43)
+    assert case.but(memory_utilization=1)(kv.free_share) == 1
+
+
+def test_the_longest_request_is_the_models_or_what_the_cache_holds():
+    """Llama-3-8B keeps 131,072 B a token, half of them on each of two GPUs: 1 GB on each holds 2e9 / 131,072 = 15,258 tokens."""
+    case = Case(model="Llama-3-8B", engine_room_bytes=1e9, tensor_parallel=2)
+    assert case(kv.served_context) == 8192 and case.but(max_context=10**6)(kv.served_context) == 15_258
