@@ -131,6 +131,7 @@ class Replica:
 
     def __init__(self, env, passes, after=None, prompts=True):
         self.env, self.passes, self.after, self.prompts, self.made, self.rest = env, passes, after, prompts, 0, None
+        self.gaps, self.last = [], None    # of each pass the time since the one before and the sequences that ran in both
         self.groups = [Group(self) for _ in range(passes.groups)]
         env.process(self.run())
 
@@ -145,7 +146,7 @@ class Replica:
             elif any(group.ends for group in self.groups):
                 yield from self.one_pass([(0, ())] * len(self.groups))
             else:
-                self.rest = self.env.event()
+                self.rest, self.last = self.env.event(), None
                 yield self.rest
 
     def read(self, prompts):
@@ -162,10 +163,14 @@ class Replica:
 
     def one_pass(self, chunks):
         """One pass of all groups, with what each takes of prompts beside its sequences."""
-        running = [len(group.ends) for group in self.groups]
+        running, fresh = [len(group.ends) for group in self.groups], sum(
+            each.first is not None and each.first > (self.last or 0) for group in self.groups for *_, each in group.ends)
         yield self.env.timeout(max(self.passes.seconds(size, group.tokens, part)
                                    for size, group, (part, _) in zip(running, self.groups, chunks)))
         self.made += 1
+        if self.last is not None:
+            self.gaps.append((self.env.now - self.last, sum(running) - fresh))
+        self.last = self.env.now
         for size, group, (_, done) in zip(running, self.groups, chunks):
             group.advance(size, self.env.now)
             for request in done:
@@ -180,7 +185,8 @@ def groups(replicas):
 
 
 def simulated(case, mode="own", count=8000, seed=1, pace=1.0):
-    """Times to first token, per token after it, and of whole answers, of the requests of a case but for the first tenth."""
+    """Times to first token, per token after it, and of whole answers, of the requests of a case but for the first tenth; and all
+    gaps between two tokens."""
     generator, held = np.random.default_rng(seed), case.inputs
     prompts = drawn(held["prompt"], held.get("prompt_p95", 0), count, generator)
     outputs = drawn(held["output"], held.get("output_p95", 0), count, generator, 2)
@@ -189,7 +195,8 @@ def simulated(case, mode="own", count=8000, seed=1, pace=1.0):
     passes = Passes(case, int(prompts.max() + outputs.max()), chunk, pace)
     requests = [Request(*each) for each in zip(came.tolist(), prompts.tolist(), outputs.tolist(), passes.prompts(prompts))]
     env = simpy.Environment()
-    answering = groups(Replica(env, passes, prompts=mode != "apart") for _ in range(held["replicas"]))
+    served = [Replica(env, passes, prompts=mode != "apart") for _ in range(held["replicas"])]
+    answering = groups(served)
 
     def least(several):
         return min(several, key=lambda group: group.score)
@@ -214,7 +221,8 @@ def simulated(case, mode="own", count=8000, seed=1, pace=1.0):
     counted = requests[count // 10:]
     return (np.array([request.first - request.came for request in counted]),
             np.array([(request.ended - request.first) / max(request.output - 1, 1) for request in counted]),
-            np.array([request.ended - request.came for request in counted]))
+            np.array([request.ended - request.came for request in counted]),
+            np.repeat(*map(np.array, zip(*(gap for replica in served for gap in replica.gaps)))))
 
 
 # The grid of data/simulated.csv: models on their cards with the places of a replica, loads as shares of what fills all places.

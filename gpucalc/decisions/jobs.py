@@ -73,7 +73,7 @@ REPLICAS = Step(
     least=Least(("replicas", "replicas_required"), "least_replicas", "most_replicas", _QUEUE),
     objective=("planned_gpus", "batch"),
     shown=("replica_gpus", "planned_replicas", "all_replicas", "answer_seconds", "time_to_first_token", "first_token_alone",
-           "output_tokens_per_second"),
+           "output_tokens_per_second", "late_gap_seconds"),
 )
 # Of points that are searched already, each a row, the best batch of each card and degree.
 BEST_FLEET = REPLICAS._replace(

@@ -1,8 +1,11 @@
 """The queue before the replicas that a load needs: places and waits, replicas in time, and requests that can wait."""
-from ..core.arithmetic import SECONDS_PER_HOUR, ceil, exp, log, maximum, minimum, quotient, sqrt, where
+from ..core.arithmetic import SECONDS_PER_HOUR, ceil, exp, floor, log, maximum, minimum, quotient, sqrt, where
 from ..core.law import law
 from .lengths import late_deviations, late_quantile
 from .serving_layouts import turn_length
+
+# Share of the gaps between tokens that may be longer than what is told of them: a p99.
+LATE_GAPS = 0.01
 
 
 # A load
@@ -131,6 +134,52 @@ def late_token_seconds(loaded_token_seconds, token_spread, lone_token_seconds, l
     more = maximum(loaded_token_seconds - lone_token_seconds, 0)
     late = late_quantile(more, quotient(token_spread * loaded_token_seconds ** 2, more ** 2), late_deviations, late_share)
     return lone_token_seconds + late + where(prompts_apart > 0, waiting_seconds, 0) / output
+
+
+# The longest of the gaps between two tokens
+
+@law
+def gap_prompts(requests_per_second, replicas, running_pass_seconds, prefilled_tokens, prompt_chunk=..., prompts_apart=0):
+    """Prompts, or chunks of them, that come to a replica during a pass (count, mean): requests come at random, each in so many
+    chunks. None come where prompts are read apart.
+    """
+    chunks = where(prompt_chunk > 0, maximum(prefilled_tokens / maximum(prompt_chunk, 1), 1), 1)
+    return (1 - prompts_apart) * chunks * requests_per_second * running_pass_seconds / replicas
+
+
+@law
+def gap_again(requests_per_second, replicas, prompt_turn_seconds):
+    """Prompts that come to a replica while one is read (count, mean), of the time that a prompt takes of it."""
+    return minimum(requests_per_second * prompt_turn_seconds / replicas, 0.99)
+
+
+@law
+def late_gap_prompts(gap_prompts, gap_again):
+    """Prompts, or chunks, in the gap between two tokens that 99 of 100 gaps stay below (count).
+
+    Those that come in a pass are read before the next one, with those that come meanwhile, and so on: a generalized Poisson
+    distribution, of the mean n / (1 - r) and the variance n / (1 - r)^3. Consul and Jain 1973 (Technometrics 15, 791).
+    0 where fewer than one gap in a hundred has any, exp(-n) of n; else as of a gamma distribution of that mean and variance.
+    """
+    mean = gap_prompts / (1 - gap_again)
+    many = late_quantile(mean, quotient(1, gap_prompts * (1 - gap_again)), late_deviations.formula(LATE_GAPS), LATE_GAPS)
+    return where(1 - exp(-gap_prompts) > LATE_GAPS, maximum(floor(many + 1 / 2), 1), 0)
+
+
+@law
+def late_gap_seconds(running_pass_seconds, replica_pass_seconds, late_gap_prompts, prompt_turn_seconds, prompts_together,
+                     prefilled_tokens, prompt_chunk=...):
+    """Time between two tokens of a sequence that 99 of 100 such gaps stay below (s): a pass, and the prompts read in it.
+
+    The p99 of inter-token latency as vLLM's benchmarks/serve.py counts it. Sarathi-Serve (arXiv 2403.02310, section 3.2): a
+    prompt hides in a mean over the tokens of an answer and stands in one of its gaps as a whole. Where prompts ride in passes,
+    it is a full pass with as many of their tokens as a chunk holds at most: the largest that the engine makes.
+    """
+    each = prompt_turn_seconds * prompts_together
+    most = where(prompt_chunk > 0, prompt_chunk / prefilled_tokens, late_gap_prompts)
+    read = minimum(maximum(late_gap_prompts / prompts_together, 1) * minimum(most, 1), most)
+    passed = where(prompt_chunk * late_gap_prompts > 0, replica_pass_seconds, running_pass_seconds)
+    return passed + where(late_gap_prompts > 0, each * read, 0)
 
 
 # The first token

