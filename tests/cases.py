@@ -32,7 +32,7 @@ AROUND = {"requests_per_second": (0.1, 100), "daily_users": (100, 1e6), "message
           "window_hours": (1, 168), "training_tokens": (1e6, 1e12), "epochs": (1, 5), "sequence": (512, 32768),
           "preference_pairs": (1e3, 1e6), "rollout_steps": (10, 2000), "prompts_per_step": (8, 512), "group_size": (4, 64),
           "output_p95": (100, 8000), "output_limit": (2000, 32000),
-          "prompt_chunk": (128, 2048), "acceptance": (0.3, 0.95), "global_batch": (8, 2048), "gpus": (1, 512), "deadline_days": (1, 365), "budget_usd": (100, 1e7), "lora_rank": (4, 128)}
+          "prompt_chunk": (128, 2048), "acceptance": (0.3, 0.95), "global_batch": (8, 2048), "gpus": (1, 512), "deadline_days": (1, 365), "budget_usd": (100, 1e7), "lora_rank": (4, 128), "max_loras": (1, 64)}
 FEW = {"cards": ["any"], "sure": list(case_file.SURE), "cache_element_bytes": [0.5625, 1, 2], "tensor_parallel": [1, 2, 4, 8],
        "attention_parallel": [1, 8], "pipeline_parallel": [1, 2], "prompts_apart": [0, 1], "drafted": [0, 1, 3],
        "references": [0, 1], "critic": [0, 1], "offloaded_states": [0, 1], "staleness": [0, 1, 4]}
@@ -72,6 +72,8 @@ def random_case(draw, name, book):
     for each in ("prompt", "output"):
         if each in held and (f"{each}_p95" in held or f"{each}_p95" in job["takes"].split() and draw.random() < 0.5):
             held[f"{each}_p95"] = round(held[each] * draw.uniform(1, 3.8))
+    if "max_loras" in held:
+        held["lora_rank"] = random_value("lora_rank", draw, rents)
     if {"drafted", "acceptance"} & {*held}:
         held |= {each: random_value(each, draw, rents) for each in ("drafted", "acceptance")}
     if draw.random() < 0.97:

@@ -28,7 +28,7 @@ window.gpucalc = window.gpucalc || {};
     if (gpucalc.trains(kind)) {
       for (const name of ["checkpoint_seconds", "restart_seconds"]) [, taken[name]] = assumptions[name];
       taken.recipe = gpucalc.rowNamed("recipe", job.recipe);
-    } else Object.assign(taken, engine, released(given.rows.model));
+    } else Object.assign(taken, engine, released(given.rows.model), "max_loras" in given.inputs ? data().adapted : {});
     if ("daily_users" in given.inputs) taken.requests_per_second = "law:user_requests_per_second";
     taken.efficiency = gpucalc.rowNamed("efficiency", "achieved");
     return given.but(Object.fromEntries(Object.entries(taken).filter(([name]) => !(name in given.inputs || name in given.rows))));

@@ -70,7 +70,8 @@ def declared() -> dict[str, Any]:
     """The declarations of all decisions as plain data, by name."""
     held = {table: {kind: getattr(job, part) for kind, job in jobs.JOBS.items()} for table, part in _DECLARED.items()}
     held["like"] = {kind: job.like for kind, job in jobs.JOBS.items() if job.like}
-    return {name: _plain(table) for name, table in held.items()} | {"ends": ENDS, "rounds": ROUNDS}
+    return {name: _plain(table) for name, table in held.items()} | {
+        "ends": ENDS, "rounds": ROUNDS, "adapted": {name: f"law:{name}" if name in LAWS else 1 for name in jobs.ADAPTED}}
 
 
 def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from ..rows.choices import CHOICES
 from ..rows.project_books import MissingPrice
 from . import capacity, rule
 from .columns import row
-from .jobs import Change, JOBS, trains
+from .jobs import ADAPTED, Change, JOBS, trains
 from .market import market
 
 # A range whose high end is above so many times its plan is none to plan with.
@@ -100,6 +100,7 @@ def completed(case: Case) -> Case:
         usual |= {name: catalogue.assumed(name) for name in ("checkpoint_seconds", "restart_seconds")} | {"recipe": job["recipe"]}
     else:
         usual |= capacity.ENGINE | released(case.rows["model"])
+        usual |= {name: LAWS.get(name, 1) for name in ADAPTED} if "max_loras" in case.inputs else {}
     if "daily_users" in case.inputs:
         usual |= {"requests_per_second": LAWS["user_requests_per_second"]}
     usual |= {"efficiency": "achieved"}

@@ -189,7 +189,8 @@ TABLES = {kind: job.like for kind, job in JOBS.items() if job.like}
 DIFFERS = {"card": ["gpu"], "format": ["weight_format", "cache_element_bytes"],
            "layout": ["tensor_parallel", "attention_parallel", "pipeline_parallel"], "batch": ["batch"], "engine": ["engine"],
            "lengths": ["prompt", "output"]}
-UNPAIRED = ("kind", "model", "unmeasured", "cached_share", "prompt_chunk", "prompts_apart", "drafted", "acceptance")
+UNPAIRED = ("kind", "model", "unmeasured", "cached_share", "prompt_chunk", "prompts_apart", "drafted", "acceptance",
+            "max_loras", "lora_rank")
 # Cards whose figure one of two answers may have the better of.
 COMPARED = ("fast", "many", "long", "cost")
 

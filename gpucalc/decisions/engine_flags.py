@@ -43,6 +43,7 @@ TEXTS: dict[str, Any] = {
          '"speculative_config":{"decoding_type":"MTP","num_nextn_predict_layers":{drafted:digits}}'),
         ("drafted > 0 & mtp_layers = 0",
          '"speculative_config":{"decoding_type":"DraftTarget","max_draft_len":{drafted:digits},"speculative_model":"DRAFT"}'),
+        ("max_loras > 0", '"lora_config":{"max_loras":{max_loras:digits},"max_lora_rank":{lora_rank:digits}}'),
         ("role known", '"cache_transceiver_config":{"backend":"DEFAULT"}'),
         ("role = prefill", '"disable_overlap_scheduler":true'),
     ],
@@ -109,7 +110,7 @@ PARTS = {**{f"command_{name}": JOINT for name in ENGINES}, "run_note": "", "trtl
 # What the texts name that is neither in a choice nor worked out below.
 NAMES = ("memory_utilization", "cache_element_bytes", "cached_share", "drafted", "prompt_chunk", "batched_tokens", "mtp_layers",
          "attention_parallel", "pipeline_parallel", "weight_element_bytes", "max_context", "yarn_original", "yarn_context",
-         "rope_theta")
+         "rope_theta", "max_loras", "lora_rank")
 
 
 def digits(value: float) -> str:
@@ -163,7 +164,7 @@ def known(answer: Answer, facts: dict[str, Any]) -> dict[str, Any]:
         found["log_tokens"], found["log_length"] = math.floor(found["log_plan"]), math.floor(found["length_plan"])
         found["log_times"] = found["log_plan"] / found["length_plan"]
         found["pool_tokens"] = math.floor(found["log_plan"] / (Q8_0 if found.get("cache_element_bytes", 2) == 1 else 1))
-    special = found.get("cache_element_bytes", 2) < 2 or found.get("drafted", 0) > 0
+    special = found.get("cache_element_bytes", 2) < 2 or found.get("drafted", 0) + found.get("max_loras", 0) > 0
     found["trtllm_config"] = int(groups > 1 or special or found.get("prefill_replicas", 0) > 0)
     return found
 

@@ -325,6 +325,8 @@ _LOADS = ("half the load", 0.5), ("a tenth of the load", 0.1), ("twice the load"
 _WORK = _times("window_requests", ("half the work", 0.5), ("a tenth of the work", 0.1), ("twice the work", 2),
                ("ten times the work", 10))
 _REPLICA = ("gpu", "tensor_parallel", "attention_parallel", "offer")
+# What a case with adapters has beside others: laws, and that all products of a layer have adapters, as engines allow for.
+ADAPTED = ("served_adapter_bytes", "adapter_pass_seconds", "adapt_query", "adapt_key", "adapt_value", "adapt_output", "adapt_mlp")
 _NARROW = (Change("weight_format", "weights in 8 bits", "FP8"), Change("weight_format", "weights in 4 bits", "INT4-g128"),
            Change("cache_element_bytes", "a cache in 8 bits", 1))
 # What an engine says of its memory as it starts, and shares of memory that it is told.

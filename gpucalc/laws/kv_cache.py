@@ -145,6 +145,45 @@ def shared_kv_bytes(kv_bytes_per_token, context, batch, cached_layers, cached_wi
     return kv_bytes_per_token * (context + (batch - 1) * own) - windows * left + batch * recurrent_bytes
 
 
+# The turns of a session, each of which sends all that was said before
+
+@law
+def session_prompt(turns, first_prompt, turn_tokens, output):
+    """Prompt tokens of a turn, mean over those of a session (count): the first prompt, and of each turn before it the answer and
+    what came after it, a question or what a tool gave back."""
+    return first_prompt + (turns - 1) / 2 * (turn_tokens + output)
+
+
+@law
+def session_cached_share(turns, session_prompt, first_prompt, turn_tokens, session_kept_share=1):
+    """Share of the prompt tokens of a session that a prefix cache holds (ratio): all but what each turn adds, where the turns
+    before it are kept. SGLang, RadixAttention (arXiv 2312.07104, section 3): an answer's tokens are cached too."""
+    added = first_prompt + (turns - 1) * turn_tokens
+    return session_kept_share * (1 - added / (turns * session_prompt))
+
+
+@law
+def waiting_sessions(requests_per_second, think_seconds, turns, replicas=1):
+    """Sessions of a replica between two of their turns (count, mean): Little 1961 (doi 10.1287/opre.9.3.383). After the last turn
+    none waits."""
+    return requests_per_second * (1 - 1 / turns) * think_seconds / replicas
+
+
+@law
+def waiting_kv_bytes(waiting_sessions, session_prompt, output, kv_bytes_per_token, cached_layers, cached_windows,
+                     recurrent_bytes, index_bytes_per_token, window=0):
+    """Cache that the sessions between two turns leave in memory (bytes), each of a turn's prompt and its answer."""
+    return waiting_sessions * sequence_kv_bytes.formula(
+        kv_bytes_per_token, session_prompt + output, cached_layers, cached_windows, recurrent_bytes, index_bytes_per_token, window)
+
+
+@law
+def session_kept_share(waiting_kv_bytes, free_cache_bytes, host_cache_bytes=0):
+    """Share of the sessions between two turns whose cache is still there at the next (ratio): what the GPUs and the host's memory
+    hold of it, the one that was used longest ago going first. LMCache and SGLang's HiCache keep it in the host's memory."""
+    return minimum(quotient(free_cache_bytes + host_cache_bytes, waiting_kv_bytes), 1)
+
+
 @law
 def blocks_per_sequence(context, block_tokens=...):
     """Blocks that one sequence takes of a paged cache (count). PagedAttention (arXiv 2309.06180, section 4.1)."""
@@ -259,24 +298,26 @@ def profile_bytes(forward_bytes, sampling_bytes):
 
 
 @law
-def engine_room_bytes(memory_bytes, gpu_weight_bytes, profile_bytes, framework_bytes, memory_utilization=...):
+def engine_room_bytes(memory_bytes, gpu_weight_bytes, profile_bytes, framework_bytes, memory_utilization=...,
+                      served_adapter_bytes=0):
     """Cache memory an engine reserves on one GPU (bytes); 0 if the rest doesn't fit. vLLM, v1/worker/gpu_worker.py."""
-    return maximum(memory_bytes * memory_utilization - gpu_weight_bytes - profile_bytes - framework_bytes, 0)
+    held = gpu_weight_bytes + served_adapter_bytes + profile_bytes + framework_bytes
+    return maximum(memory_bytes * memory_utilization - held, 0)
 
 
 @law
-def static_share(gpu_weight_bytes, engine_room_bytes, memory_bytes):
+def static_share(gpu_weight_bytes, engine_room_bytes, memory_bytes, served_adapter_bytes=0):
     """Share of a GPU's memory that weights and the cache's room take (ratio). SGLang, --mem-fraction-static."""
-    return minimum((gpu_weight_bytes + engine_room_bytes) / memory_bytes, 1)
+    return minimum((gpu_weight_bytes + served_adapter_bytes + engine_room_bytes) / memory_bytes, 1)
 
 
 @law
-def free_share(gpu_weight_bytes, engine_room_bytes, profile_bytes, framework_bytes, memory_bytes):
+def free_share(gpu_weight_bytes, engine_room_bytes, profile_bytes, framework_bytes, memory_bytes, served_adapter_bytes=0):
     """Share of the memory that weights, activations and the framework leave on a GPU which the cache's room is (ratio).
 
     TensorRT-LLM, KvCacheConfig.free_gpu_memory_fraction.
     """
-    left = memory_bytes - gpu_weight_bytes - profile_bytes - framework_bytes
+    left = memory_bytes - gpu_weight_bytes - served_adapter_bytes - profile_bytes - framework_bytes
     return where(left > engine_room_bytes, engine_room_bytes / left, 1)
 
 

@@ -1,5 +1,5 @@
-"""Low-rank adapters: their parameters, and what is trained of a model."""
-from ..core.arithmetic import where
+"""Low-rank adapters: their parameters, what is trained of a model, and many of them beside one that serves."""
+from ..core.arithmetic import maximum, minimum, where
 from ..core.law import law
 
 
@@ -78,3 +78,27 @@ def gpu_trained_params(gpu_embedding_params, gpu_layer_params, gpu_adapter_param
 def gpu_trained_expert_params(gpu_expert_params, gpu_expert_adapter_params, adapters):
     """Trained parameters on one GPU inside the routed experts (count)."""
     return where(adapters > 0, gpu_expert_adapter_params, gpu_expert_params)
+
+
+# Many adapters beside one model that serves
+
+@law
+def served_adapter_bytes(lora_params, max_loras=0, tensor_parallel=1, pipeline_parallel=1, activation_element_bytes=...):
+    """Adapters that an engine holds ready on one GPU (bytes), each of the largest rank and in the width of activations.
+
+    Of the two matrices of each, tensor parallel splits one, that which stands along the split of the layer's own. vLLM,
+    lora/layers and --fully-sharded-loras, which would split both.
+    """
+    split = (1 + 1 / tensor_parallel) / 2 / pipeline_parallel
+    return max_loras * lora_params * activation_element_bytes * split
+
+
+@law
+def adapter_pass_seconds(served_adapter_bytes, layers, products_per_layer, memory_rate, batch=1, max_loras=0, kernel_seconds=0):
+    """What adapters add to a pass (s): those that its sequences use are read, and two small products stand beside each of the
+    model's. Punica (arXiv 2310.18547, section 4): one kernel for all adapters of a batch.
+
+    Their arithmetic, rank over width of the model's, is left out.
+    """
+    used = served_adapter_bytes * minimum(batch / maximum(max_loras, 1), 1)
+    return used / memory_rate + where(max_loras > 0, 2 * layers * products_per_layer * kernel_seconds, 0)

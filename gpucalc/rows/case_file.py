@@ -278,7 +278,7 @@ def joint_faults(held: dict[str, Any], usual: dict[str, Any]) -> list[tuple[str,
     if 0 < numbers.get("output_limit", 0) < numbers.get("output", 0):
         allowed = f"0 for no limit, or at least the mean, {held['output']}"
         found.append(("output_limit", f"output_limit: {held['output_limit']}; allowed: {allowed}"))
-    for name, other in (("acceptance", "drafted"), ("drafted", "acceptance")):
+    for name, other in (("acceptance", "drafted"), ("drafted", "acceptance"), ("lora_rank", "max_loras")):
         if other in numbers and name not in held:
             found.append((name, f"{name} ({QUANTITIES[name].meaning}): missing; {other} needs it"))
     return found

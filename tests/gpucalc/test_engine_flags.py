@@ -25,7 +25,8 @@ PARSERS = {
               "--hf-overrides": json.loads, "--gpu-memory-utilization": SHARE, "--max-num-seqs": COUNT,
               "--max-num-batched-tokens": COUNT, "--enable-prefix-caching": NONE, "--kv-cache-dtype": "auto fp8 nvfp4",
               "--quantization": "fp8_per_tensor fp8_per_block mxfp8 mxfp4", "--speculative-config": json.loads,
-              "--kv-transfer-config": json.loads}, ["vllm", "serve", "{}"]),
+              "--kv-transfer-config": json.loads,
+              "--enable-lora": NONE, "--max-loras": COUNT, "--max-lora-rank": COUNT}, ["vllm", "serve", "{}"]),
     "SGLang": ({"--model-path": TEXT, "--is-embedding": NONE, "--tp-size": COUNT, "--pp-size": COUNT, "--attn-dp-size": COUNT,
                 "--ep-size": COUNT, "--nnodes": COUNT, "--node-rank": COUNT, "--dist-init-addr": TEXT, "--context-length": COUNT,
                 "--json-model-override-args": json.loads, "--mem-fraction-static": SHARE, "--max-running-requests": COUNT,
@@ -33,7 +34,8 @@ PARSERS = {
                 "--kv-cache-dtype": "auto bf16 bfloat16 fp8_e5m2 fp8_e4m3 mxfp8 nvfp4 fp4_mx_block16", "--quantization": "fp8 mxfp8",
                 "--speculative-algorithm": "EAGLE EAGLE3 NEXTN STANDALONE NGRAM", "--speculative-draft-model-path": TEXT,
                 "--speculative-num-steps": COUNT, "--speculative-eagle-topk": COUNT, "--speculative-num-draft-tokens": COUNT,
-                "--disaggregation-mode": "null prefill decode"}, ["python3", "-m", "sglang.launch_server"]),
+                "--disaggregation-mode": "null prefill decode",
+                "--enable-lora": NONE, "--max-loras-per-batch": COUNT, "--max-lora-rank": COUNT}, ["python3", "-m", "sglang.launch_server"]),
     "TensorRT-LLM": ({"--tp_size": COUNT, "--pp_size": COUNT, "--ep_size": COUNT, "--gpus_per_node": COUNT, "--max_seq_len": COUNT,
                       "--max_batch_size": COUNT, "--max_num_tokens": COUNT, "--enable_chunked_prefill": NONE,
                       "--kv_cache_free_gpu_memory_fraction": SHARE, "--config": TEXT}, ["trtllm-serve", "{}"]),
@@ -116,7 +118,8 @@ def test_a_shell_and_a_parser_take_the_command(facts):
 def test_the_printed_commands_of_served_cases_parse(engine, book):
     """Of one server and of several, with groups, stages, drafts, formats, chunks and a stretched context; as each engine's log."""
     told, asked = [], {"job": "serve", "requests_per_second": 2, "first_token_limit": 60, "token_limit": 0.5, "cards": "H100 SXM 80GB"}
-    for more in ({"model": "Llama-3.3-70B", "weight_format": "FP8", "cache_element_bytes": 1, "prompt_chunk": 2048},
+    for more in ({"model": "Llama-3.3-70B", "weight_format": "FP8", "cache_element_bytes": 1, "prompt_chunk": 2048,
+                  **({} if engine == "llama.cpp" else {"max_loras": 16, "lora_rank": 32})},
                  {"model": "Llama-3.1-405B", "tensor_parallel": 8, "pipeline_parallel": 2},
                  {"model": "DeepSeek-V3", "attention_parallel": 16, "tensor_parallel": 1, "drafted": 1, "acceptance": 0.8},
                  {"model": "Qwen3-32B", "prompt": 90_000, "max_context": 131_072, "cache_element_bytes": 0.5625, "cards": "B200 SXM 180GB"},

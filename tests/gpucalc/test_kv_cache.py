@@ -556,3 +556,20 @@ def test_the_longest_request_is_the_models_or_what_the_cache_holds():
     """Llama-3-8B keeps 131,072 B a token, half of them on each of two GPUs: 1 GB on each holds 2e9 / 131,072 = 15,258 tokens."""
     case = Case(model="Llama-3-8B", engine_room_bytes=1e9, tensor_parallel=2)
     assert case(kv.served_context) == 8192 and case.but(max_context=10**6)(kv.served_context) == 15_258
+
+
+def test_the_turns_of_an_agent_by_hand():
+    """20 turns that begin with 8,000 tokens and add 1,500 each to an answer of 300: prompts of 8,000 to 42,200, 25,100 in the mean, 502,000
+    in all. New of them are 8,000 and 19 x 1,500 = 36,500, so 92.7 % are cached. At 2 turns a second, 10 s apart, 19 sessions wait. Each
+    leaves 25,400 tokens of 163,840 B (70B in 8 bits), 79.1 GB in all; 30 GB of the GPUs keep 38 % of them, 1 TB of the host all."""
+    case = Case(model="Llama-3-70B", cache_element_bytes=1, turns=20, first_prompt=8000, turn_tokens=1500, output=300,
+                requests_per_second=2, think_seconds=10, free_cache_bytes=30e9)
+    prompts = [8000 + turn * 1800 for turn in range(20)]
+    assert case(kv.session_prompt) == sum(prompts) / 20 == 25_100
+    whole = case.but(session_kept_share=1)
+    assert whole(kv.session_cached_share) == pytest.approx(1 - (8000 + 19 * 1500) / sum(prompts))
+    assert case(kv.waiting_sessions) == pytest.approx(19)
+    assert case(kv.waiting_kv_bytes) == pytest.approx(19 * 25_400 * 163_840)
+    assert case(kv.session_kept_share) == pytest.approx(30e9 / (19 * 25_400 * 163_840)) == pytest.approx(0.379, abs=1e-3)
+    assert case.but(host_cache_bytes=1e12)(kv.session_kept_share) == 1
+    assert case.but(turns=1)(kv.session_prompt) == 8000 and case.but(turns=1, free_cache_bytes=1)(kv.waiting_sessions) == 0
