@@ -10,17 +10,12 @@ window.gpucalc = window.gpucalc || {};
 {
   const names = () => gpucalc.reading.rents;
 
-  // What the printed functions ask for: rows by the name of their table, and what to say of a GPU or a term that is not known.
+  // What the printed functions ask for: rows by the name of their table, and what to say of a term.
   gpucalc.own = {
     architectures: () => gpucalc.reading.configs,
     rows: (table) => names()[table],
     termsOf: () => names().items.rent.terms.join(", "),
     byTheGpu: (larger) => names().by_the_gpu[larger],
-    alike(name, given) {
-      const keys = Object.keys(names().gpus), within = keys.filter((key) => key.toLowerCase().includes(name.toLowerCase()));
-      const close = within.length ? within : keys.filter((key) => gpucalc.rents._family(key).split(" ").some((word) => given.includes(word)));
-      return close.length ? `; close: ${close.slice(0, 4).join(", ")}` : "";
-    },
   };
 
   gpucalc.readRents = (pasted) => {

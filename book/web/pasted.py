@@ -11,8 +11,9 @@ from typing import Any
 
 from gpucalc.rows.files import hidden, shortened
 from gpucalc.rows.intake import (
-    agreed, amount, by_the_gpu, column, counted, gpu_named, in_usd, NOT_STATED, NUMERAL, OWN_PROVIDER, PER_GPU, plain, question,
+    agreed, amount, by_the_gpu, column, gpu_named, in_usd, NOT_STATED, NUMERAL, OWN_PROVIDER, PER_GPU, plain, question,
     readings, settled, Spread, standing, SYMBOLS, term_named, times_an_hour, WHOLE)
+from gpucalc.rows.names import counted
 from gpucalc.rows.price_checks import ITEMS, MOST_GPUS
 from gpucalc.rows.tables import rows
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from gpucalc.core import figures
 from gpucalc.decisions import answer_words, engine_flags, owning_words
-from gpucalc.rows import case_file, config, files, intake
+from gpucalc.rows import case_file, config, files, intake, names
 from . import drills, pasted, pyjs, typed
 
 _FIGURES = ("number", "three_figures", "seconds", "unit_symbol", "exact", "gib", "percent", "usd", "hourly", "dollars", "days",
@@ -16,8 +16,10 @@ _WORDS = ("case_facts", "named", "narrow_cache", "plain", "choice", "cards", "ca
           "_on_spot", "_of_kind", "_layout", "against", "likeness", "apart", "better", "_is_less", "_value", "_distance",
           "_before", "_less")
 _RENTS = ("Amount", "Column", "Spread", "plain", "amount", "_without_currency", "readings", "_without_same", "agreed", "settled",
-          "column", "_money_column", "_tokens", "_family", "counted", "gpu_named", "term_named", "_bare", "times_an_hour",
+          "column", "_money_column", "gpu_named", "term_named", "_bare", "times_an_hour",
           "standing", "question", "_meant", "in_usd")
+_NAMES = ("Meant", "meant", "refusal", "spelled", "near", "_pairs", "_shared", "_joined", "_same", "_words_of", "words", "_model",
+          "_aliases", "telling", "families", "_stored", "_unless_native", "gpu_words", "family", "counted", "_gpus", "_from")
 _CONFIGS = ("Fields", "Architecture", "described", "named", "families", "nesting", "whole", "fields_of", "refused_fields",
             "_text_model", "_refuse_others", "_check_blocks", "_check_head", "_ends", "_attention", "_worked_out", "_is_one_of",
             "_is_no_list", "_are_layers", "_algorithms_of")
@@ -79,16 +81,16 @@ def judging_script() -> str:
 
 
 def reading_script() -> str:
-    """`gpucalc.rents`, how prices of a reader's own are read, `gpucalc.pasted`, how lines of them are, and `gpucalc.configs`,
-    how a config.json is."""
-    items = {"rows": "gpucalc.own.rows", "ITEMS": "gpucalc.reading.rents.items", "_alike": "gpucalc.own.alike",
+    """`gpucalc.names`, what names mean; `gpucalc.rents`, how prices of a reader's own are read, `gpucalc.pasted`, how lines of
+    them are, and `gpucalc.configs`, how a config.json is."""
+    items = {"rows": "gpucalc.own.rows", "ITEMS": "gpucalc.reading.rents.items", "names": "gpucalc.names",
              "_terms_of": "gpucalc.own.termsOf", "three_figures": "gpucalc.figures.three_figures",
-             "shortened": "gpucalc.text.shortened"}
+             "shortened": "gpucalc.text.shortened", "hidden": "gpucalc.text.hidden"}
     texts = {"architectures": "gpucalc.own.architectures", "_written": "gpucalc.text.written", "hidden": "gpucalc.text.hidden",
              "shortened": "gpucalc.text.shortened"}
-    rents = _block("rents", _those(intake, _RENTS), items)
+    rents = _block("names", _those(names, _NAMES), items) + _block("rents", _those(intake, _RENTS), items)
     lines = items | {name: f"gpucalc.rents.{name}" for name in _RENTS if not name.startswith("_")} | {
-        "attempt": "py.attempt", "hidden": "gpucalc.text.hidden", "by_the_gpu": "gpucalc.own.byTheGpu"}
+        "counted": "gpucalc.names.counted", "attempt": "py.attempt", "by_the_gpu": "gpucalc.own.byTheGpu"}
     rents += _block("pasted", _those(pasted, ("cells_of", "offer_of", "Rents", "_at")), lines)
     return _script("python_reading.js") + rents + _block("configs", _those(config, _CONFIGS), texts)
 

@@ -1,6 +1,7 @@
 """What the page needs to read what a reader pastes, for JSON: rules of architectures, names as people write them, usual rents."""
 from typing import TYPE_CHECKING, Any
 
+from gpucalc.rows import names
 from gpucalc.rows.config import TEXT_COLUMNS, architectures
 from gpucalc.rows.intake import NOT_STATED, OWN_PROVIDER, PER_GPU, SYMBOLS, WHOLE
 from gpucalc.rows.intake import base_of, by_the_gpu, larger_machines, newest_book
@@ -26,12 +27,11 @@ def configs() -> dict[str, Any]:
 
 
 def rents(book: "DataFrame") -> dict[str, Any]:
-    """The GPUs, what a rent may be (USD/h for one GPU), the larger machines of one that is billed by the GPU, and the book's
-    rents."""
+    """What names are known by, what a rent may be (USD/h for one GPU), the larger machines of one that is billed by the GPU, and
+    the book's rents."""
     item, sizes = ITEMS["rent"], base_of(book).sizes
     larger = {gpu: larger_machines(gpu, sizes) for gpu in rows("gpus")}
-    return {
-        "gpus": {gpu: {column: row[column] for column in ("memory_type", "marketed_bytes")} for gpu, row in rows("gpus").items()},
+    return names.held() | {
         "items": {"rent": {"terms": item.terms, "unit": item.unit, "low": item.low, "high": item.high}},
         "symbols": SYMBOLS, "per_gpu": PER_GPU, "whole": WHOLE, "reserved_years": RESERVED_YEARS,
         "most_gpus": MOST_GPUS, "provider": OWN_PROVIDER, "region": NOT_STATED, "larger": larger,

@@ -14,6 +14,7 @@ from .catalogue import FINDERS
 from .config import families
 from .files import few, shortened, text
 from .mapping import read_mapping
+from .names import spelled
 from .tables import rows, TABLES
 
 
@@ -196,6 +197,7 @@ def case_of(held: dict[str, Any], where: str = "") -> Case:
     `where` opens each line of the message. What the job takes where nothing is given is in its row. Raises ValueError with a
     line for each fault.
     """
+    held = _spelled(held)
     faults = list(_faults(held))
     if faults:
         raise ValueError("\n".join(few(f"{shortened(where)}: {fault}" if where else fault for fault in faults)))
@@ -206,6 +208,18 @@ def case_of(held: dict[str, Any], where: str = "") -> Case:
     usual = {"recipe": job.recipe} if job.recipe and "recipe" not in held else {}
     named = {name: value for name, value in found.items() if name in FINDERS}
     return Case(job=job, **named, **usual, **{name: value for name, value in found.items() if name not in FINDERS})
+
+
+def _spelled(held):
+    """The case with names as their rows spell them; a model of its own row, or of a file, keeps its name."""
+    job = rows("jobs").get(held.get("job")) if isinstance(held, dict) and isinstance(held.get("job"), str) else None
+    if job is None or any(not isinstance(name, str) for name in held):
+        return held
+    own = {"model": held["model"]} if PACKED in held and "model" in held else {}
+    given = {name: ", ".join(value) if name == "cards" and isinstance(value, list) and all(
+        isinstance(each, str) for each in value) else value for name, value in held.items()}
+    found = spelled(given, [*re.split("[ |]", job["needs"]), *job["takes"].split()]) | own
+    return {name: held[name] if name in held and found[name] == given[name] else found[name] for name in found}
 
 
 def as_yaml(case: Case) -> str:

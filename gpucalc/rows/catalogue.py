@@ -3,6 +3,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ..core.evaluate import FINDERS, JOINED, READERS, Input, Row, close
+from . import names
 from .choices import CHOICES
 from .kept import kept
 from .tables import TABLES, plain_row, rows, table
@@ -134,8 +135,8 @@ def measurements() -> "DataFrame":
 
 def gpu(name: str) -> Row:
     """The row of one GPU, with the shares that its benchmark reached, the ports of its link and the FLOP/s of narrow products."""
-    row = _row("gpus", name)
-    return plain_row(row | _added(row), name, row.kind)
+    row = _row("gpus", names.key("gpu", name))
+    return plain_row(row | _added(row), row.name, row.kind)
 
 
 def link(name: str) -> Row:
@@ -144,12 +145,12 @@ def link(name: str) -> Row:
 
 
 def model(name: str) -> Row:
-    """The row of one model: its name in data/models.csv, or the path of a Hugging Face config.json."""
+    """The row of one model: its name as people write it, or the path of a Hugging Face config.json."""
     if str(name).endswith(".json"):
         from .config import read
         schema = TABLES["models"]
         return read(name, [column for column in schema.columns if column != schema.key])
-    return _row("models", name)
+    return _row("models", names.key("model", name))
 
 
 def recipe(name: str) -> Row:
@@ -172,7 +173,7 @@ def efficiency(name: str) -> Row:
 
 def weight_format(name: str) -> Row:
     """The row of one format of weights."""
-    return _row("formats", name)
+    return _row("formats", names.key("weight_format", name))
 
 
 def engine(name: str) -> Row:

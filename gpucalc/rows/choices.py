@@ -1,5 +1,6 @@
 """What a case chooses in words: its job, and rows that are a name and nothing else: cards, a provider, a region, a term, ways."""
 from ..core.evaluate import Row, close
+from . import names as spelling
 from .files import hidden, shortened
 from .price_checks import ITEMS
 from .tables import plain_row, rows
@@ -22,7 +23,11 @@ def job(name: str) -> Row:
 
 def cards(name: str) -> Row:
     """`any`, or the full SKUs of GPUs joined by commas, as the name of an empty row."""
-    return _several("cards", name, rows("gpus"), "full names of data/gpus.csv")
+    try:
+        chosen = [each if each in ("", ANY) else spelling.key("gpu", each) for each in map(str.strip, name.split(","))]
+    except ValueError as error:
+        raise ValueError(f"cards: {error}") from None
+    return _several("cards", ", ".join(chosen), rows("gpus"), "full names of data/gpus.csv")
 
 
 def ways(name: str) -> Row:

@@ -10,12 +10,12 @@ import re
 import statistics
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 from ..core.evaluate import close
 from ..core.figures import three_figures
+from . import names
 from .ages import day, firm, modified, today
 from .files import content, few, hidden, shortened
 from .price_checks import book_faults, Fault, ITEMS, KEY, PRICES, RESERVED_YEARS, row_faults
@@ -235,71 +235,16 @@ def score(header: list[str]) -> int:
     return len(fields) if priced and named else 0
 
 
-# Words in a GPU's name that tell no two apart.
-_NOISE = {"nvidia", "amd", "intel", "google", "aws", "geforce", "tesla", "instinct", "tensor", "core", "gpu", "gpus", "graphics",
-          "card", "cloud", "accelerator", "radeon", "gb", "hpu", "ai", "blackwell", "edition"}
-_FORMS = {"sxm2": "sxm", "sxm3": "sxm", "sxm4": "sxm", "sxm5": "sxm", "sxm6": "sxm", "hgx": "sxm", "dgx": "sxm", "pcie3": "pcie",
-          "pcie4": "pcie", "pcie5": "pcie", "gaudi-2": "gaudi2", "trn1": "trainium", "trn2": "trainium2", "inf2": "inferentia2",
-          "trn3": "trainium3", "ws": "workstation"}
-_VARIANT = re.compile(r"sxm|pcie|nvl|nvl72|server|\d+gb")
-# What is put in place of what, one after the other, in a name in lower case.
-_SPELLING = [(r"[^a-z0-9]+", " "), (r"\b(gaudi|trainium|inferentia) (?=\d\b)", r"\1"), (r"(\d+) ?g(i?b)?\b", r" \1gb "),
-             (r"\b(rtx|gtx|tpu|quadro|pro)(?=\w)", r"\1 ")]
-_COUNTED = re.compile(r"(?:(\d{1,5}) ?[x×*] ?)?(.*?)(?:(?: x ?|[×*])(\d{1,5}))?", re.IGNORECASE)
-
-
-@functools.cache
-def _tokens(name):
-    """The words of a GPU's name that tell it from others."""
-    text = name.lower()
-    for pattern, replacement in _SPELLING:
-        text = re.sub(pattern, replacement, text)
-    return {form for word in text.split() for form in [_FORMS.get(word, word)] if form not in _NOISE}
-
-
-@functools.cache
-def _family(name):
-    """Those of them that tell a family from others."""
-    return " ".join(sorted(word for word in _tokens(name) if not _VARIANT.fullmatch(word)))
-
-
-def counted(name: str) -> tuple[str, int | None]:
-    """The name of a GPU without the number of them in it, as in 8x H100, and that number."""
-    found = _COUNTED.fullmatch(name.strip())
-    number = found and (found[1] or found[3])
-    return (found[2], int(number)) if found and number and found[2] else (name, None)
-
-
 def gpu_named(name: str) -> tuple[str, str]:
     """The key in data/gpus.csv that a name means, and what to say of it where the name leaves open which.
 
     A family's name, such as H100, means its SXM card of the most memory. Raises ValueError with what is allowed.
     """
-    held = rows("gpus")
-    if name in held:
-        return name, ""
-    given = _tokens(name)
-    found = [key for key, row in held.items() if given and all(
-        word in _tokens(key) or word == row["memory_type"].lower() for word in given)]
-    families = list(dict.fromkeys(_family(key) for key in found))
-    exact = [each for each in families if all(word in given for word in each.split())]
-    if len(families) > 1 and exact:
-        families = [max(exact, key=lambda each: len(each.split()))]
-        found = [key for key in found if _family(key) == families[0]]
-    if len(families) != 1:
-        options = f"; it may be {', '.join(found[:4])}" if found else _alike(name, given)
+    found = names.meant("gpu", name).names
+    if len({names.family(key) for key in found}) != 1:
+        options = f"; it may be {', '.join(found[:4])}" if found else f"; close: {', '.join(names.near('gpu', name))}"
         raise ValueError(f"a gpu of data/gpus.csv{options}")
-    best = max(found, key=lambda key: ("SXM" in key, held[key]["marketed_bytes"]))
-    others = [key for key in found if key != best]
-    return best, f"{shortened(name, 60)} is taken as {best}, not {' or '.join(others)}" if others else ""
-
-
-def _alike(name, given):
-    """Up to four GPUs of a name like this, or that have a word which is much like one of the given."""
-    known = {key: _tokens(key) for key in rows("gpus")}
-    words = {near for word in given for near in get_close_matches(word, set().union(*known.values()), cutoff=0.7)}
-    found = [key for key, held in known.items() if {word for word in held & words if not _VARIANT.fullmatch(word)}]
-    return close(name, known) or (f"; close: {', '.join(found[:4])}" if found else "")
+    return found[0], f"{shortened(name, 60)} is taken as {found[0]}, not {' or '.join(found[1:])}" if found[1:] else ""
 
 
 _TERMS = {"on-demand": "ondemand demand payasyougo payg ondemandhourly list hourly regular paygo",
@@ -916,7 +861,7 @@ class _Row:
             if item in ("rent", "card", "server"):
                 self.refuse("gpu", f"filled for {item}{'' if self.text('item') else ', or an item that needs none'}")
             return "", None
-        bare, many = (text, None) if text in rows("gpus") else counted(text)
+        bare, many = (text, None) if text in rows("gpus") else names.counted(text)
         return self._said(self.tried("gpu", gpu_named, bare, more="; or a GPU of your own: GPUS=FILE")), many
 
     def _said(self, found):

@@ -113,7 +113,7 @@ def test_an_unknown_name_is_refused_with_one_that_is_close():
 
 
 def test_an_unknown_row_is_refused_with_one_that_is_close():
-    refused("gpus.csv has no gpu 'H100 SXM'; close: H100 SXM 80GB", Case, gpu="H100 SXM")
+    refused("gpus.csv has no gpu 'H101 SXM'; close: .*H100 SXM 80GB", Case, gpu="H101 SXM")
     refused("models.csv has no model 'Lama-3-8B'; close: .*Llama-3-8B", Case().but, model="Lama-3-8B")
 
 
@@ -238,7 +238,7 @@ def test_a_file_is_names_and_values(read):
     ("contxt: 8192", "contxt: unknown; .*close: context"),
     ("contxt: large", "contxt: unknown"),
     ("1: 8192", "1: unknown"),
-    ("gpu: H100", "data/gpus.csv has no gpu 'H100'; close: "),
+    ("gpu: H100", "gpu 'H100' may be H100 SXM 80GB | H100 PCIe 80GB"),
     ("gpu: 100", "gpu: 100; allowed: for a row its name"),
     ("gpu: {bandwidth: 1}", "gpu: {'bandwidth': 1}; allowed: for a row its name"),
     ("context: {law: kv_byte}", "context: law 'kv_byte': unknown; close: kv_bytes"),

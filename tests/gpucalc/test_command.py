@@ -170,7 +170,7 @@ def test_no_switch_hides_a_name():
     ("kv_bytes --context row:gpu", "--context: row:gpu; allowed: a row that is given: none"),
     ("kv_bytes --context 0 --kv_bytes_per_token 2 --batch 1", "context (tokens in the context) is 0; allowed: a whole number"),
     ("kv_bytes --model Llama-3-70B --batch 2", "sequence_kv_bytes needs context"),
-    ("kv_bytes --gpu H100", "no gpu 'H100'; close: H100 SXM 80GB"),
+    ("kv_bytes --gpu H100", "gpu 'H100' may be H100 SXM 80GB"),
     ("kv_bytes 5", "'5': a word too many"),
     ("kv_bytes --case nowhere.yaml", "nowhere.yaml: No such file"),
     ("kv_bytes --batch 2 --json --csv", "--json and --csv: both given; allowed: one of them"),
