@@ -160,6 +160,13 @@ def families() -> list[str]:
     return [word for word in dict.fromkeys(known) if not re.fullmatch(_SIZE, word)]
 
 
+@functools.cache
+def vocabulary() -> list[str]:
+    """All words of names of models and formats."""
+    known = [*rows("models"), *rows("formats"), *[key for key, alias in rows("aliases").items() if alias["kind"] != "gpu"]]
+    return [*dict.fromkeys([word for key in known for word in words(key)]), *_LEFT]
+
+
 def _stored(given):
     """The format of weights that words name, and the other words."""
     for size in (4, 3, 2, 1):
@@ -187,7 +194,7 @@ _FORMS = {"sxm2": "sxm", "sxm3": "sxm", "sxm4": "sxm", "sxm5": "sxm", "sxm6": "s
 _VARIANT = re.compile(r"sxm|pcie|nvl|nvl72|server|workstation|maxq|\d+gb")
 # What is put in place of what, one after the other, in a name in lower case.
 _SPELLING = [(r"max-?q", "maxq"), (r"[^a-z0-9]+", " "), (r"\b(gaudi|trainium|inferentia) (?=\d\b)", r"\1"),
-             (r"(\d+) ?g(i?b)?\b", r" \1gb "), (r"\b(rtx|gtx|tpu|quadro|pro)(?=\w)", r"\1 ")]
+             (r"\b(\d+) ?g(i?b)?\b", r" \1gb "), (r"\b(rtx|gtx|tpu|quadro|pro)(?=\w)", r"\1 ")]
 _COUNTED = re.compile(r"(?:(\d{1,5}) ?[x×*] ?)?(.*?)(?:(?: x ?|[×*])(\d{1,5}))?", re.IGNORECASE)
 
 

@@ -76,7 +76,7 @@ def faults(path):
     ("job: images\nmodel: Llama-2-7B\nimages_per_day: 5\nwindow_requests: 5",
      ["images_per_day and window_requests: both given; allowed: one of them"]),
     (SERVE.replace("-8B", "-9B"),
-     ["model: data/models.csv has no model 'Llama-3-9B'; close: Llama-3-8B, Llama-3-70B, Llama-3.3-70B; see all in that file"]),
+     ["model: data/models.csv has no model 'Llama-3-9B'; close: Llama-3-8B, Llama-3-70B, Llama-3.2-1B; see all in that file"]),
     (SERVE + "cards: H100", ["cards: gpu 'H100' may be H100 SXM 80GB | H100 PCIe 80GB | H100 NVL 94GB; allowed: one of them"]),
     (SERVE + "cards: [H100 SXM 80GB, H200]", ["cards: gpu 'H200' may be H200 SXM 141GB | H200 NVL 141GB; allowed: one of them"]),
     (SERVE + "cards: any, H100 SXM 80GB", [f"cards: 'any'; allowed: {CARDS}"]),

@@ -1,0 +1,329 @@
+"""A line of free words as a case: rules and the names of names.py, nothing learned and nothing asked of a network.
+
+"70b chat, 10 requests a second, 1k in, 300 out, first token under 1 s" fills the blanks of a job. What a rule takes is out of the
+text; what is left in the end was not understood, and is said. A browser has this too, printed by pyjs.
+"""
+import re
+from typing import Any, NamedTuple
+
+from . import catalogue as catalogue, names  # jobs name what the catalogue finds
+from .tables import rows
+
+# Parts of patterns, in lower case: a number with what multiplies it, one that is hardly a version, units of time, "a second".
+_N = r"(\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+) ?(?:(k|m|b|t|bn|thousand|million|billion|trillion)(?![a-z0-9]))?"
+_LONG = r"(\d+(?:,\d{3})+|\d{3,}|\d+(?:\.\d+)?(?= ?(?:k|thousand|tokens?)\b)) ?(?:(k|thousand)(?![a-z0-9]))?"
+_PLAIN = r"(\d+(?:,\d{3})+|\d+(?:\.\d+)?) ?(?:(k|thousand)(?![a-z0-9]))?"
+_SHORT = r"(ms|milliseconds?|s|secs?|seconds?)(?![a-z])"
+_LASTING = r"(min|minutes?|h|hrs?|hours?|days?|weeks?|months?|years?)(?![a-z])"
+_A = r" ?(?:/|per|an?|each|every) ?"
+_WITHIN = r"(?:(?:is|of|in|under|within|below|over|at most|less than|up to|for|<|≤|,|:) ?)*"
+_WHO = r"(?:requests?|reqs?|queries|query|calls?|prompts?|messages?|users?|people|customers?|chats?)"
+_POWERS = {"k": 3, "thousand": 3, "m": 6, "million": 6, "b": 9, "bn": 9, "billion": 9, "t": 12, "trillion": 12}
+_SECONDS = {"ms": 1e-3, "millisecond": 1e-3, "s": 1, "sec": 1, "second": 1, "min": 60, "minute": 60, "h": 3600, "hr": 3600,
+            "hour": 3600, "day": 86400, "week": 604800, "month": 2628000, "year": 31536000}
+_COUNTS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "ten": "10",
+           "twelve": "12", "sixteen": "16"}
+
+# What somebody wants to do, by the first pattern that fits.
+_JOBS = [
+    (r"\b(?:buy|lease)\b(?!.*\b(?:tokens|train)\b)|\brent or own\b", "rent_or_buy"), (r"\bqlora\b", "qlora"),
+    (r"\blora\b|\badapters?\b", "lora"), (r"\bdpo\b", "dpo"), (r"\bgrpo\b|\brl(?:hf|vr)?\b", "grpo"),
+    (r"\bcontinued? (?:on )?(?:pre-?)?train", "continue"), (r"\bpre-?train|\bfrom scratch\b", "pretrain"),
+    (r"\bfine[ -]?tun|\bsft\b|\btun(?:e|ing)\b", "finetune"), (r"\bembed", "embed"), (r"\b(?:images?|pictures?|photos?)\b", "images"),
+    (r"\bovernight\b|\bby tomorrow\b|\bsummari[sz]e|\bdocuments?\b|\bclassify|\btranslate|\bbatch (?!of|size)", "batch"),
+    (r"\btrain(?:ing)?\b", "pretrain"), (r"\bserve|\bserving|\bchat|\bhost|\binference|\busers?\b|\brequests?\b", "serve")]
+# Ways to tune of which "fine-tune" leaves open which.
+_TUNING = ["finetune", "lora", "qlora"]
+
+# Patterns, the input that each gives, how its number counts, and the kinds of job for which it is: all, where none is named.
+_RULES = [
+    (rf"{_N} ?(?:tokens?|toks?|t){_A}s(?:ec|econds?)?(?![a-z])(?:{_A}(?:user|person))?", "token_limit", "inverse", "serve"),
+    (rf"{_N} ?{_SHORT}{_A}tok(?:en)?s?\b", "token_limit", "time", "serve"),
+    (rf"(?:tpot|itl) ?{_WITHIN}{_N} ?{_SHORT}", "token_limit", "time", "serve"),
+    (rf"(?:p95 )?(?:time to )?(?:ttft|first tokens?)(?: latency)? ?{_WITHIN}{_N} ?{_SHORT}", "first_token_limit", "time", "serve"),
+    (rf"{_N} ?{_SHORT} (?:ttft|(?:to )?first token)", "first_token_limit", "time", "serve"),
+    (rf"(?:whole |full )?answers? ?{_WITHIN}{_N} ?{_SHORT}", "answer_limit", "time", "serve"),
+    (rf"{_N} ?(?:rps|qps)\b", "requests_per_second", "number", "serve"),
+    (rf"{_N} ?{_WHO}?{_A}(s|secs?|seconds?|min|minutes?|h|hours?)(?![a-z])", "requests_per_second", "rate", "serve"),
+    (rf"{_N} (?:images?|pictures?|photos?){_A}day", "images_per_day", "number", "offline"),
+    (rf"{_N} (?:requests?|reqs?|queries|calls?){_A}day", "daily_users", "requests", "serve"),
+    (rf"(?:who send )?{_N} messages?(?: each|{_A}(?:day|user|person))", "messages_per_day", "number", "serve"),
+    (rf"{_N} (?:users?|people|customers?|developers?|engineers|employees|students)(?:{_A}day)", "daily_users", "number", "serve"),
+    (rf"(?<!concurrent ){_N} (?:users?|people|customers?|developers?|engineers|employees|students)\b(?! at once)", "daily_users",
+     "a day", "serve"),
+    (rf"batch (?:size )?(?:of )?{_N}(?: ?sequences)?", "global_batch", "number", "train"),
+    (rf"sequences? (?:of |length )?{_N}(?: ?tokens)?", "sequence", "number", "train"),
+    (rf"{_N} (?:preference )?pairs", "preference_pairs", "number", "train"), (rf"{_N} steps", "rollout_steps", "number", "train"),
+    (rf"(?:over )?{_N} (?:epochs?|passes)(?: over)?", "epochs", "number", "train"),
+    (rf"rank (?:of )?{_N}", "lora_rank", "number", "train"),
+    (rf"(?:tp|tensor parallel) ?(?:of |= ?)?{_N}", "tensor_parallel", "number", ""),
+    (rf"{_N} (?:documents?|docs|texts|requests?|prompts?|images?)\b", "window_requests", "number", "offline"),
+    (rf"(?:prompts?|documents?|docs|texts|each|inputs?)? ?of {_LONG}(?: ?tokens?)?(?: each)?", "prompt", "number", "serve offline"),
+    (rf"{_LONG}[ -]?(?:tokens? )?(?:in|input|prompts?|context)\b", "prompt", "number", "serve offline"),
+    (rf"{_PLAIN}[ -]?(?:tokens? )?(?:out|output|answers?|responses?|replies|each)\b", "output", "number", "serve offline train"),
+    (rf"{_N} ?% (?:of the prompts? )?cached", "cached_share", "share", "serve"),
+    (rf"(?:busy|used|utili[sz]ed|utili[sz]ation) ?{_WITHIN}{_N} ?%(?: of the time)?", "utilization", "share", "own"),
+    (rf"{_N} ?% (?:sure|certain|of all cases)", "sure", "share", ""),
+    (rf"{_WITHIN}{_N} years?", "years", "number", "own"),
+    (rf"(?:on |over |with )?{_N} tokens\b", "training_tokens", "number", "train"),
+    (rf"{_WITHIN}(?:\$ ?{_N}|{_N} ?(?:usd|dollars?|\$))(?:{_A}(month|mo)\b)?", "budget_usd", "money", ""),
+    (rf"(?:in|within|under|over|less than) {_N} ?{_LASTING}", "deadline_days", "days", "train"),
+    (rf"(?:in|within|under|over|less than) {_N} ?{_LASTING}", "window_hours", "hours", "offline"),
+    (rf"(?:in|within|under|below|less than|at most|<) ?{_N} ?{_SHORT}", "first_token_limit", "first", "serve")]
+# Words, and what they say.
+_WORDS = [
+    (r"\b(?:in |with )?(?:an? )?(?:fp8|8[ -]bit|int8) (?:kv[ -]?)?cache\b", "cache_element_bytes", 1),
+    (r"\bspot\b", "term", "spot"), (r"\bon[ -]demand\b", "term", "on-demand"),
+    (r"\breserved (?:for )?(?:an?|1|one) year\b", "term", "reserved-1y"), (r"\breserved (?:for )?(?:3|three) years\b", "term", "reserved-3y"),
+    (r"\b(?:with )?vllm\b", "engine", "vLLM"), (r"\b(?:with )?sglang\b", "engine", "SGLang"),
+    (r"\b(?:with )?(?:tensorrt|trt)-?llm\b", "engine", "TensorRT-LLM"), (r"\bovernight\b", "window_hours", 12),
+    (r"\bby tomorrow\b", "window_hours", 24),
+    (r"\bapi or (?:my |our )?own(?: gpus?| cards?| servers?)?|\b(?:or|vs|versus) (?:an? |the )?api\b", "ways", "any")]
+_OWN = r"\b(?:my|our|i have|we have|i own|we own)\b"
+# Words that ask, and those that are said by the job.
+_SAID = set("""
+a an and any are as at be between buy by can card cards chat chatbot cheapest continue continued cost could deploy describe do does
+documents embed fine fine-tune fine-tuning fits finetune finetuning for from full get give gpu gpus grpo has have host how i image images in
+inference is it lab lease lora many me model models month much my need of on one or our out own people pictures pretrain pre-train
+pretraining pre-training prompts qlora rent request requests run scratch send serve server servers serving sft should summarize take
+text texts than that the them then these they this time to token tokens train training translate tune tuning uses users use way we what
+when where which who will with would you your answer answers dpo rl batch classify
+""".split())
+_VERSION = re.compile(r"v?\d+(\.\d+)*")
+_WEAK = re.compile(r"v\d\w*|m\d|\d{1,3}|[2-9]000|max|maxq|ultra|super|ti|ada|pro")
+_VARIANT = re.compile(r"sxm|pcie|nvl|nvl72|server|workstation|maxq|\d+gb")
+
+
+class Ask(NamedTuple):
+    """A name that leaves open what it means: the input, the words, what stands meanwhile, and all that it may be."""
+
+    key: str
+    words: str
+    taken: str
+    others: list[str]
+
+
+class Words:
+    """One line of free words: `inputs` of a case by name, `granted` in words, `asks`, what is `left`, and a `count` of cards.
+
+    sellers: providers that may be named. What is not understood is in `left`, never dropped.
+    """
+
+    def __init__(self, line: str, sellers: list[str]):
+        self.text = plain(line)
+        self.sellers = sellers
+        self.inputs, self.granted, self.asks, self.left, self.count = {}, [], [], [], 0
+
+    def read(self):
+        """Reads the line, rule by rule."""
+        self.aside()
+        self.job()
+        self.cards()
+        kind = rows("jobs")[self.inputs["job"]]["kind"]
+        for pattern, name, said in _WORDS:
+            if name != "window_hours" or kind == "offline":
+                self.put(name, said, self.take(pattern))
+        for pattern, name, counts, kinds in _RULES:
+            if not kinds or kind in kinds.split():
+                self.number(self.take(pattern), name, counts)
+        self.provider()
+        self.model()
+        self.format()
+        self.left = [*self.left, *self.rest()]
+
+    def take(self, pattern):
+        """What fits a pattern, out of the text."""
+        found = re.search(pattern, self.text)
+        if found:
+            self.text = f"{self.text[:found.start()]} | {self.text[found.end():]}"
+        return found
+
+    def put(self, name, value, found):
+        """An input, where its words were found; what is said twice is left."""
+        if found and name in self.inputs:
+            self.left.append(found[0].strip())
+        elif found:
+            self.inputs[name] = value
+
+    def aside(self):
+        """What has no input: users at the same time."""
+        found = self.take(rf"{_N} (?:concurrent|simultaneous|parallel) \w+|{_N} \w+ at (?:once|the same time)")
+        if found:
+            self.left.append(found[0].strip())
+
+    def job(self):
+        job = next((job for pattern, job in _JOBS if re.search(pattern, self.text)), "")
+        large = re.search(rf"{_N} tokens\b(?! (?:in|out|each)\b)", self.text)
+        if not job and large and amount(large[1], large[2]) >= 1e8:
+            job = "pretrain"
+            self.granted.append("so many tokens are trained on, from scratch")
+        if not job:
+            self.granted.append("to serve it, since no word says what to do")
+        self.inputs["job"] = job or "serve"
+        if job == "finetune" and not re.search(r"\bfull\b|\bsft\b", self.text):
+            self.asks.append(Ask("job", "fine-tune", job, _TUNING))
+
+    def number(self, found, name, counts):
+        """A number that a rule found, as its input."""
+        if not found:
+            return
+        digits, power, unit = found[1], found[2], found[3] if counts in ("time", "rate", "days", "hours", "first") else ""
+        if counts == "money":
+            digits, power, unit = (found[1], found[2], found[5]) if found[1] else (found[3], found[4], found[5])
+        value = amount(digits, power)
+        seconds = _SECONDS[re.sub("(?<=[a-z][a-z])s$", "", unit)] if unit and counts != "money" else 1
+        if counts == "requests":
+            self.put("messages_per_day", 1, found)
+            self.granted.append("one request a day from each user, most of them in the busiest hour")
+        if counts == "a day":
+            self.granted.append(f"{found[0].strip()}: a day")
+        if counts == "first":
+            self.granted.append(f"{found[0].strip()}: to the first token")
+        if counts == "money" and self.takes("usd_per_month"):
+            self.put("usd_per_month", value, found)
+            if not unit:
+                self.granted.append(f"{found[0].strip()}: a month")
+        elif not self.takes(name) or counts == "share" and name == "sure" and value not in (50, 80, 90, 95):
+            self.left.append(found[0].strip())
+        else:
+            self.put(name, rounded({"inverse": 1 / (value or 1), "time": value * seconds, "first": value * seconds,
+                                    "rate": value / seconds, "share": value / 100, "days": value * seconds / 86400,
+                                    "hours": value * seconds / 3600}.get(counts, value)), found)
+
+    def takes(self, name):
+        job = rows("jobs")[self.inputs["job"]]
+        return name in [*job["needs"].replace("|", " ").split(), *job["takes"].split()]
+
+    def cards(self):
+        """GPUs, each with the number of them before it; more than one is any of them."""
+        parts, found, said, place = self.text.split(), [], [], 0
+        while place < len(parts):
+            size = next((size for size in (5, 4, 3, 2, 1) if named_gpus(parts[place:place + size], parts[place + size:])), 0)
+            if size:
+                name = " ".join(parts[place:place + size])
+                many, start = number_before(parts[:place])
+                meant = names.meant("gpu", name)
+                found, said = [*found, *meant.names], [*said, (name, meant)]
+                self.count = meant.count or many or self.count
+                parts = [*parts[:start], "|", *parts[place + size:]]
+                place = start
+            place += 1
+        if found:
+            self.text = " ".join(parts)
+            self.of_cards([key for key in rows("gpus") if key in found], said)
+
+    def of_cards(self, found, said):
+        """The cards as the job's input, and the number of them where it has one."""
+        single = self.inputs["job"] == "rent_or_buy"
+        first = said[0][1].names[0]
+        self.inputs = self.inputs | ({"gpu": first} if single else {"cards": ", ".join(found)})
+        for name, meant in said:
+            if not meant.sure:
+                taken = first if single else "any of them"
+                self.asks.append(Ask("gpu" if single else "cards", name, taken, [key for key in rows("gpus") if key in meant.names]))
+        number = "gpus_per_server" if single else "gpus"
+        if self.count and self.takes(number):
+            self.inputs = self.inputs | {number: self.count}
+        elif self.count:
+            self.granted.append(f"{self.count} of these: how many are needed is what the answer says")
+        if self.takes("ways") and self.take(_OWN):
+            self.inputs = self.inputs | {"ways": "own"}
+
+    def provider(self):
+        """A seller of the book, by name."""
+        for seller in sorted(self.sellers, key=lambda each: -len(each)):
+            if self.takes("provider") and re.search(rf"\b(?:on|from|at|with) {plain(seller)}\b", self.text):
+                self.put("provider", seller, self.take(rf"\b(?:on|from|at|with) {plain(seller)}\b"))
+
+    def model(self):
+        """The model: the longest run of words that may name one, with a word before it that nobody knows."""
+        parts, runs, place = self.text.split(), [], 0
+        while place < len(parts):
+            end = place
+            while end < len(parts) and of_model(parts[end]):
+                end += 1
+            start = place - 1 if end > place and place and parts[place - 1] != "|" and parts[place - 1] not in _SAID else place
+            if end > place and names.telling(names.words(" ".join(parts[place:end]).split("/")[-1])):
+                runs.append((start, end))
+            place = max(end, place + 1)
+        for start, end in sorted(runs, key=lambda run: -run[0]):
+            name = " ".join(parts[start:end])
+            parts = [*parts[:start], "|", *parts[end:]]
+            self.of_model(name)
+        self.text = " ".join(parts)
+
+    def of_model(self, name):
+        """A run of words as the model, where it means one."""
+        meant = names.meant("model", name)
+        if not meant.names or not self.takes("model") or "model" in self.inputs:
+            self.left.append(name)
+            return
+        self.inputs = self.inputs | {"model": meant.names[0]}
+        if meant.stored and self.takes("weight_format"):
+            self.inputs = self.inputs | {"weight_format": meant.stored}
+        elif meant.stored:
+            self.left.append(meant.stored)
+        if not meant.sure:
+            self.asks.append(Ask("model", name, meant.names[0], meant.names))
+
+    def format(self):
+        """A format of weights that stands alone."""
+        parts = self.text.split()
+        for size in (3, 2, 1):
+            for place in range(len(parts) - size + 1):
+                meant = names.meant("weight_format", " ".join(parts[place:place + size]))
+                if meant.sure and self.takes("weight_format") and "weight_format" not in self.inputs:
+                    self.inputs = self.inputs | {"weight_format": meant.names[0]}
+                    self.text = " ".join([*parts[:place], "|", *parts[place + size:]])
+                    return
+
+    def rest(self):
+        """Words that nothing took, those that stand together as one."""
+        kept = [part if part != "|" and part not in _SAID else "|" for part in self.text.split()]
+        return [each for each in [part.strip() for part in " ".join(kept).split("|")] if each]
+
+
+def plain(line: str) -> str:
+    """The line in lower case, small numbers in digits, with bars where it pauses."""
+    text = re.sub("[\u00a0\u2009\u202f]", " ", line.lower()).replace("×", "x")
+    text = re.sub(r"(?<!\d),|,(?!\d)|[;?!()“”\"|]|\.(?= |$)|:(?= |$)", " | ", text)
+    text = re.sub(r"\b(one|two|three|four|five|six|seven|eight|ten|twelve|sixteen)\b", lambda found: _COUNTS[found[1]], text)
+    return " ".join(re.sub(r"\b(\d+) ?x ?(?!\d+b)(?=[a-z0-9])", r"\1 x ", text).split())
+
+
+def amount(digits: str, power: str | None) -> float:
+    """A number with what multiplies it."""
+    return float(f"{digits.replace(',', '')}e{_POWERS[power] if power else 0}")
+
+
+def rounded(value: float) -> float:
+    """Without what the last binary digit adds."""
+    return float(f"{value:.12g}")
+
+
+def named_gpus(parts: list[str], behind: list[str]) -> bool:
+    """Whether words are the whole name of a GPU, and more than a number or a word that other things have too."""
+    words = names.gpu_words(" ".join(parts))
+    strong = [word for word in words if not re.fullmatch(_WEAK, word) and not re.fullmatch(_VARIANT, word)]
+    several = [word for word in words if not re.fullmatch(_VARIANT, word)]
+    if not words or "|" in parts or not names.gpu_words(parts[0]) or not strong and len(several) < 2:
+        return False
+    if words[0].isdigit() and behind and re.fullmatch("tokens?|users?|requests?|people|usd|dollars?|in|out|steps|pairs", behind[0]):
+        return False
+    return bool(names.meant("gpu", " ".join(parts)).names)
+
+
+def number_before(parts: list[str]) -> tuple[int, int]:
+    """The number of cards that the words before a GPU end in, and where it begins; 0 where there is none."""
+    bare = parts[:-1] if parts and parts[-1] == "x" else parts
+    found = re.fullmatch(r"(\d+(?:,\d{3})*)(k?)", bare[-1]) if bare else None
+    if found:
+        return int(found[1].replace(",", "")) * (1000 if found[2] else 1), len(bare) - 1
+    return (1, len(parts) - 1) if parts and parts[-1] in ("a", "an", "single") else (0, len(parts))
+
+
+def of_model(part: str) -> bool:
+    """Whether a word may be one of a model's name."""
+    return "/" in part and not part.startswith("/") and bool(names.telling(names.words(part.split("/")[-1]))) or part not in (
+        "it", "text", "model", "thinking") and all(word in names.vocabulary() or re.fullmatch(_VERSION, word) or names.telling([word])
+                                                   for word in names.words(part)) and bool(names.words(part))
