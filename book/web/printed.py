@@ -5,7 +5,7 @@ from typing import Any
 
 from gpucalc.core import figures
 from gpucalc.decisions import answer_words, engine_flags, owning_words
-from gpucalc.rows import case_file, config, files, intake, names
+from gpucalc.rows import case_file, config, files, free_words, intake, names
 from . import drills, pasted, pyjs, typed
 
 _FIGURES = ("number", "three_figures", "seconds", "unit_symbol", "exact", "gib", "percent", "usd", "hourly", "dollars", "days",
@@ -19,7 +19,8 @@ _RENTS = ("Amount", "Column", "Spread", "plain", "amount", "_without_currency", 
           "column", "_money_column", "gpu_named", "term_named", "_bare", "times_an_hour",
           "standing", "question", "_meant", "in_usd")
 _NAMES = ("Meant", "meant", "refusal", "spelled", "near", "_pairs", "_shared", "_joined", "_same", "_words_of", "words", "_model",
-          "_aliases", "telling", "families", "_stored", "_unless_native", "gpu_words", "family", "counted", "_gpus", "_from")
+          "_aliases", "vocabulary", "telling", "families", "_stored", "_unless_native", "gpu_words", "family", "counted", "_gpus", "_from")
+_WORDED = ("Ask", "Words", "plain", "amount", "rounded", "named_gpus", "number_before", "may_name")
 _CONFIGS = ("Fields", "Architecture", "described", "named", "families", "nesting", "whole", "fields_of", "refused_fields",
             "_text_model", "_refuse_others", "_check_blocks", "_check_head", "_ends", "_attention", "_worked_out", "_is_one_of",
             "_is_no_list", "_are_layers", "_algorithms_of")
@@ -91,6 +92,8 @@ def reading_script() -> str:
     rents = _block("names", _those(names, _NAMES), items) + _block("rents", _those(intake, _RENTS), items)
     lines = items | {name: f"gpucalc.rents.{name}" for name in _RENTS if not name.startswith("_")} | {
         "counted": "gpucalc.names.counted", "attempt": "py.attempt", "by_the_gpu": "gpucalc.own.byTheGpu"}
+    free = items | {"FINDERS": "gpucalc.catalogue.choices"}
+    rents += _block("free", _those(free_words, _WORDED), free)
     rents += _block("pasted", _those(pasted, ("cells_of", "offer_of", "Rents", "_at")), lines)
     return _script("python_reading.js") + rents + _block("configs", _those(config, _CONFIGS), texts)
 

@@ -16,11 +16,13 @@ _PLAIN = r"(\d+(?:,\d{3})+|\d+(?:\.\d+)?) ?(?:(k|thousand)(?![a-z0-9]))?"
 _SHORT = r"(ms|milliseconds?|s|secs?|seconds?)(?![a-z])"
 _LASTING = r"(min|minutes?|h|hrs?|hours?|days?|weeks?|months?|years?)(?![a-z])"
 _A = r" ?(?:/|per|an?|each|every) ?"
-_WITHIN = r"(?:(?:is|of|in|under|within|below|over|at most|less than|up to|for|<|≤|,|:) ?)*"
+_WITHIN = r"(?:(?:is|of|in|max|under|within|below|over|at most|less than|up to|for|<|≤|,|:) ?)*"
 _WHO = r"(?:requests?|reqs?|queries|query|calls?|prompts?|messages?|users?|people|customers?|chats?)"
 _POWERS = {"k": 3, "thousand": 3, "m": 6, "million": 6, "b": 9, "bn": 9, "billion": 9, "t": 12, "trillion": 12}
 _SECONDS = {"ms": 1e-3, "millisecond": 1e-3, "s": 1, "sec": 1, "second": 1, "min": 60, "minute": 60, "h": 3600, "hr": 3600,
             "hour": 3600, "day": 86400, "week": 604800, "month": 2628000, "year": 31536000}
+# Tokens a second above which a user's own answer is not meant.
+_FASTEST = 300
 _COUNTS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "ten": "10",
            "twelve": "12", "sixteen": "16"}
 
@@ -37,14 +39,17 @@ _TUNING = ["finetune", "lora", "qlora"]
 
 # Patterns, the input that each gives, how its number counts, and the kinds of job for which it is: all, where none is named.
 _RULES = [
+    (rf"(?:budget ?)?{_WITHIN}(?:\$ ?{_N}|{_N} ?(?:usd|dollars?|\$))(?:{_A}(month|mo|hour|h|day|year)\b)?", "budget_usd", "money", ""),
+    (rf"budget ?{_WITHIN}{_N}(?:{_A}month\b)?", "budget_usd", "sum", ""),
     (rf"{_N} ?(?:tokens?|toks?|t){_A}s(?:ec|econds?)?(?![a-z])(?:{_A}(?:user|person))?", "token_limit", "inverse", "serve"),
     (rf"{_N} ?{_SHORT}{_A}tok(?:en)?s?\b", "token_limit", "time", "serve"),
     (rf"(?:tpot|itl) ?{_WITHIN}{_N} ?{_SHORT}", "token_limit", "time", "serve"),
     (rf"(?:p95 )?(?:time to )?(?:ttft|first tokens?)(?: latency)? ?{_WITHIN}{_N} ?{_SHORT}", "first_token_limit", "time", "serve"),
     (rf"{_N} ?{_SHORT} (?:ttft|(?:to )?first token)", "first_token_limit", "time", "serve"),
     (rf"(?:whole |full )?answers? ?{_WITHIN}{_N} ?{_SHORT}", "answer_limit", "time", "serve"),
+    (rf"{_WITHIN}{_N} ?{_SHORT} latency|latency ?{_WITHIN}{_N} ?{_SHORT}", "first_token_limit", "first", "serve"),
     (rf"{_N} ?(?:rps|qps)\b", "requests_per_second", "number", "serve"),
-    (rf"{_N} ?{_WHO}?{_A}(s|secs?|seconds?|min|minutes?|h|hours?)(?![a-z])", "requests_per_second", "rate", "serve"),
+    (rf"{_N} ?{_WHO}{_A}(s|secs?|seconds?|min|minutes?|h|hours?)(?![a-z])", "requests_per_second", "rate", "serve"),
     (rf"{_N} (?:images?|pictures?|photos?){_A}day", "images_per_day", "number", "offline"),
     (rf"{_N} (?:requests?|reqs?|queries|calls?){_A}day", "daily_users", "requests", "serve"),
     (rf"(?:who send )?{_N} messages?(?: each|{_A}(?:day|user|person))", "messages_per_day", "number", "serve"),
@@ -65,8 +70,9 @@ _RULES = [
     (rf"(?:busy|used|utili[sz]ed|utili[sz]ation) ?{_WITHIN}{_N} ?%(?: of the time)?", "utilization", "share", "own"),
     (rf"{_N} ?% (?:sure|certain|of all cases)", "sure", "share", ""),
     (rf"{_WITHIN}{_N} years?", "years", "number", "own"),
-    (rf"(?:on |over |with )?{_N} tokens\b", "training_tokens", "number", "train"),
-    (rf"{_WITHIN}(?:\$ ?{_N}|{_N} ?(?:usd|dollars?|\$))(?:{_A}(month|mo)\b)?", "budget_usd", "money", ""),
+    (rf"(?:on |over |with )?{_N} tokens\b(?!{_A})", "training_tokens", "number", "train"),
+    (rf"{_WITHIN}{_N} (?:gpus|cards)\b", "gpus", "number", "train"),
+    (rf"{_WITHIN}{_N} (?:gpus|cards)\b", "gpus_per_server", "number", "own"),
     (rf"(?:in|within|under|over|less than) {_N} ?{_LASTING}", "deadline_days", "days", "train"),
     (rf"(?:in|within|under|over|less than) {_N} ?{_LASTING}", "window_hours", "hours", "offline"),
     (rf"(?:in|within|under|below|less than|at most|<) ?{_N} ?{_SHORT}", "first_token_limit", "first", "serve")]
@@ -79,14 +85,15 @@ _WORDS = [
     (r"\b(?:with )?(?:tensorrt|trt)-?llm\b", "engine", "TensorRT-LLM"), (r"\bovernight\b", "window_hours", 12),
     (r"\bby tomorrow\b", "window_hours", 24),
     (r"\bapi or (?:my |our )?own(?: gpus?| cards?| servers?)?|\b(?:or|vs|versus) (?:an? |the )?api\b", "ways", "any")]
-_OWN = r"\b(?:my|our|i have|we have|i own|we own)\b"
+# Before cards, which stand as § for a while.
+_OWN = r"\b(?:my|our|have|has|own) §"
 # Words that ask, and those that are said by the job.
 _SAID = set("""
 a an and any are as at be between buy by can card cards chat chatbot cheapest continue continued cost could deploy describe do does
-documents embed fine fine-tune fine-tuning fits finetune finetuning for from full get give gpu gpus grpo has have host how i image images in
+documents each embed enough fine fine-tune fine-tuning fits finetune finetuning for from full get give gpu gpus grpo has have host how i image images in
 inference is it lab lease lora many me model models month much my need of on one or our out own people pictures pretrain pre-train
 pretraining pre-training prompts qlora rent request requests run scratch send serve server servers serving sft should summarize take
-text texts than that the them then these they this time to token tokens train training translate tune tuning uses users use way we what
+text texts than that the them then these they this time to token tokens train training translate tune tuning uses users use want way we what
 when where which who will with would you your answer answers dpo rl batch classify
 """.split())
 _VERSION = re.compile(r"v?\d+(\.\d+)*")
@@ -146,14 +153,17 @@ class Words:
             self.inputs[name] = value
 
     def aside(self):
-        """What has no input: users at the same time."""
-        found = self.take(rf"{_N} (?:concurrent|simultaneous|parallel) \w+|{_N} \w+ at (?:once|the same time)")
-        if found:
-            self.left.append(found[0].strip())
+        """What has no input: users at the same time, tokens a day, and what somebody does not want."""
+        for pattern in (rf"{_N} (?:concurrent|simultaneous|parallel) \w+|{_N} \w+ at (?:once|the same time)",
+                        rf"{_N} tokens{_A}(?:min|minute|hour|day|week|month|year)\b",
+                        r"\b(?:don'?t|not|without|except|no) (?:want |use )?[a-z0-9.-]+"):
+            found = self.take(pattern)
+            if found:
+                self.left.append(found[0].strip())
 
     def job(self):
         job = next((job for pattern, job in _JOBS if re.search(pattern, self.text)), "")
-        large = re.search(rf"{_N} tokens\b(?! (?:in|out|each)\b)", self.text)
+        large = re.search(rf"{_N} tokens\b(?! (?:in|out|each)\b|{_A})", self.text)
         if not job and large and amount(large[1], large[2]) >= 1e8:
             job = "pretrain"
             self.granted.append("so many tokens are trained on, from scratch")
@@ -169,20 +179,28 @@ class Words:
             return
         digits, power, unit = found[1], found[2], found[3] if counts in ("time", "rate", "days", "hours", "first") else ""
         if counts == "money":
-            digits, power, unit = (found[1], found[2], found[5]) if found[1] else (found[3], found[4], found[5])
+            digits, power, unit = found[1] or found[3], found[2] or found[4], found[5]
+        elif counts == "first" and not digits:
+            digits, power, unit = found[4], found[5], found[6]
+        elif counts == "sum" and "month" in found[0]:
+            unit = "month"
         value = amount(digits, power)
-        seconds = _SECONDS[re.sub("(?<=[a-z][a-z])s$", "", unit)] if unit and counts != "money" else 1
+        seconds = _SECONDS[re.sub("(?<=[a-z][a-z])s$", "", unit)] if unit and counts not in ("money", "sum") else 1
         if counts == "requests":
             self.put("messages_per_day", 1, found)
             self.granted.append("one request a day from each user, most of them in the busiest hour")
+        if name == "prompt" and "context" in found[0]:
+            self.granted.append(f"{found[0].strip()}: the length of prompts")
         if counts == "a day":
             self.granted.append(f"{found[0].strip()}: a day")
         if counts == "first":
             self.granted.append(f"{found[0].strip()}: to the first token")
-        if counts == "money" and self.takes("usd_per_month"):
+        if counts in ("money", "sum") and self.takes("usd_per_month") and (not unit or unit.startswith("mo")):
             self.put("usd_per_month", value, found)
             if not unit:
                 self.granted.append(f"{found[0].strip()}: a month")
+        elif counts in ("money", "sum") and unit or counts == "inverse" and value > _FASTEST:
+            self.left.append(found[0].strip())
         elif not self.takes(name) or counts == "share" and name == "sure" and value not in (50, 80, 90, 95):
             self.left.append(found[0].strip())
         else:
@@ -196,20 +214,20 @@ class Words:
 
     def cards(self):
         """GPUs, each with the number of them before it; more than one is any of them."""
-        parts, found, said, place = self.text.split(), [], [], 0
-        while place < len(parts):
+        parts, kept, found, said, after = self.text.split(), [], [], [], 0
+        for place in range(len(parts)):
             size = next((size for size in (5, 4, 3, 2, 1) if named_gpus(parts[place:place + size], parts[place + size:])), 0)
-            if size:
+            if place >= after and size:
                 name = " ".join(parts[place:place + size])
-                many, start = number_before(parts[:place])
+                many, start = number_before(kept)
                 meant = names.meant("gpu", name)
                 found, said = [*found, *meant.names], [*said, (name, meant)]
                 self.count = meant.count or many or self.count
-                parts = [*parts[:start], "|", *parts[place + size:]]
-                place = start
-            place += 1
+                kept, after = [*kept[:start], "§"], place + size
+            elif place >= after:
+                kept = [*kept, parts[place]]
         if found:
-            self.text = " ".join(parts)
+            self.text = " ".join(kept)
             self.of_cards([key for key in rows("gpus") if key in found], said)
 
     def of_cards(self, found, said):
@@ -228,6 +246,7 @@ class Words:
             self.granted.append(f"{self.count} of these: how many are needed is what the answer says")
         if self.takes("ways") and self.take(_OWN):
             self.inputs = self.inputs | {"ways": "own"}
+        self.text = self.text.replace("§", "|")
 
     def provider(self):
         """A seller of the book, by name."""
@@ -237,26 +256,25 @@ class Words:
 
     def model(self):
         """The model: the longest run of words that may name one, with a word before it that nobody knows."""
-        parts, runs, place = self.text.split(), [], 0
-        while place < len(parts):
-            end = place
-            while end < len(parts) and of_model(parts[end]):
-                end += 1
-            start = place - 1 if end > place and place and parts[place - 1] != "|" and parts[place - 1] not in _SAID else place
-            if end > place and names.telling(names.words(" ".join(parts[place:end]).split("/")[-1])):
-                runs.append((start, end))
-            place = max(end, place + 1)
-        for start, end in sorted(runs, key=lambda run: -run[0]):
-            name = " ".join(parts[start:end])
-            parts = [*parts[:start], "|", *parts[end:]]
-            self.of_model(name)
-        self.text = " ".join(parts)
+        parts, runs, after = self.text.split(), [], 0
+        for place in range(len(parts)):
+            size = next((size for size in range(len(parts) - place) if not may_name(parts[place + size])), len(parts) - place)
+            if place >= after and size and names.telling(names.words(" ".join(parts[place:place + size]).split("/")[-1])):
+                before = place > 0 and parts[place - 1] != "|" and parts[place - 1] not in _SAID
+                runs = [*runs, (place - 1 if before else place, place + size)]
+            after = max(after, place + size)
+        for start, end in runs:
+            self.of_model(" ".join(parts[start:end]))
+        within = [place for start, end in runs for place in range(start, end)]
+        self.text = " ".join(["|" if place in within else part for place, part in enumerate(parts)])
 
     def of_model(self, name):
         """A run of words as the model, where it means one."""
         meant = names.meant("model", name)
         if not meant.names or not self.takes("model") or "model" in self.inputs:
             self.left.append(name)
+            if self.takes("model") and not meant.names:
+                self.asks.append(Ask("model", name, "", names.near("model", name)))
             return
         self.inputs = self.inputs | {"model": meant.names[0]}
         if meant.stored and self.takes("weight_format"):
@@ -288,6 +306,7 @@ def plain(line: str) -> str:
     text = re.sub("[\u00a0\u2009\u202f]", " ", line.lower()).replace("×", "x")
     text = re.sub(r"(?<!\d),|,(?!\d)|[;?!()“”\"|]|\.(?= |$)|:(?= |$)", " | ", text)
     text = re.sub(r"\b(one|two|three|four|five|six|seven|eight|ten|twelve|sixteen)\b", lambda found: _COUNTS[found[1]], text)
+    text = re.sub(r"\b((?!l40s)[a-z]{1,3}\d{2,4}x?|[1-9]0\d0)s\b", r"\1", text)
     return " ".join(re.sub(r"\b(\d+) ?x ?(?!\d+b)(?=[a-z0-9])", r"\1 x ", text).split())
 
 
@@ -322,8 +341,8 @@ def number_before(parts: list[str]) -> tuple[int, int]:
     return (1, len(parts) - 1) if parts and parts[-1] in ("a", "an", "single") else (0, len(parts))
 
 
-def of_model(part: str) -> bool:
+def may_name(part: str) -> bool:
     """Whether a word may be one of a model's name."""
     return "/" in part and not part.startswith("/") and bool(names.telling(names.words(part.split("/")[-1]))) or part not in (
-        "it", "text", "model", "thinking") and all(word in names.vocabulary() or re.fullmatch(_VERSION, word) or names.telling([word])
+        "it", "text", "model", "thinking", "opt") and all(word in names.vocabulary() or re.fullmatch(_VERSION, word) or names.telling([word])
                                                    for word in names.words(part)) and bool(names.words(part))
