@@ -4,9 +4,9 @@ import sys
 
 def main() -> int:
     """Run the command with the words of the command line; returns its exit status."""
-    if sys.argv[1:2] == ["decide"]:
+    if sys.argv[1:2] in (["decide"], ["ask"]):
         from .cli_decide import main as decide
-        return decide(sys.argv[2:])
+        return decide(sys.argv[2:], sys.argv[1] == "ask")
     from .cli import main as command
     return command()
 

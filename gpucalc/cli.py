@@ -155,6 +155,7 @@ gpucalc list TABLE [WORD ...]        rows of {', '.join(TABLES)}
 gpucalc show FORMULA                 its equation, arguments, defaults and source
 gpucalc show QUANTITY                its unit, meaning, allowed values and default
 gpucalc decide CASE.yaml             which GPUs, how many, from whom and for how much: gpucalc decide --help
+gpucalc ask "WORDS"                  the same of a line of free words, such as "70b chat, 10 requests a second"
 gpucalc show KIND NAME               a row: {', '.join(KINDS)}
 
 {textwrap.fill(f"--{', --'.join(FINDERS)}", 110, break_on_hyphens=False)}

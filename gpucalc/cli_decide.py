@@ -1,4 +1,4 @@
-"""The command `gpucalc decide`: a case in, and out what to take, how many, from whom, what binds, helps and would flip it."""
+"""The commands `gpucalc decide` and `ask`: a case in, and out what to take, how many, from whom, what binds, helps, flips it."""
 import argparse
 import os
 import re
@@ -7,11 +7,12 @@ from pathlib import Path
 from textwrap import wrap
 
 from .core.evaluate import plugin
+from .core.quantities import QUANTITIES
 from .core.figures import three_figures
 from .decisions import answer_words, decide as deciding, owning_words
 from .decisions.owning_words import is_owning
 from .decisions.rent_or_buy import rent_or_buy
-from .rows import price_book
+from .rows import case_file, choices, free_words, names, price_book
 from .rows.ages import today
 from .rows.files import shortened, write_whole
 from .rows.tables import OWN_GPUS
@@ -20,6 +21,9 @@ WIDTH, NEXT = 100, 5
 USAGE = """\
 gpucalc decide CASE.yaml [--prices FILE] [--compare OTHER.yaml] [--rows N,M] [--report OUT.html]
 
+gpucalc ask "WORDS" [--prices FILE] [--report OUT.html]
+
+WORDS             what to run, in words: "70b chat, 10 requests a second, 1k in, 300 out, first token under 1 s"
 CASE.yaml         a case as those of data/cases: job, model, what it must do, and its limits; also --case FILE
 --prices FILE     prices of your own over the newest book; --only 1 takes them alone, --rate EUR=1.10 says what a euro is
 --gpus FILE       GPUs of your own
@@ -29,9 +33,9 @@ CASE.yaml         a case as those of data/cases: job, model, what it must do, an
 """
 
 
-def main(given: list[str]) -> int:
-    """Answer the case; returns the exit status: 0, or 2 with every fault of the files on stderr."""
-    options = _options(given)
+def main(given: list[str], asked: bool = False) -> int:
+    """Answer the case, asked in words or a file; returns the exit status: 0, or 2 with every fault of the files on stderr."""
+    options = _options(given, asked)
     if options is None:
         print(USAGE.rstrip())
         return 0
@@ -43,14 +47,17 @@ def main(given: list[str]) -> int:
     return 0
 
 
-def _options(given):
+def _options(given, asked):
     parser = argparse.ArgumentParser("gpucalc decide", add_help=False, allow_abbrev=False)
-    parser.add_argument("file", nargs="?", default="")
+    parser.add_argument("file", nargs="*")
     for name in ("case", "prices", "only", "rate", "gpus", "compare", "rows", "report"):
         parser.add_argument(f"--{name}", default="")
     parser.add_argument("-h", "--help", action="store_true")
     options = parser.parse_args(given)
-    options.case = options.case or options.file
+    if len(options.file) > 1 and not asked:
+        parser.error(f"unrecognized arguments: {' '.join(options.file[1:])}")
+    options.words = " ".join(options.file) if asked else ""
+    options.case = options.case or " ".join(options.file)
     return None if options.help else options
 
 
@@ -59,7 +66,9 @@ def _answered(options):
     if options.gpus:
         os.environ[OWN_GPUS] = options.gpus
     faults, held = [], {}
-    readers = {"case": lambda: deciding.read(options.case or _missing()), "book": lambda: _book(options)}
+    readers = {"book": lambda: _book(options), "case": lambda: deciding.read(options.case or _missing())}
+    if options.words:
+        readers["case"] = lambda: _worded(options, held.get("book"))
     if options.report:
         readers["report"] = lambda: _place(options)
     if options.compare:
@@ -71,7 +80,26 @@ def _answered(options):
             faults.append(str(error))
     if faults:
         raise ValueError("\n".join(faults))
-    return (_owning if is_owning(held["case"]) and not (options.compare or options.rows) else _shown)(options, held)
+    answer = (_owning if is_owning(held["case"]) and not (options.compare or options.rows) else _shown)(options, held)
+    return "\n".join([*options.told, answer]) if options.words else answer
+
+
+def _worded(options, book):
+    """The case of a line of free words; what was understood of it goes above the answer. Raises ValueError for a name that means
+    nothing here, with the nearest."""
+    sellers = [] if book is None else sorted(set(book[book["item"] == "rent"]["provider"]))
+    read = free_words.understood(options.words, sellers)
+    unknown = next((ask for ask in read.asks if not ask.taken), None)
+    if unknown:
+        raise ValueError(names.refusal(unknown.key, unknown.words, []))
+    held = free_words.begun(read.inputs)
+    usual = {name: value for name, value in choices.job(held["job"]).items() if name in QUANTITIES and not isinstance(value, str)}
+    given, more = ([f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in each.items()]
+                   for each in (read.inputs, {name: value for name, value in (usual | held).items() if name not in read.inputs}))
+    said = [f"{title}: {text}." for title, text in free_words.told(read, given, more)]
+    said += [f"Which “{ask.words}”? {ask.taken} is taken; it may be {', '.join(ask.others)}." for ask in read.asks]
+    options.told = [line for text in said for line in wrap(text, WIDTH)] + [""]
+    return case_file.case_of(held)
 
 
 def _owning(options, held):

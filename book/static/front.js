@@ -10,21 +10,45 @@
     return;
   }
 
-  const { cases, make, views, sentence: { asked, form, inItsFormat } } = gpucalc;
+  const { cases, make, views, sentence: { asked, form, inItsFormat, shown: written } } = gpucalc;
   const button = (text, click, className = "case-small") => gpucalc.button(text, click, className);
-  const PRESETS = gpucalc.catalogue.examples; // names, and cases of data/cases
-  let state = {}, versus = null, faults = [], wrong = false, frame = 0, timer = 0, stop = () => {};
+  const PRESETS = gpucalc.catalogue.examples; // names, cases, and the lines of free words that give them
+  let open = [], state = {}, versus = null, faults = [], wrong = false, frame = 0, timer = 0, stop = () => {};
   const status = make("p", { className: "case-hidden", role: "status" });
   const notes = make("ul", { className: "case-faults", attributes: { role: "list", "aria-label": "What was left out" } });
   const paper = make("pre", { className: "case-paper" });
   const prices = make("p", { className: "case-soft" });
   const care = make("section", { className: "case-care" });
   const [runs, options, comparison] = [make("section"), make("section"), make("section")];
-  const ask = form(change), answers = views.cards(apply);
+  const ask = form(change), answers = views.cards((names) => apply(names));
+  const [which, took] = [make("p", { className: "case-took" }), make("p", { className: "case-took" })];
+  const line = make("input", { id: "case-words", autocomplete: "off", spellcheck: false, placeholder: PRESETS[0][2] });
+  line.addEventListener("change", () => line.value.trim() && worded(line.value));
+
+  // A line of free words as the case: what it says, what it leaves open, and what stands for all else.
+  function worded(text) {
+    const read = gpucalc.free.understood(line.value = text, cases.choices("provider")), named = ["job", "model", "cards", "gpu"];
+    const { state: given, faults: wrong } = cases.checked(Object.entries(read.inputs).map(([key, value]) => [key, String(value)]));
+    const all = begun(given), said = ([key, value]) => `${named.includes(key) ? "" : `${key.replaceAll("_", " ")} `}${written(key, value)}`;
+    if (given.output > all.output_p95) all.output_p95 = 0; // an example for other answers: these are alike
+    for (const { key } of read.asks.filter(({ taken }) => !taken)) delete all[key];
+    state = { job: all.job };
+    change(all, true, read.asks);
+    const rest = Object.entries(all).filter(([key]) => !(key in given)).map(said);
+    took.replaceChildren(...gpucalc.free.told({ ...read, left: [...read.left, ...wrong] }, Object.entries(given).map(said), rest)
+      .flatMap(([title, words]) => [make("b", { textContent: `${title}: ` }), `${words}. `]));
+  }
+
+  // Names that leave open what they mean, or mean nothing, each with what it may be.
+  const offered = ({ key, words, taken, others }) => [taken ? `Which “${words}”? ` : `Nothing is called “${words}”. Nearest: `,
+    ...others.slice(0, 6).flatMap((name) => [button(written(key, name), () => change({ [key]: name }, true)), " "])];
 
   // A change by the reader: to the answers at the next frame, to the address once it is done.
-  function change(names, done) {
+  function change(names, done, asks = open.filter(({ key }) => !(key in names))) {
     const before = state.job;
+    open = asks;
+    which.replaceChildren(...open.flatMap(offered));
+    took.replaceChildren();
     state = { ...state };
     for (const [key, value] of Object.entries(names)) {
       if (value === undefined || value === null) delete state[key];
@@ -36,21 +60,11 @@
     later();
   }
 
-  function apply(names) {
-    change(names, true);
-  }
-
-  function start(names) {
-    state = { job: names.job };
-    apply(names);
-  }
+  const apply = (names) => change(names, true);
 
   // An example of what a job needs: of its own preset, of one of its kind, or of any.
   function example(job, key) {
-    const { jobs } = gpucalc.catalogue, alike = (preset) => jobs[preset.job]?.kind === jobs[job].kind;
-    const near = (preset) => (preset.job === job ? 2 : Number(alike(preset)));
-    const presets = PRESETS.map(([, preset]) => preset).filter((preset) => key in preset).sort((a, b) => near(b) - near(a));
-    const given = presets[0]?.[key] ?? cases.quantity(key)?.example;
+    const given = gpucalc.free.example(job, key, PRESETS.map(([, preset]) => preset)) ?? cases.quantity(key)?.example;
     return cases.choices(key)?.includes(given) === false ? undefined : given;
   }
 
@@ -193,7 +207,7 @@
   const askCase = () => dialog({ title: "Paste a case", verb: "Use this case",
     hint: "One “name: value” a line, as the YAML that this page copies, such as “job: serve”.", accept: (text) => {
       const read = cases.fromYaml(text);
-      if (!read.faults.length) start(read.state);
+      if (!read.faults.length) { state = { job: read.state.job }; change(read.state, true, []); }
       return read.faults;
     } });
 
@@ -259,7 +273,7 @@
   }
 
   const said = make("span", { role: "status", className: "case-said" });
-  const chips = PRESETS.map(([name, preset]) => [button(name, () => start(usable(preset)), "case-chip"),
+  const chips = PRESETS.map(([name, preset, text]) => [button(name, () => worded(text), "case-chip"),
     cases.address(usable(preset))]);
   const configs = button("Paste a config.json", askConfig);
   const tools = make("p", { className: "case-tools case-spaced" }, configs, button("Your own rents", askRents),
@@ -273,6 +287,7 @@
     place.replaceChildren(
       make("div", { className: "case-chips", attributes: { role: "group", "aria-label": "Examples" } },
         ...chips.map(([chip]) => chip), button("Paste a case", askCase, "case-chip")),
+      make("label", { className: "case-words" }, "Ask in your own words, or fill the blanks below", line), took, which,
       ask.element, tools, notes, make("h2", { className: "case-hidden", textContent: "The answers" }), answers.element,
       care, prices, share, comparison, runs, options, paper, status);
   }

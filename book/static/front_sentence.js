@@ -36,18 +36,20 @@
     const heard = (done) => {
       fit();
       if (!input.value.trim() && !done) return;
-      const { value, fault } = input.value.trim() ? reads(input.value) : {};
-      if (fault && done) control.say(`${fault} The answers keep the last good value.`);
-      if (fault) return;
-      control.say();
+      const { value, fault, asks, beside } = input.value.trim() ? reads(input.value, done) : {};
+      control.wrong = asks && fault;
+      if (fault && done) control.say(asks ? fault : `${fault} The answers keep the last good value.`);
+      if (fault && !asks) return;
+      if (!fault) control.say();
       last = value;
-      change({ [key]: value }, done);
+      change({ [key]: value, ...beside }, done, asks);
       if (done && value !== undefined) input.value = shown(key, value);
       fit();
     };
     const control = field(key, input, (state) => {
       input.placeholder = placeholder(state);
-      if (document.activeElement === input && state[key] === last) return;
+      if ((control.wrong || document.activeElement === input) && state[key] === last) return;
+      control.wrong = "";
       last = state[key];
       input.value = Object.hasOwn(state, key) ? shown(key, state[key]) : "";
       fit();
@@ -78,9 +80,14 @@
     { reads: (text) => ({ value: text.trim().slice(0, 200) }), placeholder: waiting(key) });
 
   function model(key, change) {
-    const reads = (text) => (cases.choices(key).includes(text.trim()) ? { value: text.trim() }
-      : { fault: `The book has no model “${text.trim().slice(0, 60)}”: choose one of the list, or paste its config.json.` });
-    const heard = (names, done) => change({ ...inItsFormat(names), model_row: undefined }, done);
+    // A name that leaves open which counts once it is done; until then, as one that nobody knows, it has no answers.
+    const reads = (text, done) => {
+      const { value, stored, others, fault } = gpucalc.names.typed(key, text.trim(), done);
+      const asks = others.length ? [{ key, words: text.trim().slice(0, 60), taken: value ?? "", others }] : [];
+      return { value: value ?? undefined, asks, beside: stored && { weight_format: stored }, fault };
+    };
+    const heard = ({ model: name, ...beside }, done, asks) => change(
+      { ...inItsFormat({ model: name }), model_row: undefined, ...beside }, done, asks);
     const control = textual(key, heard, { reads, placeholder: waiting(key) }), { input } = control;
     const { labels = {} } = gpucalc.catalogue, told = (name) => (labels[name] ? `${name}: ${labels[name]}` : name);
     input.setAttribute("list", "case-models");
@@ -206,7 +213,7 @@
       const focused = shape(state) === built ? null : build(state);
       for (const [key, each] of controls) {
         each.show(state);
-        each.say(faults.find((fault) => fault.key === key)?.text);
+        each.say(each.wrong || faults.find((fault) => fault.key === key)?.text);
       }
       if (focused && element.querySelector(`#${CSS.escape(focused)}`)) document.getElementById(focused).focus();
       return faults.filter((fault) => !controls.has(fault.key));

@@ -94,7 +94,10 @@
     const state = { job: jobs.includes(asked) ? asked : jobs[0] };
     const brought = { model: pairs.some(([key, value]) => key === "model_row" && row(value)) };
     brought.provider = brought.region = pairs.some(([key]) => key === "rents");
-    for (const [key, text] of pairs.filter(([name]) => name !== "job")) {
+    const given = Object.fromEntries(pairs.filter(([key]) => !brought[key])), meant = gpucalc.names.spelled(given, namesOf(state.job));
+    const all = [...pairs.map(([key, text]) => [key, given[key] === text ? meant[key] : text]), ...Object.entries(meant)
+      .filter(([key]) => !(key in given)).map(([key, value]) => [key, String(value)])];
+    for (const [key, text] of all.filter(([name]) => name !== "job")) {
       const fault = !takes(state.job, key) ? `no input of this job` : Object.hasOwn(state, key) ? "given twice; the first counts"
         : refused(key, text, brought[key]);
       if (fault) faults.push(`${shortened(key)}: ${fault.replace(/\.$/, "")}; it is left out.`);
@@ -110,7 +113,7 @@
     if (key === "model_row") return row(text) ? null : "no row of a model";
     if (brought) return text.trim() && text.length <= gpucalc.limits.letters ? null : `no name of 1 to ${gpucalc.limits.letters} letters`;
     const words = quantity(key) ? null : choices(key);
-    if (words) return known(key, text, words) ? null : `“${shortened(text)}” is not in the book`;
+    if (words) return known(key, text, words) ? null : (["model", "gpu"].includes(key) && gpucalc.names.typed(key, text, false).fault) || `“${shortened(text)}” is not in the book`;
     if (!quantity(key)) return null;
     const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim());
     return number ? gpucalc.typed.outside(quantity(key), Number(text)) || null : `“${shortened(text)}” is no number`;

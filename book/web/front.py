@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 from gpucalc.core import figures
 from gpucalc.core.evaluate import Case
 from gpucalc.core.law import LAWS
-from gpucalc.core.quantities import DATA, DEFAULTS, DOMAINS, QUANTITIES
+from gpucalc.core.quantities import DEFAULTS, DOMAINS, QUANTITIES
 from gpucalc.decisions import answer_texts, answer_words, engine_flags
 from gpucalc.decisions.answer import judged, released
 from gpucalc.decisions.jobs import USUAL_TERM
 from gpucalc.laws.model_size import active_params
-from gpucalc.rows import bands, catalogue, choices, price_book
+from gpucalc.rows import bands, catalogue, choices, free_words, price_book
 from gpucalc.rows.case_file import about, LEAST, LISTS, MOST, SURE
-from gpucalc.rows.mapping import read_mapping
 from gpucalc.rows.price_checks import ITEMS
 from gpucalc.rows.tables import rows
 from gpucalc.rows.texts import read_texts
@@ -31,10 +30,6 @@ if TYPE_CHECKING:
 
 # What is meant where neither the job nor a formula has a default.
 _USUAL = {**dict.fromkeys(("cards", "provider", "region"), choices.ANY), "term": USUAL_TERM}
-
-# Cases of data/cases with which the page opens, and what it calls them.
-EXAMPLES = {"70B chat": "chat_70b", "Tune an 8B on one 24 GB card": "tune_8b_24gb", "Pre-train a 7B": "deadline_7b",
-            "Rent or buy 8 H100": "own_8_h100"}
 
 
 def catalogue_of(book: "DataFrame") -> dict[str, Any]:
@@ -92,9 +87,9 @@ def _narrow():
     return list(formats.index[formats["weight_element_bytes"] < DEFAULTS["weight_element_bytes"].value])
 
 
-def examples() -> list[tuple[str, dict[str, Any]]]:
-    """The cases with which the page opens, each behind its name."""
-    return [(title, read_mapping(DATA / "cases" / f"{name}.yaml")) for title, name in EXAMPLES.items()]
+def examples() -> list[tuple[str, dict[str, Any], str]]:
+    """The cases with which the page opens, each behind its name, and the words that say it."""
+    return [(title, free_words.understood(line, []).inputs, line) for title, line in free_words.PRESETS.items()]
 
 
 def named_values() -> dict[str, dict[str, str]]:

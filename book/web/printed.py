@@ -18,9 +18,11 @@ _WORDS = ("case_facts", "named", "narrow_cache", "plain", "choice", "cards", "ca
 _RENTS = ("Amount", "Column", "Spread", "plain", "amount", "_without_currency", "readings", "_without_same", "agreed", "settled",
           "column", "_money_column", "gpu_named", "term_named", "_bare", "times_an_hour",
           "standing", "question", "_meant", "in_usd")
-_NAMES = ("Meant", "meant", "refusal", "spelled", "near", "_pairs", "_shared", "_joined", "_same", "_words_of", "words", "_model",
-          "_aliases", "vocabulary", "telling", "families", "_stored", "_unless_native", "gpu_words", "family", "counted", "_gpus", "_from")
-_WORDED = ("Ask", "Words", "plain", "amount", "rounded", "named_gpus", "number_before", "may_name")
+_NAMES = ("Meant", "Typed", "meant", "typed", "refusal", "spelled", "near", "_pairs", "_shared", "_joined", "_same", "_words_of",
+          "words", "_model", "_aliases", "vocabulary", "telling", "families", "_stored", "_unless_native", "gpu_words",
+          "family", "counted", "_gpus", "_from")
+_WORDED = ("Ask", "Words", "understood", "sought", "plain", "amount", "rounded", "named_gpus", "number_before", "may_name",
+           "example", "told")
 _CONFIGS = ("Fields", "Architecture", "described", "named", "families", "nesting", "whole", "fields_of", "refused_fields",
             "_text_model", "_refuse_others", "_check_blocks", "_check_head", "_ends", "_attention", "_worked_out", "_is_one_of",
             "_is_no_list", "_are_layers", "_algorithms_of")

@@ -3,21 +3,34 @@
 "70b chat, 10 requests a second, 1k in, 300 out, first token under 1 s" fills the blanks of a job. What a rule takes is out of the
 text; what is left in the end was not understood, and is said. A browser has this too, printed by pyjs.
 """
+import math
 import re
 from typing import Any, NamedTuple
 
+from ..core.quantities import QUANTITIES
 from . import catalogue as catalogue, names  # jobs name what the catalogue finds
 from .tables import rows
 
-# Parts of patterns, in lower case: a number with what multiplies it, one that is hardly a version, units of time, "a second".
-_N = r"(\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+) ?(?:(k|m|b|t|bn|thousand|million|billion|trillion)(?![a-z0-9]))?"
-_LONG = r"(\d+(?:,\d{3})+|\d{3,}|\d+(?:\.\d+)?(?= ?(?:k|thousand|tokens?)\b)) ?(?:(k|thousand)(?![a-z0-9]))?"
-_PLAIN = r"(\d+(?:,\d{3})+|\d+(?:\.\d+)?) ?(?:(k|thousand)(?![a-z0-9]))?"
-_SHORT = r"(ms|milliseconds?|s|secs?|seconds?)(?![a-z])"
-_LASTING = r"(min|minutes?|h|hrs?|hours?|days?|weeks?|months?|years?)(?![a-z])"
-_A = r" ?(?:/|per|an?|each|every) ?"
-_WITHIN = r"(?:(?:is|of|in|max|under|within|below|over|at most|less than|up to|for|<|≤|,|:) ?)*"
-_WHO = r"(?:requests?|reqs?|queries|query|calls?|prompts?|messages?|users?|people|customers?|chats?)"
+# Lines with which the front page opens, by what it calls them.
+PRESETS = {
+    "70B chat": "Llama 3 70B chat in FP8 with an FP8 cache, 10 requests a second, 1,000 tokens in, 300 out, first token within "
+                "1 s, 50 ms a token",
+    "Tune an 8B on one 24 GB card": "QLoRA Llama 3 8B on 10 million tokens on one L4",
+    "Pre-train a 7B": "Pre-train Llama 2 7B on 1T tokens within 28 days",
+    "Rent or buy 8 H100": "Rent or buy 8 x H100 SXM, used 60 % of the time for 4 years"}
+
+# Parts of patterns, by what stands for them: a number with what multiplies it, one that is hardly a version, one that a word
+# follows, units of time, "a second", "at most", and who asks.
+_PARTS = {
+    "<n>": r"(\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+) ?(?:(k|m|b|t|bn|thousand|million|billion|trillion)(?![a-z0-9]))?",
+    "<long>": r"(\d+(?:,\d{3})+|\d{3,}|\d+(?:\.\d+)?(?= ?(?:k|thousand|tokens?)\b)) ?(?:(k|thousand)(?![a-z0-9]))?",
+    "<plain>": r"(\d+(?:,\d{3})+|\d+(?:\.\d+)?) ?(?:(k|thousand)(?![a-z0-9]))?",
+    "<short>": r"(ms|milliseconds?|s|secs?|seconds?)(?![a-z])",
+    "<lasting>": r"(min|minutes?|h|hrs?|hours?|days?|weeks?|months?|years?)(?![a-z])",
+    "<a>": r" ?(?:/|per|an?|each|every) ?",
+    "<within>": r"(?:(?:is|of|in|max|under|within|below|over|at most|less than|up to|for|<|≤|,|:) ?)*",
+    "<who>": r"(?:requests?|reqs?|queries|query|calls?|prompts?|messages?|users?|people|customers?|chats?)",
+}
 _POWERS = {"k": 3, "thousand": 3, "m": 6, "million": 6, "b": 9, "bn": 9, "billion": 9, "t": 12, "trillion": 12}
 _SECONDS = {"ms": 1e-3, "millisecond": 1e-3, "s": 1, "sec": 1, "second": 1, "min": 60, "minute": 60, "h": 3600, "hr": 3600,
             "hour": 3600, "day": 86400, "week": 604800, "month": 2628000, "year": 31536000}
@@ -31,7 +44,8 @@ _JOBS = [
     (r"\b(?:buy|lease)\b(?!.*\b(?:tokens|train)\b)|\brent or own\b", "rent_or_buy"), (r"\bqlora\b", "qlora"),
     (r"\blora\b|\badapters?\b", "lora"), (r"\bdpo\b", "dpo"), (r"\bgrpo\b|\brl(?:hf|vr)?\b", "grpo"),
     (r"\bcontinued? (?:on )?(?:pre-?)?train", "continue"), (r"\bpre-?train|\bfrom scratch\b", "pretrain"),
-    (r"\bfine[ -]?tun|\bsft\b|\btun(?:e|ing)\b", "finetune"), (r"\bembed", "embed"), (r"\b(?:images?|pictures?|photos?)\b", "images"),
+    (r"\bfine[ -]?tun|\bsft\b|\btun(?:e|ing)\b", "finetune"), (r"\bembed", "embed"),
+    (r"\b(?:images?|pictures?|photos?)\b", "images"),
     (r"\bovernight\b|\bby tomorrow\b|\bsummari[sz]e|\bdocuments?\b|\bclassify|\btranslate|\bbatch (?!of|size)", "batch"),
     (r"\btrain(?:ing)?\b", "pretrain"), (r"\bserve|\bserving|\bchat|\bhost|\binference|\busers?\b|\brequests?\b", "serve")]
 # Ways to tune of which "fine-tune" leaves open which.
@@ -39,48 +53,51 @@ _TUNING = ["finetune", "lora", "qlora"]
 
 # Patterns, the input that each gives, how its number counts, and the kinds of job for which it is: all, where none is named.
 _RULES = [
-    (rf"(?:budget ?)?{_WITHIN}(?:\$ ?{_N}|{_N} ?(?:usd|dollars?|\$))(?:{_A}(month|mo|hour|h|day|year)\b)?", "budget_usd", "money", ""),
-    (rf"budget ?{_WITHIN}{_N}(?:{_A}month\b)?", "budget_usd", "sum", ""),
-    (rf"{_N} ?(?:tokens?|toks?|t){_A}s(?:ec|econds?)?(?![a-z])(?:{_A}(?:user|person))?", "token_limit", "inverse", "serve"),
-    (rf"{_N} ?{_SHORT}{_A}tok(?:en)?s?\b", "token_limit", "time", "serve"),
-    (rf"(?:tpot|itl) ?{_WITHIN}{_N} ?{_SHORT}", "token_limit", "time", "serve"),
-    (rf"(?:p95 )?(?:time to )?(?:ttft|first tokens?)(?: latency)? ?{_WITHIN}{_N} ?{_SHORT}", "first_token_limit", "time", "serve"),
-    (rf"{_N} ?{_SHORT} (?:ttft|(?:to )?first token)", "first_token_limit", "time", "serve"),
-    (rf"(?:whole |full )?answers? ?{_WITHIN}{_N} ?{_SHORT}", "answer_limit", "time", "serve"),
-    (rf"{_WITHIN}{_N} ?{_SHORT} latency|latency ?{_WITHIN}{_N} ?{_SHORT}", "first_token_limit", "first", "serve"),
-    (rf"{_N} ?(?:rps|qps)\b", "requests_per_second", "number", "serve"),
-    (rf"{_N} ?{_WHO}{_A}(s|secs?|seconds?|min|minutes?|h|hours?)(?![a-z])", "requests_per_second", "rate", "serve"),
-    (rf"{_N} (?:images?|pictures?|photos?){_A}day", "images_per_day", "number", "offline"),
-    (rf"{_N} (?:requests?|reqs?|queries|calls?){_A}day", "daily_users", "requests", "serve"),
-    (rf"(?:who send )?{_N} messages?(?: each|{_A}(?:day|user|person))", "messages_per_day", "number", "serve"),
-    (rf"{_N} (?:users?|people|customers?|developers?|engineers|employees|students)(?:{_A}day)", "daily_users", "number", "serve"),
-    (rf"(?<!concurrent ){_N} (?:users?|people|customers?|developers?|engineers|employees|students)\b(?! at once)", "daily_users",
+    (r"(?:budget ?)?<within>(?:\$ ?<n>|<n> ?(?:usd|dollars?|\$))(?:<a>(month|mo|hour|h|day|year)\b)?", "budget_usd", "money",
+     ""),
+    (r"budget ?<within><n>(?:<a>month\b)?", "budget_usd", "sum", ""),
+    (r"<n> ?(?:tokens?|toks?|t)<a>s(?:ec|econds?)?(?![a-z])(?:<a>(?:user|person))?", "token_limit", "inverse", "serve"),
+    (r"<n> ?<short><a>tok(?:en)?s?\b", "token_limit", "time", "serve"),
+    (r"(?:tpot|itl) ?<within><n> ?<short>", "token_limit", "time", "serve"),
+    (r"(?:p95 )?(?:time to )?(?:ttft|first tokens?)(?: latency)? ?<within><n> ?<short>", "first_token_limit", "time",
+     "serve"),
+    (r"<n> ?<short> (?:ttft|(?:to )?first token)", "first_token_limit", "time", "serve"),
+    (r"(?:whole |full )?answers? ?<within><n> ?<short>", "answer_limit", "time", "serve"),
+    (r"<within><n> ?<short> latency|latency ?<within><n> ?<short>", "first_token_limit", "first", "serve"),
+    (r"<n> ?(?:rps|qps)\b", "requests_per_second", "number", "serve"),
+    (r"<n> ?<who><a>(s|secs?|seconds?|min|minutes?|h|hours?)(?![a-z])", "requests_per_second", "rate", "serve"),
+    (r"<n> (?:images?|pictures?|photos?)<a>day", "images_per_day", "number", "offline"),
+    (r"<n> (?:requests?|reqs?|queries|calls?)<a>day", "daily_users", "requests", "serve"),
+    (r"(?:who send )?<n> messages?(?: each|<a>(?:day|user|person))", "messages_per_day", "number", "serve"),
+    (r"<n> (?:users?|people|customers?|developers?|engineers|employees|students)(?:<a>day)", "daily_users", "number", "serve"),
+    (r"(?<!concurrent )<n> (?:users?|people|customers?|developers?|engineers|employees|students)\b(?! at once)", "daily_users",
      "a day", "serve"),
-    (rf"batch (?:size )?(?:of )?{_N}(?: ?sequences)?", "global_batch", "number", "train"),
-    (rf"sequences? (?:of |length )?{_N}(?: ?tokens)?", "sequence", "number", "train"),
-    (rf"{_N} (?:preference )?pairs", "preference_pairs", "number", "train"), (rf"{_N} steps", "rollout_steps", "number", "train"),
-    (rf"(?:over )?{_N} (?:epochs?|passes)(?: over)?", "epochs", "number", "train"),
-    (rf"rank (?:of )?{_N}", "lora_rank", "number", "train"),
-    (rf"(?:tp|tensor parallel) ?(?:of |= ?)?{_N}", "tensor_parallel", "number", ""),
-    (rf"{_N} (?:documents?|docs|texts|requests?|prompts?|images?)\b", "window_requests", "number", "offline"),
-    (rf"(?:prompts?|documents?|docs|texts|each|inputs?)? ?of {_LONG}(?: ?tokens?)?(?: each)?", "prompt", "number", "serve offline"),
-    (rf"{_LONG}[ -]?(?:tokens? )?(?:in|input|prompts?|context)\b", "prompt", "number", "serve offline"),
-    (rf"{_PLAIN}[ -]?(?:tokens? )?(?:out|output|answers?|responses?|replies|each)\b", "output", "number", "serve offline train"),
-    (rf"{_N} ?% (?:of the prompts? )?cached", "cached_share", "share", "serve"),
-    (rf"(?:busy|used|utili[sz]ed|utili[sz]ation) ?{_WITHIN}{_N} ?%(?: of the time)?", "utilization", "share", "own"),
-    (rf"{_N} ?% (?:sure|certain|of all cases)", "sure", "share", ""),
-    (rf"{_WITHIN}{_N} years?", "years", "number", "own"),
-    (rf"(?:on |over |with )?{_N} tokens\b(?!{_A})", "training_tokens", "number", "train"),
-    (rf"{_WITHIN}{_N} (?:gpus|cards)\b", "gpus", "number", "train"),
-    (rf"{_WITHIN}{_N} (?:gpus|cards)\b", "gpus_per_server", "number", "own"),
-    (rf"(?:in|within|under|over|less than) {_N} ?{_LASTING}", "deadline_days", "days", "train"),
-    (rf"(?:in|within|under|over|less than) {_N} ?{_LASTING}", "window_hours", "hours", "offline"),
-    (rf"(?:in|within|under|below|less than|at most|<) ?{_N} ?{_SHORT}", "first_token_limit", "first", "serve")]
+    (r"batch (?:size )?(?:of )?<n>(?: ?sequences)?", "global_batch", "number", "train"),
+    (r"sequences? (?:of |length )?<n>(?: ?tokens)?", "sequence", "number", "train"),
+    (r"<n> (?:preference )?pairs", "preference_pairs", "number", "train"), (r"<n> steps", "rollout_steps", "number", "train"),
+    (r"(?:over )?<n> (?:epochs?|passes)(?: over)?", "epochs", "number", "train"),
+    (r"rank (?:of )?<n>", "lora_rank", "number", "train"),
+    (r"(?:tp|tensor parallel) ?(?:of |= ?)?<n>", "tensor_parallel", "number", ""),
+    (r"<n> (?:documents?|docs|texts|requests?|prompts?|images?)\b", "window_requests", "number", "offline"),
+    (r"(?:prompts?|documents?|docs|texts|inputs?)? ?of <long>(?: ?tokens?)?(?: each)?", "prompt", "number", "serve offline"),
+    (r"<long>[ -]?(?:tokens? )?(?:in|input|prompts?|context)\b", "prompt", "number", "serve offline"),
+    (r"<plain>[ -]?(?:tokens? )?(?:out|output|answers?|responses?|replies|each)\b", "output", "number", "serve offline train"),
+    (r"<n> ?% (?:of the prompts? )?cached", "cached_share", "share", "serve"),
+    (r"(?:busy|used|utili[sz]ed|utili[sz]ation) ?<within><n> ?%(?: of the time)?", "utilization", "share", "own"),
+    (r"<n> ?% (?:sure|certain|of all cases)", "sure", "share", ""),
+    (r"<within><n> years?", "years", "number", "own"),
+    (r"(?:on |over |with )?<n> tokens\b(?!<a>)", "training_tokens", "number", "train"),
+    (r"<within><n> (?:gpus|cards)\b", "gpus", "number", "train"),
+    (r"<within><n> (?:gpus|cards)\b", "gpus_per_server", "number", "own"),
+    (r"(?:in|within|under|over|less than) <n> ?<lasting>", "deadline_days", "days", "train"),
+    (r"(?:in|within|under|over|less than) <n> ?<lasting>", "window_hours", "hours", "offline"),
+    (r"(?:in|within|under|below|less than|at most|<) ?<n> ?<short>", "first_token_limit", "first", "serve")]
 # Words, and what they say.
 _WORDS = [
     (r"\b(?:in |with )?(?:an? )?(?:fp8|8[ -]bit|int8) (?:kv[ -]?)?cache\b", "cache_element_bytes", 1),
     (r"\bspot\b", "term", "spot"), (r"\bon[ -]demand\b", "term", "on-demand"),
-    (r"\breserved (?:for )?(?:an?|1|one) year\b", "term", "reserved-1y"), (r"\breserved (?:for )?(?:3|three) years\b", "term", "reserved-3y"),
+    (r"\breserved (?:for )?(?:an?|1|one) year\b", "term", "reserved-1y"),
+    (r"\breserved (?:for )?(?:3|three) years\b", "term", "reserved-3y"),
     (r"\b(?:with )?vllm\b", "engine", "vLLM"), (r"\b(?:with )?sglang\b", "engine", "SGLang"),
     (r"\b(?:with )?(?:tensorrt|trt)-?llm\b", "engine", "TensorRT-LLM"), (r"\bovernight\b", "window_hours", 12),
     (r"\bby tomorrow\b", "window_hours", 24),
@@ -89,15 +106,19 @@ _WORDS = [
 _OWN = r"\b(?:my|our|have|has|own) §"
 # Words that ask, and those that are said by the job.
 _SAID = set("""
-a an and any are as at be between buy by can card cards chat chatbot cheapest continue continued cost could deploy describe do does
-documents each embed enough fine fine-tune fine-tuning fits finetune finetuning for from full get give gpu gpus grpo has have host how i image images in
-inference is it lab lease lora many me model models month much my need of on one or our out own people pictures pretrain pre-train
-pretraining pre-training prompts qlora rent request requests run scratch send serve server servers serving sft should summarize take
-text texts than that the them then these they this time to token tokens train training translate tune tuning uses users use want way we what
-when where which who will with would you your answer answers dpo rl batch classify
+a an and answer answers any are as at batch be between buy by can card cards chat chatbot cheapest classify continue
+continued cost could deploy describe do documents does dpo each embed enough fine fine-tune fine-tuning finetune finetuning
+fits for from full get give gpu gpus grpo has have host how i image images in inference is it lab lease lora many me model
+models month much my need of on one or our out own people pictures pre-train pre-training pretrain pretraining prompts qlora
+rent request requests rl run scratch send serve server servers serving sft should summarize take text texts than that the
+them then these they this time to token tokens train training translate tune tuning use users uses want way we what when
+where which who will with would you your
 """.split())
+# Words of models' names that alone mean something else.
+_NO_NAMES = ["it", "chat", "text", "model", "thinking", "opt"]
 _VERSION = re.compile(r"v?\d+(\.\d+)*")
 _WEAK = re.compile(r"v\d\w*|m\d|\d{1,3}|[2-9]000|max|maxq|ultra|super|ti|ada|pro")
+_THINGS = re.compile("tokens?|users?|requests?|people|usd|dollars?|in|out|steps|pairs")
 _VARIANT = re.compile(r"sxm|pcie|nvl|nvl72|server|workstation|maxq|\d+gb")
 
 
@@ -140,7 +161,7 @@ class Words:
 
     def take(self, pattern):
         """What fits a pattern, out of the text."""
-        found = re.search(pattern, self.text)
+        found = sought(pattern, self.text)
         if found:
             self.text = f"{self.text[:found.start()]} | {self.text[found.end():]}"
         return found
@@ -154,8 +175,8 @@ class Words:
 
     def aside(self):
         """What has no input: users at the same time, tokens a day, and what somebody does not want."""
-        for pattern in (rf"{_N} (?:concurrent|simultaneous|parallel) \w+|{_N} \w+ at (?:once|the same time)",
-                        rf"{_N} tokens{_A}(?:min|minute|hour|day|week|month|year)\b",
+        for pattern in (r"<n> (?:concurrent|simultaneous|parallel) \w+|<n> \w+ at (?:once|the same time)",
+                        r"<n> tokens<a>(?:min|minute|hour|day|week|month|year)\b",
                         r"\b(?:don'?t|not|without|except|no) (?:want |use )?[a-z0-9.-]+"):
             found = self.take(pattern)
             if found:
@@ -163,7 +184,7 @@ class Words:
 
     def job(self):
         job = next((job for pattern, job in _JOBS if re.search(pattern, self.text)), "")
-        large = re.search(rf"{_N} tokens\b(?! (?:in|out|each)\b|{_A})", self.text)
+        large = sought(r"<n> tokens\b(?! (?:in|out|each)\b|<a>)", self.text)
         if not job and large and amount(large[1], large[2]) >= 1e8:
             job = "pretrain"
             self.granted.append("so many tokens are trained on, from scratch")
@@ -199,9 +220,8 @@ class Words:
             self.put("usd_per_month", value, found)
             if not unit:
                 self.granted.append(f"{found[0].strip()}: a month")
-        elif counts in ("money", "sum") and unit or counts == "inverse" and value > _FASTEST:
-            self.left.append(found[0].strip())
-        elif not self.takes(name) or counts == "share" and name == "sure" and value not in (50, 80, 90, 95):
+        elif (counts in ("money", "sum") and unit or counts == "inverse" and value > _FASTEST or not self.takes(name)
+              or name == "sure" and value not in (50, 80, 90, 95)):
             self.left.append(found[0].strip())
         else:
             self.put(name, rounded({"inverse": 1 / (value or 1), "time": value * seconds, "first": value * seconds,
@@ -237,8 +257,8 @@ class Words:
         self.inputs = self.inputs | ({"gpu": first} if single else {"cards": ", ".join(found)})
         for name, meant in said:
             if not meant.sure:
-                taken = first if single else "any of them"
-                self.asks.append(Ask("gpu" if single else "cards", name, taken, [key for key in rows("gpus") if key in meant.names]))
+                others, taken = [key for key in rows("gpus") if key in meant.names], first if single else "any of them"
+                self.asks.append(Ask("gpu" if single else "cards", name, taken, others))
         number = "gpus_per_server" if single else "gpus"
         if self.count and self.takes(number):
             self.inputs = self.inputs | {number: self.count}
@@ -301,6 +321,48 @@ class Words:
         return [each for each in [part.strip() for part in " ".join(kept).split("|")] if each]
 
 
+def understood(line: str, sellers: list[str]) -> Words:
+    """What a line says, read; sellers are providers that may be named."""
+    found = Words(line, sellers)
+    found.read()
+    return found
+
+
+def begun(inputs: dict[str, Any]) -> dict[str, Any]:
+    """The inputs with an example of each thing that the job needs and nobody gave."""
+    held, presets = dict(inputs), [understood(line, []).inputs for line in PRESETS.values()]
+    for name, *others in [need.split("|") for need in rows("jobs")[inputs["job"]]["needs"].split()]:
+        if not {name, *others} & {*inputs}:
+            given = example(inputs["job"], name, presets)
+            held[name] = QUANTITIES[name].example if given is None else given
+    # An example of the longest is none for longer answers: those are alike.
+    return held | ({"output_p95": 0} if held.get("output", 0) > held.get("output_p95", math.inf) else {})
+
+
+def example(job: str, name: str, presets: list[dict[str, Any]]) -> Any:
+    """What a preset of the job gives of a name, else one of its kind, or any; None where none does."""
+    jobs = rows("jobs")
+    near = sorted(presets, key=lambda each: [each["job"] != job, jobs[each["job"]]["kind"] != jobs[job]["kind"]])
+    return next((each[name] for each in near if name in each), None)
+
+
+def told(read: Words, given: list[str], more: list[str]) -> list[tuple[str, str]]:
+    """What was understood, what was taken for granted and what was not understood, each behind its title.
+
+    given, more: what the line gives and what stands for all else, as texts.
+    """
+    said = [("Understood", " · ".join(given)), ("Taken for granted", " · ".join([*read.granted, *more])),
+            ("Not understood", ", ".join(read.left))]
+    return [(title, text) for title, text in said if text]
+
+
+def sought(pattern: str, text: str) -> Any:
+    """Where a pattern with the parts <n>, <a> and so on fits first."""
+    for name, part in _PARTS.items():
+        pattern = pattern.replace(name, part)
+    return re.search(pattern, text)
+
+
 def plain(line: str) -> str:
     """The line in lower case, small numbers in digits, with bars where it pauses."""
     text = re.sub("[\u00a0\u2009\u202f]", " ", line.lower()).replace("×", "x")
@@ -327,7 +389,7 @@ def named_gpus(parts: list[str], behind: list[str]) -> bool:
     several = [word for word in words if not re.fullmatch(_VARIANT, word)]
     if not words or "|" in parts or not names.gpu_words(parts[0]) or not strong and len(several) < 2:
         return False
-    if words[0].isdigit() and behind and re.fullmatch("tokens?|users?|requests?|people|usd|dollars?|in|out|steps|pairs", behind[0]):
+    if words[0].isdigit() and behind and re.fullmatch(_THINGS, behind[0]):
         return False
     return bool(names.meant("gpu", " ".join(parts)).names)
 
@@ -343,6 +405,8 @@ def number_before(parts: list[str]) -> tuple[int, int]:
 
 def may_name(part: str) -> bool:
     """Whether a word may be one of a model's name."""
-    return "/" in part and not part.startswith("/") and bool(names.telling(names.words(part.split("/")[-1]))) or part not in (
-        "it", "text", "model", "thinking", "opt") and all(word in names.vocabulary() or re.fullmatch(_VERSION, word) or names.telling([word])
-                                                   for word in names.words(part)) and bool(names.words(part))
+    words = names.words(part.split("/")[-1])
+    if "/" in part and not part.startswith("/") and names.telling(words):
+        return True
+    return bool(words) and part not in _NO_NAMES and all(
+        word in names.vocabulary() or re.fullmatch(_VERSION, word) or names.telling([word]) for word in words)

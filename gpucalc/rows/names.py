@@ -75,6 +75,24 @@ def refusal(kind: str, name: str, found: list[str]) -> str:
     return f"data/{_TABLES[kind]}.csv has no {kind} '{shortened(name, 60)}'; close: {close}; see all in that file"
 
 
+class Typed(NamedTuple):
+    """A name that is being typed: the row that it means, the format in it; what it may be, where that is open; or a fault."""
+
+    value: str | None
+    stored: str = ""
+    others: tuple[str, ...] | list[str] = ()
+    fault: str = ""
+
+
+def typed(kind: str, name: str, done: bool) -> Typed:
+    """What a name means so far: one that leaves open which counts as the first that it may be once it is done, and not before."""
+    found = meant(kind, name)
+    if found.sure or found.names and done:
+        return Typed(found.names[0], found.stored, [] if found.sure else found.names)
+    fault = refusal(kind, name, found.names).split("; allowed")[0].split("; see all")[0]
+    return Typed(None, "", found.names or near(kind, name), fault)
+
+
 def near(kind: str, name: str) -> list[str]:
     """The three rows whose names have most words, and then most pairs of letters, in common with this one."""
     bare = name.split("/")[-1]

@@ -15,11 +15,13 @@ from book.web.reading import reading
 from gpucalc.core.law import LAWS
 from gpucalc.core.figures import UNITS
 from gpucalc.core.quantities import QUANTITIES
-from gpucalc.rows import catalogue, config, intake, price_book
+from gpucalc.rows import catalogue, config, free_words, intake, price_book
+from gpucalc.rows import names as names_of
 from gpucalc.rows.config import architectures
 from gpucalc.rows.tables import rows
 from tests.gpucalc import test_config as known
 from tests.gpucalc import test_config_kinds as kinds
+from tests.gpucalc.test_names import LINES, NAMES
 from tests.book import test_pasted as lines
 
 STATIC = ROOT / "book/static"
@@ -278,7 +280,26 @@ def test_gpus_mean_the_same(page):
     names = [*GPUS, *keys, *(key.lower().replace(" ", "-") for key in keys), *(key.split()[0] for key in keys)]
     assert page.evaluate(read, names) == [said_by(intake.gpu_named, name) for name in names]
     numbered = ["8x H100", "H100 x8", "4× A100", "H100*8", "H100", "RTX 4090", "8x", "x8", "L40S x 2"]
-    assert page.evaluate("(names) => names.map(gpucalc.rents.counted)", numbered) == list(map(list, map(intake.counted, numbered)))
+    assert page.evaluate("(names) => names.map(gpucalc.names.counted)", numbered) == list(map(list, map(names_of.counted, numbered)))
+
+
+def test_names_and_free_words_mean_the_same(page):
+    """All that people wrote down, and each without its last letters, as one is while it is typed."""
+    given = [(row["kind"], name) for row in NAMES for name in (row["name"], row["name"][:-1], row["name"][:-3], f"{row['name']} x")]
+    read = "(all) => all.map(([kind, name]) => ({ ...gpucalc.names.meant(kind, name), ...gpucalc.names.typed(kind, name, false) }))"
+    assert page.evaluate(read, given) == [
+        names_of.meant(*each)._asdict() | {name: list(value) if name == "others" else value
+                                           for name, value in names_of.typed(*each, False)._asdict().items()} for each in given]
+    words = [text for line in LINES for text in (line["words"], line["words"][:-4], line["words"].upper(), f"not {line['words']}")]
+    sellers = ["RunPod", "AWS", "Vast.ai"]
+    read = """([lines, sellers]) => lines.map((line) => {
+      const { inputs, granted, asks, left, count } = gpucalc.free.understood(line, sellers);
+      return { inputs, granted, asks: asks.map((each) => ({ ...each })), left, count };
+    })"""
+    for line, found in zip(words, page.evaluate(read, [words, sellers]), strict=True):
+        same = free_words.understood(line, sellers)
+        assert found == {"inputs": same.inputs, "granted": same.granted, "asks": [each._asdict() for each in same.asks],
+                         "left": same.left, "count": same.count}, line
 
 
 TERMS = ["on-demand", "On Demand", "PAYG", "spot", "Preemptible", "1 year reserved", "reserved 3y", "3yr commit",

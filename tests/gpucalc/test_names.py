@@ -1,14 +1,22 @@
-"""Names as people write them: 120 of models and GPUs, as names.csv has them; what is not sure is refused with what it may be."""
+"""Names and cases as people write them: 120 names, as names.csv has them, and 60 lines of free words, as free_words.csv has them."""
 import csv
 from pathlib import Path
 
 import pytest
 
 from gpucalc import Case
-from gpucalc.rows import catalogue, names
+from gpucalc.__main__ import main
+from gpucalc.core.quantities import DATA
+from gpucalc.rows import catalogue, free_words, names
 from gpucalc.rows.case_file import case_of
+from gpucalc.rows.mapping import read_mapping
 
 NAMES = list(csv.DictReader((Path(__file__).parent / "names.csv").read_text().splitlines()))
+
+LINES = list(csv.DictReader((Path(__file__).parent / "free_words.csv").read_text().splitlines()))
+# Cases of data/cases that the presets are.
+CASES = {"70B chat": "chat_70b", "Tune an 8B on one 24 GB card": "tune_8b_24gb", "Pre-train a 7B": "deadline_7b",
+         "Rent or buy 8 H100": "own_8_h100"}
 
 
 def told(found):
@@ -64,3 +72,49 @@ def test_a_case_takes_the_format_and_the_count_that_its_names_hold():
     for other in (dict(cards="2x3090"), dict(model="Qwen3-32B-FP8", weight_format="BF16"), dict(cards="h100")):
         with pytest.raises(ValueError, match="allowed"):
             case_of(dict(job="serve", model="Qwen3-32B", requests_per_second=1) | other)
+
+
+def plain(value):
+    try:
+        return float(value)
+    except ValueError:
+        return value
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: line["words"])
+def test_a_line_of_free_words(line):
+    read = free_words.understood(line["words"], ["RunPod", "AWS"])
+    count = {"gpus": read.count} if read.count and "gpus_per_server" not in read.inputs else {}
+    wanted = {name: plain(value) for name, value in (pair.split("=", 1) for pair in line["gives"].split("; "))}
+    assert {name: plain(value) for name, value in (read.inputs | count).items()} == pytest.approx(wanted)
+    # What nobody understood is said, and nothing else.
+    assert "; ".join(read.left) == line["left"].lower()
+    case_of(free_words.begun(read.inputs))
+
+
+@pytest.mark.parametrize("title", free_words.PRESETS)
+def test_a_preset_is_a_line_of_free_words(title):
+    read = free_words.understood(free_words.PRESETS[title], [])
+    assert read.inputs == pytest.approx(read_mapping(DATA / "cases" / f"{CASES[title]}.yaml"))
+    assert (read.left, read.asks, read.granted) == ([], [], [])
+
+
+@pytest.mark.parametrize(("line", "left"), [
+    ("llama 3.3 70b at 1000 tokens per second", "1000 tokens per second"), ("1B tokens per day on gpt-oss-120b", "1b tokens per day"),
+    ("i don't want h100, llama 3.3 70b", "don't want h100"), ("gemma 3 12b at most $2 an hour", "at most $2 an hour"),
+    ("llama 3.3 70b or qwen3 32b", "qwen3 32b"), ("phi-4 with 10k examples", "10k examples"), ("70b on h1oo", "h1oo"),
+    ("3 rps, 5 rps of phi-4", "5 rps"), ("serve phi-4 85 % sure", "85 % sure")])
+def test_what_is_not_understood_is_said_and_changes_nothing(line, left):
+    read = free_words.understood(line, [])
+    assert read.left == [left] and {*read.inputs} <= {"job", "model", "requests_per_second"}
+
+
+def test_the_command_asks_in_words(capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["gpucalc", "ask", "llama 3.3 70b,", "4", "requests a second on h200 with green tea"])
+    assert main() == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Understood: job serve · cards H200 SXM 141GB, H200 NVL 141GB · requests_per_second 4 · model Llama-3.3-70B." in said
+    assert "Taken for granted: prompt 1000 · output 300" in said and "Not understood: green tea." in said
+    assert "Which “h200”? any of them is taken" in said and "What does it take to serve Llama-3.3-70B at 4 requests a second" in said
+    monkeypatch.setattr("sys.argv", ["gpucalc", "ask", "foobar 12b"])
+    assert main() == 2 and "no model 'foobar 12b'; close: Gemma-3-12B, " in capsys.readouterr().err
