@@ -92,12 +92,13 @@ def _worded(options, book):
     unknown = next((ask for ask in read.asks if not ask.taken), None)
     if unknown:
         raise ValueError(names.refusal(unknown.key, unknown.words, []))
-    held = free_words.begun(read.inputs)
+    held = free_words.begun(read.usual | read.inputs)
     usual = {name: value for name, value in choices.job(held["job"]).items() if name in QUANTITIES and not isinstance(value, str)}
     given, more = ([f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in each.items()]
                    for each in (read.inputs, {name: value for name, value in (usual | held).items() if name not in read.inputs}))
     said = [f"{title}: {text}." for title, text in free_words.told(read, given, more)]
-    said += [f"Which “{ask.words}”? {ask.taken} is taken; it may be {', '.join(ask.others)}." for ask in read.asks]
+    said += [f"Which “{ask.words}”? {ask.taken} is taken; or {', '.join([each for each in ask.others if each != ask.taken])}."
+             for ask in read.asks]
     options.told = [line for text in said for line in wrap(text, WIDTH)] + [""]
     return case_file.case_of(held)
 

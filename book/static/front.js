@@ -27,27 +27,28 @@
 
   // A line of free words as the case: what it says, what it leaves open, and what stands for all else.
   function worded(text) {
-    const read = gpucalc.free.understood(line.value = text, cases.choices("provider")), named = ["job", "model", "cards", "gpu"];
+    const read = gpucalc.free.understood(line.value = text, cases.choices("provider"));
     const { state: given, faults: wrong } = cases.checked(Object.entries(read.inputs).map(([key, value]) => [key, String(value)]));
-    const all = begun(given), said = ([key, value]) => `${named.includes(key) ? "" : `${key.replaceAll("_", " ")} `}${written(key, value)}`;
+    const all = begun({ ...read.usual, ...given }), said = ([key, value]) => `${/^(job|model|cards|gpu)$/.test(key) ? "" : `${key.replaceAll("_", " ")} `}${written(key, value)}`;
     if (given.output > all.output_p95) all.output_p95 = 0; // an example for other answers: these are alike
     for (const { key } of read.asks.filter(({ taken }) => !taken)) delete all[key];
     state = { job: all.job };
     change(all, true, read.asks);
-    const rest = Object.entries(all).filter(([key]) => !(key in given)).map(said);
+    const rest = Object.entries(all).filter(([key, value]) => !(key in given) && value !== "any").map(said);
     took.replaceChildren(...gpucalc.free.told({ ...read, left: [...read.left, ...wrong] }, Object.entries(given).map(said), rest)
       .flatMap(([title, words]) => [make("b", { textContent: `${title}: ` }), `${words}. `]));
   }
 
   // Names that leave open what they mean, or mean nothing, each with what it may be.
-  const offered = ({ key, words, taken, others }) => [taken ? `Which “${words}”? ` : `Nothing is called “${words}”. Nearest: `,
-    ...others.slice(0, 6).flatMap((name) => [button(written(key, name), () => change({ [key]: name }, true)), " "])];
+  const offered = ({ key, words, taken, others }) => make("span", {}, taken ? `Which “${words}”? Now ${key === "job" ? written(key, taken) : taken}; or `
+    : `Nothing is called “${words}”. Nearest: `, ...others.filter((name) => name !== taken).slice(0, 6)
+    .flatMap((name) => [button(written(key, name), () => change({ [key]: name }, true)), " "]));
 
   // A change by the reader: to the answers at the next frame, to the address once it is done.
   function change(names, done, asks = open.filter(({ key }) => !(key in names))) {
     const before = state.job;
     open = asks;
-    which.replaceChildren(...open.flatMap(offered));
+    which.replaceChildren(...open.map(offered));
     took.replaceChildren();
     state = { ...state };
     for (const [key, value] of Object.entries(names)) {

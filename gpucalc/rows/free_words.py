@@ -7,7 +7,7 @@ import math
 import re
 from typing import Any, NamedTuple
 
-from ..core.quantities import QUANTITIES
+from ..core.quantities import DEFAULTS, QUANTITIES
 from . import catalogue as catalogue, names  # jobs name what the catalogue finds
 from .tables import rows
 
@@ -34,6 +34,8 @@ _PARTS = {
 _POWERS = {"k": 3, "thousand": 3, "m": 6, "million": 6, "b": 9, "bn": 9, "billion": 9, "t": 12, "trillion": 12}
 _SECONDS = {"ms": 1e-3, "millisecond": 1e-3, "s": 1, "sec": 1, "second": 1, "min": 60, "minute": 60, "h": 3600, "hr": 3600,
             "hour": 3600, "day": 86400, "week": 604800, "month": 2628000, "year": 31536000}
+# The share of a card's memory that an engine takes, and how many models that fit are offered.
+_USED, _CANDIDATES = DEFAULTS["memory_utilization"].value, 5
 # Tokens a second above which a user's own answer is not meant.
 _FASTEST = 300
 _COUNTS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "ten": "10",
@@ -132,7 +134,8 @@ class Ask(NamedTuple):
 
 
 class Words:
-    """One line of free words: `inputs` of a case by name, `granted` in words, `asks`, what is `left`, and a `count` of cards.
+    """One line of free words: `inputs` of a case by name, `usual` ones that stand for a blank, what is `granted` in words,
+    `asks`, what is `left`, and a `count` of cards.
 
     sellers: providers that may be named. What is not understood is in `left`, never dropped.
     """
@@ -140,7 +143,7 @@ class Words:
     def __init__(self, line: str, sellers: list[str]):
         self.text = plain(line)
         self.sellers = sellers
-        self.inputs, self.granted, self.asks, self.left, self.count = {}, [], [], [], 0
+        self.inputs, self.usual, self.granted, self.asks, self.left, self.count = {}, {}, [], [], [], 0
 
     def read(self):
         """Reads the line, rule by rule."""
@@ -156,6 +159,7 @@ class Words:
                 self.number(self.take(pattern), name, counts)
         self.provider()
         self.model()
+        self.fitting()
         self.format()
         self.left = [*self.left, *self.rest()]
 
@@ -303,6 +307,18 @@ class Words:
             self.left.append(meant.stored)
         if not meant.sure:
             self.asks.append(Ask("model", name, meant.names[0], meant.names))
+
+    def fitting(self):
+        """Of cards that are counted, and no model named: the largest whose weights, as released, their memory holds."""
+        if self.count and "cards" in self.inputs and "weight_format" not in self.inputs and not [
+                ask for ask in self.asks if ask.key == "model"] and self.takes("model") and "model" not in self.inputs:
+            room = _USED * self.count * min([rows("gpus")[key]["memory_bytes"] for key in self.inputs["cards"].split(", ")])
+            found = [key for key, row in rows("models").items()
+                     if row["params"] * rows("formats")[row["native_format"]]["weight_element_bytes"] <= room]
+            largest = sorted(found, key=lambda key: -rows("models")[key]["params"])[:_CANDIDATES]
+            if largest and rows("jobs")[self.inputs["job"]]["kind"] in ("serve", "offline"):
+                self.usual = {"model": largest[0]}
+                self.asks.append(Ask("model", "largest model that fits", largest[0], largest))
 
     def format(self):
         """A format of weights that stands alone."""

@@ -12,14 +12,16 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 from book.build.assets import FRONT
 from book.build.finish import secured
-from book.web.front import EXAMPLES, examples, limits_of
+from book.web.front import examples, limits_of
 from book.web.javascript import literal
-from book.web.printed import answers_script, case_script, figures_script, texts_script
+from book.web.printed import answers_script, case_script, figures_script, reading_script, texts_script
 from gpucalc.core.quantities import QUANTITIES
 from gpucalc.rows.case_file import read_case
 from gpucalc.rows.choices import LONGEST
 from gpucalc.rows.files import hidden
+from gpucalc.rows.free_words import PRESETS
 from gpucalc.rows.mapping import read_mapping
+from gpucalc.rows.names import held
 from gpucalc.rows.tables import rows
 from gpucalc.rows.texts import read_texts
 from tests import hostile
@@ -40,7 +42,8 @@ def front(tmp_path_factory):
     lay_out(folder, [*FRONT, "front.css"], {})
     given = f"gpucalc.catalogue.examples = {literal(examples())};\ngpucalc.limits = {literal(limits_of())};\n"
     given += f"gpucalc.catalogue.said = {literal(read_texts('front'))};\n"
-    printed = figures_script() + texts_script() + case_script() + answers_script()
+    given += f"gpucalc.reading = {literal({'rents': held()})};\ngpucalc.own = {{ rows: (table) => gpucalc.reading.rents[table] }};\n"
+    printed = figures_script() + texts_script() + case_script() + answers_script() + reading_script()
     (folder / ENGINE.name).write_text(printed + ENGINE.read_text() + given)
     scripts = "".join(f'<script defer src="{name}"></script>' for name in [ENGINE.name, *FRONT])
     (folder / "index.html").write_text(secured(PAGE.format(scripts=scripts, form=FORM)))
@@ -121,7 +124,40 @@ def test_a_change_is_answered_and_is_the_address(opened):
     assert card(page, "cost").locator(".case-big").inner_text() == before
 
 
-@pytest.mark.parametrize("preset", EXAMPLES)
+def took(page):
+    return " ".join(page.locator(".case-took").all_inner_texts())
+
+
+def test_a_line_of_free_words_fills_the_blanks_and_says_what_it_took(opened):
+    page = opened()
+    give(page, "words", "llama 3 with green tea, 7 requests a second, 600 out, first token under 900 ms")
+    state = case_of(page)
+    assert [state[name] for name in ("job", "model", "requests_per_second", "output", "first_token_limit")] == [
+        "serve", "Llama-3-70B", 7, 600, 0.9]
+    assert "Understood: " in took(page) and "Not understood: green tea." in took(page)
+    assert "Which “llama 3”? Now Llama-3-70B; or Llama-3-8B" in took(page)
+    page.locator(".case-took").get_by_role("button", name="Llama-3-8B").click()
+    page.evaluate(WAIT)
+    assert case_of(page)["model"] == "Llama-3-8B" and not took(page).strip()
+
+
+def test_a_name_that_is_not_understood_has_no_answers(opened):
+    page = opened()
+    give(page, "model", "foobar 12b")
+    assert page.locator("#case-model").input_value() == "foobar 12b" and page.locator(".case-card").count() == 0
+    assert "no model 'foobar 12b'" in page.locator("#fault-model").inner_text()
+    assert "Nothing is called “foobar 12b”. Nearest: Gemma-3-12B" in took(page)
+    give(page, "model", "meta-llama/Meta-Llama-3-8B-Instruct-FP8")
+    assert page.locator(".case-card").count() == 6 and page.locator("#fault-model").inner_text() == ""
+    state = case_of(page)
+    assert (state["model"], state["weight_format"]) == ("Llama-3-8B", "FP8")
+    give(page, "words", "run foobar 12b, 3 rps")
+    assert page.locator(".case-card").count() == 0 and "model" not in case_of(page)
+    asked = opened("job=serve&model=llama+2+7b&requests_per_second=1")
+    assert case_of(asked)["model"] == "Llama-2-7B" == asked.locator("#case-model").input_value()
+
+
+@pytest.mark.parametrize("preset", PRESETS)
 def test_a_preset_survives_its_address_and_its_yaml(opened, preset):
     page = opened()
     page.get_by_role("button", name="Rent or buy 8 H100" if preset == "70B chat" else "70B chat").click()

@@ -89,7 +89,7 @@ def test_a_line_of_free_words(line):
     assert {name: plain(value) for name, value in (read.inputs | count).items()} == pytest.approx(wanted)
     # What nobody understood is said, and nothing else.
     assert "; ".join(read.left) == line["left"].lower()
-    case_of(free_words.begun(read.inputs))
+    case_of(free_words.begun(read.usual | read.inputs))
 
 
 @pytest.mark.parametrize("title", free_words.PRESETS)
