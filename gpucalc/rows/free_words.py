@@ -140,7 +140,7 @@ class Words:
     sellers: providers that may be named. What is not understood is in `left`, never dropped.
     """
 
-    def __init__(self, line: str, sellers: list[str]):
+    def __init__(self, line, sellers):
         self.text = plain(line)
         self.sellers = sellers
         self.inputs, self.usual, self.granted, self.asks, self.left, self.count = {}, {}, [], [], [], 0
@@ -246,7 +246,7 @@ class Words:
                 many, start = number_before(kept)
                 meant = names.meant("gpu", name)
                 found, said = [*found, *meant.names], [*said, (name, meant)]
-                self.count = meant.count or many or self.count
+                self.count = meant.number or many or self.count
                 kept, after = [*kept[:start], "§"], place + size
             elif place >= after:
                 kept = [*kept, parts[place]]

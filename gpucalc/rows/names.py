@@ -21,7 +21,7 @@ class Meant(NamedTuple):
     names: list[str]
     sure: bool = False
     stored: str = ""
-    count: int = 0
+    number: int = 0
 
 
 def meant(kind: str, name: str) -> Meant:
@@ -44,8 +44,8 @@ def key(kind: str, name: str) -> str:
     found = meant(kind, name)
     if not found.sure:
         raise ValueError(refusal(kind, name, found.names))
-    if found.stored or found.count:
-        beside = f"weight_format {found.stored}" if found.stored else f"{found.count} as its number"
+    if found.stored or found.number:
+        beside = f"weight_format {found.stored}" if found.stored else f"{found.number} as its number"
         raise ValueError(f"'{shortened(name, 60)}'; allowed: {kind} {found.names[0]}, with {beside}")
     return found.names[0]
 
@@ -56,14 +56,14 @@ def spelled(given: dict[str, Any], taken: list[str]) -> dict[str, Any]:
     found = given | {}
     for name in [each for each in ("model", "gpu", "weight_format") if isinstance(given.get(each), str)]:
         said = meant(name, given[name])
-        beside = {"weight_format": said.stored} if said.stored else {"gpus_per_server": said.count} if said.count else {}
+        beside = {"weight_format": said.stored} if said.stored else {"gpus_per_server": said.number} if said.number else {}
         if said.sure and all(each in taken and each not in given for each in beside):
             found = found | {name: said.names[0]} | beside
     cards = given.get("cards")
-    said = [meant("gpu", each.strip()) for each in cards.split(",")] if isinstance(cards, str) else []
-    count = sum([each.count for each in said])
-    if all(each.sure for each in said) and said and (not count or "gpus" in taken and "gpus" not in given):
-        found = found | {"cards": ", ".join([each.names[0] for each in said])} | ({"gpus": count} if count else {})
+    named = [meant("gpu", each.strip()) for each in cards.split(",")] if isinstance(cards, str) else []
+    count = sum([each.number for each in named])
+    if all(each.sure for each in named) and named and (not count or "gpus" in taken and "gpus" not in given):
+        found = found | {"cards": ", ".join([each.names[0] for each in named])} | ({"gpus": count} if count else {})
     return found
 
 

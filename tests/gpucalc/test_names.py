@@ -34,7 +34,7 @@ def wanted(row):
 @pytest.mark.parametrize("row", NAMES, ids=lambda row: row["name"])
 def test_a_name_as_people_write_it(row):
     found = names.meant(row["kind"], row["name"])
-    assert (told(found), found.stored, str(found.count or "")) == (wanted(row), row["format"], row["count"])
+    assert (told(found), found.stored, str(found.number or "")) == (wanted(row), row["format"], row["count"])
 
 
 def test_half_of_the_names_are_of_hugging_face_and_no_rows_of_their_own():
