@@ -19,7 +19,7 @@ _RENTS = ("Amount", "Column", "Spread", "plain", "amount", "_without_currency", 
           "column", "_money_column", "gpu_named", "term_named", "_bare", "times_an_hour",
           "standing", "question", "_meant", "in_usd")
 _NAMES = ("Meant", "Typed", "meant", "typed", "refusal", "spelled", "near", "_pairs", "_shared", "_joined", "_same", "_words_of",
-          "words", "_model", "_aliases", "vocabulary", "telling", "families", "_stored", "_unless_native", "gpu_words",
+          "words", "_model", "_aliases", "vocabulary", "telling", "families", "_stored", "_unless_native", "gpu_words", "of_gpus",
           "family", "counted", "_gpus", "_from")
 _WORDED = ("Ask", "Words", "understood", "sought", "plain", "amount", "rounded", "named_gpus", "number_before", "may_name",
            "example", "told")

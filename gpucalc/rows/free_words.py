@@ -400,12 +400,13 @@ def rounded(value: float) -> float:
 
 def named_gpus(parts: list[str], behind: list[str]) -> bool:
     """Whether words are the whole name of a GPU, and more than a number or a word that other things have too."""
-    words = names.gpu_words(" ".join(parts))
+    words = names.gpu_words(names.counted(" ".join(parts))[0])
+    known = names.of_gpus()
+    if not words or "|" in parts or not all(word in known for word in words) or not names.gpu_words(parts[0]):
+        return False
     strong = [word for word in words if not re.fullmatch(_WEAK, word) and not re.fullmatch(_VARIANT, word)]
     several = [word for word in words if not re.fullmatch(_VARIANT, word)]
-    if not words or "|" in parts or not names.gpu_words(parts[0]) or not strong and len(several) < 2:
-        return False
-    if words[0].isdigit() and behind and re.fullmatch(_THINGS, behind[0]):
+    if not strong and len(several) < 2 or words[0].isdigit() and behind and re.fullmatch(_THINGS, behind[0]):
         return False
     return bool(names.meant("gpu", " ".join(parts)).names)
 

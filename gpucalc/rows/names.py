@@ -225,6 +225,13 @@ def gpu_words(name: str) -> list[str]:
     return [form for word in text.split() for form in [_FORMS.get(word, word)] if form not in _NOISE]
 
 
+def of_gpus() -> list[str]:
+    """All words of names of GPUs, and their kinds of memory."""
+    aliases = [key for key, alias in rows("aliases").items() if alias["kind"] == "gpu"]
+    return [*[word for key in [*rows("gpus"), *aliases] for word in gpu_words(key)],
+            *[row["memory_type"].lower() for row in rows("gpus").values()]]
+
+
 @functools.cache
 def family(name: str) -> str:
     """Those of them that tell a family from others."""
