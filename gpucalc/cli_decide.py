@@ -218,15 +218,16 @@ def _next(told, kind, book):
     unit = answer_words.fill("per", {"kind": kind}).strip()
     table = [("", "GPU", "GPUs", "from", "rent", f"USD {unit}".strip(), "why not")]
     for number, row in nearest_rows(told):
-        rent = f"{row['usd_per_hour']:.2f}" if "usd_per_hour" in row else ""
-        cost = three_figures(row["objective"]) if "objective" in row else ""
+        sold = row.get("priced", 1)
+        rent = f"{row['usd_per_hour']:.2f}" if "usd_per_hour" in row and sold else ""
+        cost = three_figures(row["objective"]) if "objective" in row and sold else ""
         table.append((f"{number}", row["gpu"], f"{row['gpus']:,.0f}", _from(row, book), rent, cost, row["reason"]))
     return ["The next choices", *columns(table)] if len(table) > 1 else []
 
 
 def _from(row, book):
     own = {True: " (yours)", False: " (not yours)"}[bool(row["yours"])] if book.attrs["own"] else ""
-    return row["provider"] + own if "usd_per_hour" in row else ""
+    return row["provider"] + own if "provider" in row else ""
 
 
 def side_by_side(first: str, second: str, table) -> list[str]:

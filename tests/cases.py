@@ -62,7 +62,7 @@ def random_case(draw, name, book):
     rents = book[book["item"] == "rent"]
     job = rows("jobs")[name]
     needs = [draw.choice(each.split("|")) for each in job["needs"].split()]
-    left = ("ways", "corpus_bytes", "data_at", "runs", "prompt_p95", "output_p95")
+    left = ("ways", "corpus_bytes", "data_at", "runs", "prompt_p95", "output_p95", "own_cards", "gpus_per_server", "usd_per_kwh")
     others = [each for each in job["takes"].split() if each not in left]
     if "requests_per_second" in needs:
         others = [each for each in others if each not in ("messages_per_day", "busiest_hour_share")]
@@ -79,6 +79,10 @@ def random_case(draw, name, book):
     if draw.random() < 0.97:
         pool = rents if draw.random() < 0.2 else rents[rents["term"] == "on-demand"]  # what decides where no term is named
         held["cards"] = ", ".join(draw.sample(sorted(set(pool["gpu"])), draw.choice(CARDS)))
+    if draw.random() < 0.2:  # a card of the reader's own, or one that hardly anybody rents out
+        own = {"own_cards": draw.choice([1, 2, 4, 16]), "usd_per_kwh": 0.3, "gpus_per_server": draw.choice([1, 2, 8])}
+        held["cards"] = draw.choice(list(rows("gpus")))
+        held |= dict(list(own.items())[:draw.randrange(4)])
     return held
 
 

@@ -46,6 +46,7 @@ def cases():
         base |= {"daily_users": 1000} if name in ("messages_per_day", "busiest_hour_share") else {}
         base |= {"drafted": 2, "acceptance": 0.5} if name in ("drafted", "acceptance") else {}
         base |= {"lora_rank": 8} if name == "max_loras" else {}
+        base |= {"own_cards": 8} if name in ("gpus_per_server", "usd_per_kwh") and job != "rent_or_buy" else {}
         for value, fits in values(name):
             beside = {}
             if fits and name in ("prompt_p95", "output_p95"):

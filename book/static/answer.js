@@ -28,11 +28,15 @@ window.gpucalc = window.gpucalc || {};
     if (gpucalc.trains(kind)) {
       for (const name of ["checkpoint_seconds", "restart_seconds"]) [, taken[name]] = assumptions[name];
       taken.recipe = gpucalc.rowNamed("recipe", job.recipe);
-    } else Object.assign(taken, engine, released(given.rows.model), "max_loras" in given.inputs ? data().adapted : {});
+    } else Object.assign(taken, engine, released(given.rows.model), "max_loras" in given.inputs ? data().adapted : {},
+      "own_cards" in given.inputs ? own() : {});
     if ("daily_users" in given.inputs) taken.requests_per_second = "law:user_requests_per_second";
     taken.efficiency = gpucalc.rowNamed("efficiency", "achieved");
     return given.but(Object.fromEntries(Object.entries(taken).filter(([name]) => !(name in given.inputs || name in given.rows))));
   }
+
+  // What cards that the reader has take for granted: none is to spare, and their host has memory of the usual kind.
+  const own = () => ({ spare_replicas: 0, host_memory_bandwidth: data().assumptions.host_memory_bandwidth[1] });
 
   // The format in which a model is released, where that takes fewer bytes than is taken for granted: it is served in it.
   function released({ native_format: name }) {
@@ -53,8 +57,29 @@ window.gpucalc = window.gpucalc || {};
       kept = ranked(plan.kept, ends, kind);
       best = rowOf(kept, 0);
     }
+    const lost = nearest(plan, data().chains[kind], whole);
     return { given, case: whole, kind, rents, tables, plan, kept, objective: data().objectives[kind], best,
-      lost: nearest(plan, data().chains[kind], whole), figures: best ? figuresOf(whole, best, ends.get(best.gpu), kind) : {} };
+      lost, own: ofOwn(whole, kind, tables, lost), figures: best ? figuresOf(whole, best, ends.get(best.gpu), kind) : {} };
+  }
+
+  // What a load comes to on the reader's own cards: the most that they carry to 1 %, and where they do not hold the weights, what the
+  // memory of their host has to and the least time of a token then.
+  function ofOwn(whole, kind, tables, lost) {
+    if (kind !== "serve" || !has(whole.inputs, "own_cards")) return {};
+    const serves = (rate) => count(solved(whole.but({ requests_per_second: rate }), kind, tables, ["plan"]).plan.kept) > 0;
+    const asked = valueOf(whole, "requests_per_second"), found = {};
+    let rate = asked, able = serves(rate);
+    for (; !able && rate > asked / 1000; able = serves(rate)) rate /= 2;
+    for (let factor = 2; able && factor > 1.01;) {
+      if (rate * factor < data().most_load && serves(rate * factor)) rate *= factor;
+      else factor **= 0.5;
+    }
+    if (able) found.carried = rate;
+    for (const { row: { memory_bytes, bandwidth } } of Object.values(lost)) {
+      const alone = whole.but({ memory_bytes, bandwidth, batch: 1 }), beyond = valueOf(alone, "offloaded_bytes");
+      if (beyond > 0) Object.assign(found, { offloaded_bytes: beyond, offloaded_token_seconds: valueOf(alone, "offloaded_token_seconds") });
+    }
+    return found;
   }
 
   // The answer with the ends of every choice.
@@ -115,7 +140,7 @@ window.gpucalc = window.gpucalc || {};
     const held = whole.but(Object.fromEntries(known)), key = data().keys[kind].map((name) => best[name]).join("|");
     const same = (end) => byKey(ends[end].kept, kind).get(key), made = new Map();
     const at = (given, name = JSON.stringify(given)) => made.get(name) ?? made.set(name, held.but(given)).get(name);
-    return Object.fromEntries(data().cards[kind].map((card) => {
+    return Object.fromEntries(data().cards[kind].filter(({ name }) => name !== "cost" || best.priced).map((card) => {
       const unit = data().quantities[card.of][0];
       if (card.law) return [card.name, { ...bandOf(at, card), unit }];
       const [low, high] = ["low", "high"].map((end) => (
@@ -180,11 +205,13 @@ window.gpucalc = window.gpucalc || {};
     for (const change of data().changes[kind]) {
       if (free.has(change.name)) continue;
       if (change.value !== null && whole.rows[change.name]?.name === change.value) continue;
+      if (change.own && !has(whole.inputs, "own_cards")) continue;
       if (change.of && (!(whole.rows.model[change.of] > 0) || has(whole.inputs, change.name))) continue;
       const value = change.value ?? scaled(whole, change);
       if (value === null) continue;
       const choice = bestWith(given, changed({ ...change, value }), kind, rents), after = choice?.[objective] ?? Infinity;
-      yield after < before * (1 - 1e-9) ? { change: { ...change, value }, after, choice } : null;
+      const sold = choice && (choice.priced || change.name !== "term");
+      yield sold && after < before * (1 - 1e-9) ? { change: { ...change, value }, after, choice } : null;
     }
   }
 

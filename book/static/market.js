@@ -34,15 +34,20 @@ window.gpucalc = window.gpucalc || {};
     return said === undefined || said === "any" ? null : said.split(", ");
   }
 
-  // The offers to rent that the case wants: the cheapest firm one of each provider, GPU, size of server and term; none where nobody
-  // rents out the cards that it names. A case that says no term wants what can be had for sure: on demand.
-  function offersOf(job, kind, offers) {
-    const read = Object.fromEntries(["gpu", "term", "provider", "sku", "region", "rest", "date"].map((name) =>
-      [name, text(offers[name])]));
-    const asked = wanted(job, "term") ?? (job.rows.term === undefined ? [gpucalc.data.usual_term] : null);
-    const seller = { provider: wanted(job, "provider"), region: wanted(job, "region"), term: asked };
-    const named = wanted(job, "cards");
-    const found = firm(selected(seller, read).filter((place) => !named || named.includes(read.gpu[place])), read, offers);
+  // The offers to rent that the case wants: the cheapest firm one of each provider, GPU, size of server and term. A case that says no
+  // term wants what can be had for sure: on demand. The reader's own cards are the one offer where a case has some. Where no card
+  // that it names has a firm rent there is one of each in small servers, not `priced`.
+  function offersOf(job, kind, book) {
+    const named = wanted(job, "cards"), has = job.inputs.own_cards !== undefined;
+    const { usual_term: usual, unpriced } = gpucalc.data;
+    let offers = has ? own(job, named) : book, read = readOf(offers);
+    const asked = has ? null : wanted(job, "term") ?? (job.rows.term === undefined ? [usual] : null);
+    const seller = has ? {} : { provider: wanted(job, "provider"), region: wanted(job, "region"), term: asked };
+    let found = firm(selected(seller, read).filter((place) => !named || named.includes(read.gpu[place])), read, offers);
+    if (!found.some((place) => offers.sure[place])) {
+      offers = unsold(named.flatMap((gpu) => unpriced.map((size) => [gpu, size])), asked?.[0] ?? usual);
+      [read, found] = [readOf(offers), offers.usd_per_hour.map((_, place) => place)];
+    }
     const of = (column) => found.map((place) => column[place]), gpus = of(read.gpu), terms = of(read.term);
     const card = (name) => gpus.map((gpu) => cell(gpu, name));
     const sizes = of(offers.gpus_per_server), years = of(offers.reserved_years);
@@ -54,6 +59,8 @@ window.gpucalc = window.gpucalc || {};
       doubtful_term: found.map((place, k) => unsuited(terms[k]) && !offers.yours[place]),
       consumer: card("forbidden"), forbidden: card("forbidden").map((each) => each && !named), no_ecc: card("no_ecc"),
       arm_host: card("arm_host"),
+      priced: of(offers.usd_per_hour).map((usd) => usd > gpucalc.data.no_price),
+      most_rented: found.map(() => job.inputs.own_cards ?? Infinity),
       unmeasured: card("unmeasured").map((each) => each && !trains(kind)), stale: of(offers.stale), yours: of(offers.yours),
       sole: sole(found, read, offers),
     };
@@ -63,6 +70,21 @@ window.gpucalc = window.gpucalc || {};
       ...Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, numbers(values)])),
     };
   }
+
+  const readOf = (offers) => Object.fromEntries(["gpu", "term", "provider", "sku", "region", "rest", "date"].map((name) =>
+    [name, text(offers[name])]));
+
+  // The cards that the reader has, as an offer at what their power costs; not priced where a case has no price of power.
+  function own(job, [gpu]) {
+    const { own_cards: cards, gpus_per_server: size = cards, usd_per_kwh: power } = job.inputs;
+    const at = job.but({ tdp_watts: cell(gpu, "tdp_watts"), pue: gpucalc.data.assumptions.pue[1] });
+    const usd = power === undefined ? 0 : gpucalc.valueOf(at, "power_usd_per_hour").number;
+    return unsold([[gpu, size]], gpucalc.data.owned, Math.max(usd, gpucalc.data.no_price));
+  }
+
+  // Offers that no book has, of pairs of a GPU and a size of server.
+  const unsold = (kinds, term, usd_per_hour = gpucalc.data.no_price) => offersWith(kinds.map(([gpu, gpus_per_server]) =>
+    ({ gpu, gpus_per_server, provider: "", region: "", term, usd_per_hour })), []);
 
   // The key of an offer in the book; a reader's own is in none.
   function rowOf({ gpu, provider, sku, region, term, rest }, place) {
@@ -171,7 +193,7 @@ window.gpucalc = window.gpucalc || {};
   // more GPUs than the case's there is one, of a card that is not rented one card.
   function clustersOf(job, offers) {
     const names = namesOf(job, offers), rented = new Set(offers.gpu), kinds = new Map();
-    const most = gpucalc.valueOf(job, "gpus").number;
+    const most = Math.min(gpucalc.valueOf(job, "gpus").number, job.inputs.own_cards ?? Infinity);
     offers.gpu.forEach((gpu, k) => kinds.set(offers.kind[k], { gpu, kind: offers.kind[k], size: offers.gpus_per_server[k] }));
     for (const gpu of names.filter((name) => !rented.has(name))) kinds.set(`${gpu} x 1`, { gpu, kind: `${gpu} x 1`, size: 1 });
     const counts = (size) => (size > most ? [size] : machineCounts(size, most));
@@ -215,20 +237,24 @@ window.gpucalc = window.gpucalc || {};
     }));
   }
 
-  // Offers with rents of the reader's own, as readRents gives them, in place of all of the same GPUs and terms.
-  function offersWith(rents) {
+  // Offers with rents of the reader's own, as readRents gives them, in place of all of the same GPUs and terms, or of all but these.
+  function offersWith(rents, left = others(rents)) {
     const { offers } = gpucalc.data;
     if (!rents.length) return offers;
-    const own = new Set(rents.map(({ gpu, term }) => `${gpu}|${term}`)), [gpus, terms] = [offers.gpu, offers.term].map(text);
-    const left = gpus.map((_, k) => k).filter((k) => !own.has(`${gpus[k]}|${terms[k]}`));
     const of = { sure: 1, yours: 1, stale: 0, date: "given" };
-    const years = ({ term }) => gpucalc.reading.rents.reserved_years[term];
+    const years = ({ term }) => gpucalc.reading?.rents.reserved_years[term];
     const cellOf = (name, rent) => (name === "reserved_years" ? years(rent) : of[name] ?? rent[name]) ?? null;
     const column = (name, given) => [...left.map((k) => given[k]), ...rents.map((rent) => cellOf(name, rent))];
     return Object.fromEntries(Object.entries(offers).map(([name, given]) => {
       const cells = column(name, given.texts ? text(given) : given);
       return [name, given.texts ? { texts: cells, at: cells.map((_, k) => k) } : cells];
     }));
+  }
+
+  // Places of the offers on whose GPU and term the reader has no rent.
+  function others(rents) {
+    const given = new Set(rents.map(({ gpu, term }) => `${gpu}|${term}`)), { gpu, term } = readOf(gpucalc.data.offers);
+    return gpu.map((_, k) => k).filter((k) => !given.has(`${gpu[k]}|${term[k]}`));
   }
 
   const degrees = ["tensor_parallel", "attention_parallel", "pipeline_parallel"];
@@ -238,7 +264,8 @@ window.gpucalc = window.gpucalc || {};
 
   function market(job, kind, rents = []) {
     const names = ["job", "cards", "provider", "region", "term", "weight_format"].map((name) => job.rows[name]?.name);
-    const { recipe = {}, model = {} } = job.rows, given = ["max_context", "cache_element_bytes", "gpus", "sequence", ...degrees];
+    const { recipe = {}, model = {} } = job.rows, given = ["max_context", "cache_element_bytes", "gpus", "sequence", "own_cards",
+      "gpus_per_server", "usd_per_kwh", ...degrees];
     const sizes = given.map((name) => (job.inputs[name] === undefined ? null : job.value(name).number));
     const size = kind === "train" ? 0 : gpucalc.valueOf(job, "weight_bytes").number;
     const key = JSON.stringify([kind, names, recipe.compute_format, recipe.lora_rank, model.experts, model.max_context, size, sizes, rents]);

@@ -249,11 +249,11 @@ window.gpucalc = window.gpucalc || {};
     const asked = fromApis(data.ways.api, "api_request_usd", data.api[name], job, requests);
     const batched = windowed ? fromApis(data.ways.batch, "api_batch_request_usd", data.batch[name], job, requests) : [];
     const [usd, low, high] = ends;
-    const way = windowed ? data.ways.hours : data.ways.rented;
-    const rented = { way, usd, low, high, who: plan.provider, doubt: "", row: plan.row };
-    const found = [...asked, ...ordered(batched).slice(0, 1), rented];
-    if (windowed) {
-      const lacks = found.length > 1 ? [] : [data.ways.api];
+    const has = plan.most_rented < Infinity, way = has ? data.ways.yours : windowed ? data.ways.hours : data.ways.rented;
+    const bought = [...asked, ...ordered(batched).slice(0, 1)];
+    const found = [...bought, ...(plan.priced ? [{ way, usd, low, high, who: plan.provider, doubt: "", row: plan.row }] : [])];
+    if (windowed || has || !plan.priced) {
+      const lacks = bought.length ? [] : [data.ways.api];
       return { requests, rows: ordered(found), lacks, busy: null, below: null, turn: null, level: null, owning: null };
     }
     const month = job.but({ requests_per_month: requests, rented_gpus: plan.rented_gpus, ...timesOf(plan) });

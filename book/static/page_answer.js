@@ -57,12 +57,13 @@ window.gpucalc = window.gpucalc || {};
 
   // The same with the case that each is.
   function optionsOf(rows) {
+    const sold = (row) => row.holds && row.priced && row.most_rented === undefined;
     return rows.map((row) => ({
       key: `${row.gpu} ${row.offer ?? ""}`, words: fill("option", row.holds ? row : { gpu: row.gpu }),
-      gpus: row.holds ? row.gpus : null, usd: row.holds ? row.objective : null,
-      low_usd: row.holds ? row.low_objective ?? null : null, high_usd: row.holds ? row.high_objective ?? null : null,
+      gpus: row.holds ? row.gpus : null, usd: row.holds && row.priced ? row.objective : null,
+      low_usd: row.priced ? row.low_objective ?? null : null, high_usd: row.priced ? row.high_objective ?? null : null,
       reason: row.reason || fill("option_best", row),
-      state: row.holds ? { cards: row.gpu, ...(row.yours ? {} : { provider: row.provider }), term: row.term } : null,
+      state: sold(row) ? { cards: row.gpu, ...(row.yours ? {} : { provider: row.provider }), term: row.term } : null,
     }));
   }
 

@@ -6,19 +6,19 @@ from typing import Any, TYPE_CHECKING
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import QUANTITIES
 from gpucalc.decisions import capacity, jobs, rent_or_buy, token_offers
-from gpucalc.decisions.answer import WIDE
+from gpucalc.decisions.answer import LOAD, WIDE
 from gpucalc.decisions.capacity import cache_formats, left_out, narrow_products, with_links
-from gpucalc.decisions.market import forbidden
-from gpucalc.decisions.market import (GROUPS, LONG_SEQUENCE, MORE_BATCHES, NETWORKS, SERVER, SPREAD, STAGES, stale, TENSOR, TERMS,
-                                      TRIED)
+from gpucalc.decisions.market import (forbidden, GROUPS, LONG_SEQUENCE, MORE_BATCHES, NETWORKS, NO_PRICE, OWN_TERM, SERVER,
+                                      SPREAD, STAGES, stale, TENSOR, TERMS, TRIED, UNPRICED)
 from gpucalc.decisions.points import ENDS, ROUNDS
 from gpucalc.decisions.rent_or_buy import is_current, server_rows
-from gpucalc.decisions.rent_own_or_api import API, BATCH, OWNED, RENTED
-from gpucalc.decisions.rent_own_or_api import FOR_HOURS
+from gpucalc.decisions.rent_own_or_api import API, BATCH, FOR_HOURS, OWNED, RENTED, YOURS
 from gpucalc.decisions.run_speeds import planned_mfu
 from gpucalc.decisions.token_offers import API_ITEMS, BATCH_ITEMS
 from gpucalc.laws.demand import user_requests_per_second
 from gpucalc.laws.kv_cache import weight_bytes
+from gpucalc.laws.model_size import offloaded_token_seconds
+from gpucalc.laws.owning import power_usd_per_hour
 from gpucalc.laws.training_cost import excess_machines
 from gpucalc.rows import bands, catalogue
 from gpucalc.rows.ages import firm
@@ -63,7 +63,8 @@ def laws(more: Iterable[str] = ()) -> list[str]:
 
 def _wanted(more):
     told = {row["when"] for row in rows("families").values() if row["when"]}
-    return {*_names(declared()), user_requests_per_second.__name__, excess_machines.__name__, weight_bytes.__name__, *told, *more}
+    return {*_names(declared()), user_requests_per_second.__name__, excess_machines.__name__, weight_bytes.__name__,
+            power_usd_per_hour.__name__, offloaded_token_seconds.__name__, *told, *more}
 
 
 def declared() -> dict[str, Any]:
@@ -90,7 +91,7 @@ def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
         "lacking": {name: _lacking(name) for name in rows("formats")},
         "lacking_cache": {f"{width:g}": _lacking(None, width) for width in cache_formats()}, "narrow": narrow(),
         "networks": [_network(NETWORKS[near]) for near in (False, True)], "server": SERVER, "terms": TERMS,
-        "usual_term": jobs.USUAL_TERM,
+        "usual_term": jobs.USUAL_TERM, "owned": OWN_TERM, "unpriced": UNPRICED, "no_price": NO_PRICE, "most_load": LOAD,
         "replicas": {"tensor": TENSOR, "groups": GROUPS, "stages": STAGES, "batches": jobs.BATCHES,
                      "more_batches": MORE_BATCHES},
         "engine": capacity.ENGINE,
@@ -257,7 +258,7 @@ def owning_data(book: Any) -> dict[str, Any]:
         "api": {model: _offered(token_offers.api_offers(book, model)) for model in _models(book, token_offers.API_ITEMS)},
         "batch": {model: _offered(token_offers.batch_offers(book, model)) for model in _models(book, token_offers.BATCH_ITEMS)},
         "counts": token_offers.SERVERS,
-        "ways": {"api": API, "batch": BATCH, "rented": RENTED, "hours": FOR_HOURS, "owned": OWNED},
+        "ways": {"api": API, "batch": BATCH, "rented": RENTED, "hours": FOR_HOURS, "owned": OWNED, "yours": YOURS},
     }
 
 

@@ -53,7 +53,7 @@ def case_script() -> str:
     # A number of a case stands in a fault as it was given.
     faults = _block("case_file", _those(case_file, _FAULTS),
                     {"QUANTITIES": "gpucalc.catalogue.quantities", "about": "gpucalc.cases.quantity", "_digits": "String",
-                     "_shown": "gpucalc.text.shown"})
+                     "_shown": "gpucalc.text.shown", "ANY": "gpucalc.limits.any"})
     amounts = _block("typed", _those(typed, _AMOUNTS), {name: f"gpucalc.case_file.{name}" for name in ("fits", "spanned")})
     return faults + amounts + _block("files", [files.few], {})
 

@@ -24,6 +24,8 @@ from .market import market
 WIDE = 3
 # What is less than this share of an objective is rounding.
 _NOTHING = 1e-9
+# Requests per second up to which the load is sought that own cards carry.
+LOAD = 1e9
 _FAR = NormalDist().inv_cdf((1 + bands.INSIDE) / 2)
 
 
@@ -61,7 +63,9 @@ class Answer(NamedTuple):
 
     `kept` are the choices that keep all limits as columns, the best first; `lost` the nearest of each other GPU; `figures` those
     of the best choice by card; `binds` what each limit costs the best one (share of the objective), the most first; `helps` the
-    changes that make it cheaper, the best first.
+    changes that make it cheaper, the best first. `own` says of cards that the reader has the most load that they carry
+    (`carried`, requests/s), and where they do not hold the weights, what the memory of their host has to and the least time of a
+    token then.
     """
 
     case: Case
@@ -71,6 +75,7 @@ class Answer(NamedTuple):
     figures: dict[str, Figure]
     binds: list[tuple[str, float]]
     helps: list[Help]
+    own: dict[str, float] = {}
 
     def __deepcopy__(self, _):
         return self    # pandas copies what a table carries
@@ -101,10 +106,16 @@ def completed(case: Case) -> Case:
     else:
         usual |= capacity.ENGINE | released(case.rows["model"])
         usual |= {name: LAWS.get(name, 1) for name in ADAPTED} if "max_loras" in case.inputs else {}
+        usual |= own() if "own_cards" in case.inputs else {}
     if "daily_users" in case.inputs:
         usual |= {"requests_per_second": LAWS["user_requests_per_second"]}
     usual |= {"efficiency": "achieved"}
     return case.but(**{name: value for name, value in usual.items() if name not in case.inputs and name not in case.rows})
+
+
+def own() -> dict[str, float]:
+    """What cards that the reader has take for granted: none is to spare, and their host has memory of the usual kind."""
+    return {"spare_replicas": 0, "host_memory_bandwidth": catalogue.assumed("host_memory_bandwidth")}
 
 
 def released(model: Any) -> dict[str, Any]:
@@ -129,7 +140,35 @@ def answer(case: Case, book: pd.DataFrame) -> Answer:
     shown = figures(whole, kept, solved, kind) if rule.count(kept) else {}
     costs = limit_costs(whole, tables, kind, kept)
     binds = sorted([cost for cost in costs if cost[1] > _NOTHING], key=lambda cost: -cost[1])
-    return Answer(whole, kind, kept, lost, shown, binds, helping(case, whole, book, tables, kept, costs))
+    helps = helping(case, whole, book, tables, kept, costs)
+    return Answer(whole, kind, kept, lost, shown, binds, helps, of_own(whole, tables, kind, lost))
+
+
+def of_own(case, tables, kind, lost):
+    """What a load comes to on the reader's own cards, as `Answer.own` has it; the most that they carry is to 1 %, and left out
+    where it is not a thousandth of the load."""
+    if kind != "serve" or "own_cards" not in case.inputs:
+        return {}
+    asked = rate = rule.value_of(case, "requests_per_second")
+    while not (able := _serves(case, rate, tables, kind)) and rate > asked / 1000:
+        rate /= 2
+    factor = 2.0
+    while able and factor > 1.01:
+        if rate * factor < LOAD and _serves(case, rate * factor, tables, kind):
+            rate *= factor
+        else:
+            factor **= 0.5
+    found = {"carried": rate} if able else {}
+    for each in lost.values():
+        alone = case.but(memory_bytes=float(each.row["memory_bytes"]), bandwidth=float(each.row["bandwidth"]), batch=1)
+        beyond = rule.value_of(alone, "offloaded_bytes")
+        if beyond > 0:
+            found |= {"offloaded_bytes": beyond, "offloaded_token_seconds": rule.value_of(alone, "offloaded_token_seconds")}
+    return {name: float(value) for name, value in found.items()}
+
+
+def _serves(case, rate, tables, kind):
+    return rule.count(kept_at_plan(case.but(requests_per_second=rate), tables, kind)) > 0
 
 
 def ranked(solved, kind):
@@ -168,13 +207,15 @@ def _value(name, held, case):
 
 
 def figures(case, kept, solved, kind):
-    """The figures of the best choice by card. A column has the ends of the same choice, solved there, or is known as it is; a law
-    has a band of its own."""
+    """The figures of the best choice by card, without a cost where it is not priced. A column has the ends of the same choice,
+    solved there, or is known as it is; a law has a band of its own."""
     best = row(kept, 0)
     held = of_choice(case, best)
     same = {end: _row_of(solved[end].kept, kind, best) for end in ("low", "high")}
     found = {}
     for card in JOBS[kind].cards:
+        if card.name == "cost" and not best["priced"]:
+            continue
         if card.law:
             here = held.but(**card.given)
             ends = max((here.but(**{card.worst: last}) for last in (0, 1)), key=lambda one: one(card.of)) if card.worst else here
@@ -222,14 +263,18 @@ def helping(given, case, book, tables, kept, costs):
         value = change.value if change.value is not None else _scaled(case, change)
         if value is None:
             continue
-        best = _best_of(completed(given.but(**changed(change, value))), book, kind, tables, change.name in CHOICES)
-        if best and best[JOBS[kind].objective] < before * (1 - _NOTHING):
+        others = change.name in (*CHOICES, "own_cards")
+        best = _best_of(completed(given.but(**changed(change, value))), book, kind, tables, others)
+        sold = best and (best["priced"] or change.name != "term")
+        if sold and best[JOBS[kind].objective] < before * (1 - _NOTHING):
             found.append(Help(change._replace(value=value), float(best[JOBS[kind].objective]), best))
     return sorted(found, key=lambda each: each.after)
 
 
 def means(change: Change, case: Case) -> bool:
     """Whether a change says something new of the case: its model has what the change needs, and the case does not give it."""
+    if change.own and "own_cards" not in case.inputs:
+        return False
     return not change.of or case.rows["model"].get(change.of, 0) > 0 and change.name not in case.inputs
 
 

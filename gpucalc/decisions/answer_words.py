@@ -26,7 +26,7 @@ from .rent_own_or_api import Ways
 NAMED = ("requests_per_second", "daily_users", "window_requests", "prompt", "output", "window_hours", "first_token_limit",
          "token_limit", "answer_limit", "usd_per_month", "budget_usd", "deadline_days", "training_tokens", "epochs", "sequence",
          "global_batch", "rollout_steps", "prompts_per_step", "group_size", "preference_pairs", "sure", "prompt_p95",
-         "output_p95")
+         "output_p95", "own_cards")
 # Formats in which engines keep a cache, the usual one first.
 CACHES = ("BF16", "FP8", "NVFP4")
 # The time of a choice, by kind.
@@ -62,7 +62,7 @@ def case_facts(answer: Answer, held: dict[str, Any], ways: Ways | None = None) -
         known["most_gpus"] = number_of(case, "gpus")
     else:
         known["yarn_context"] = engine_flags.given(case, "yarn_context")
-    known = plain(known)
+    known = plain(known | answer.own)
     if best is None:
         return known
     known |= _of_best(answer, best) | _of_ways(ways, best[answer.objective]) | _on_spot(answer)
@@ -162,6 +162,8 @@ def choice(answer: Answer, row: dict[str, Any]) -> dict[str, Any]:
         known |= {"spare": known["planned_replicas"] - known["replicas_required"]} if "replicas_required" in known else {}
     if "interruption_slowdown" in known:
         known |= {"lost_share": 1 - 1 / known["interruption_slowdown"]}
+    if "most_rented" in known:
+        known["own_bytes"] = known["most_rented"] * known["memory_bytes"]
     if "gpus_per_server" in known:
         known["servers"] = known["gpus"] / known["gpus_per_server"]
     ends = {f"{end}objective": f"{end}{answer.objective}" for end in ("", "low_", "high_", "sure_")}
@@ -443,7 +445,8 @@ def _is_less(one, other, real):
 
 def binds(answer: Answer, known: dict[str, Any]) -> list[str]:
     """What each limit costs the best choice."""
-    found = [fill("binds", {"limit": name, "most": float(value_of(answer.case, name)), "share": float(share)})
+    priced = known["priced"]
+    found = [fill("binds", {"limit": name, "most": float(value_of(answer.case, name)), "share": float(share), "priced": priced})
              for name, share in answer.binds]
     return found or [fill("binds_none", known)]
 
@@ -457,7 +460,8 @@ def helps(answer: Answer) -> list[Help]:
 def helping(answer: Answer, found: Help) -> str:
     """What a change does to the objective."""
     change, less = found.change, _less(answer, found)
-    return fill("helps", plain({"kind": answer.kind, "before": _before(answer), "after": found.after, "less": less,
+    return fill("helps", plain({"kind": answer.kind, "priced": found.choice["priced"], "before": _before(answer),
+                                "after": found.after, "less": less,
                                 "words": change.words, "value_text": _value(change)}))
 
 
@@ -497,7 +501,7 @@ def flips(rows: list[dict[str, Any]]) -> list[tuple[dict, float, str]]:
     best, seen = rows[0], [rows[0]["gpu"]]
     found: list[tuple[dict, float, str]] = []
     for row in rows[1:]:
-        if row["holds"] and row["gpu"] not in seen and len(found) < FLIPS:
+        if row["holds"] and row["priced"] and row["gpu"] not in seen and len(found) < FLIPS:
             seen.append(row["gpu"])
             turn = turning_rent(row, best)
             close = figures.hourly(turn) == figures.hourly(row["usd_per_hour"])

@@ -50,8 +50,8 @@ def decide(case: Any, prices: Any = None) -> pd.DataFrame:
     case: a Case with a job, a mapping of names to values, or the path of a YAML file. prices: a price book or the path of a
     file of prices (default: the newest book). Columns: what to take (`gpu`, `gpus`, `layout`), from whom, the rent (USD per
     GPU-hour), what is to be least with both ends of its band, times (s, h or days by name), `reason`, why it is out (blank where
-    it keeps the limits), `beside`, what it costs beside the best one, and the `date` of its price. `attrs["answer"]` is the
-    `Answer`. For the job rent_or_buy the table is that of `owning_words.table`.
+    it keeps the limits), `beside`, what it costs beside the best one, and the `date` of its price; money is blank of cards
+    without a rent. `attrs["answer"]` is the `Answer`. For the job rent_or_buy the table is that of `owning_words.table`.
     Raises ValueError with a line for each fault.
     """
     case, book = read(case), book_of(prices)
@@ -92,6 +92,8 @@ def table(answer: plan.Answer, book: pd.DataFrame) -> pd.DataFrame:
     named |= {objective: "objective", f"low_{objective}": "low_objective", f"high_{objective}": "high_objective"}
     rows = []
     for row in words.choices(answer, book):
+        if not row.get("priced", 1):
+            row = {name: value for name, value in row.items() if name != "usd_per_hour" and not name.endswith("objective")}
         told = {"reason": "", "beside": row["reason"]} if row["holds"] else {"reason": row["reason"], "beside": ""}
         rows.append({name: row.get(fact) for name, fact in named.items()} | told | {"date": row.get("date")})
     frame = pd.DataFrame(rows, columns=[*named, "reason", "beside", "date"])

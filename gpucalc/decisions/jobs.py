@@ -26,7 +26,8 @@ _CARD_LIMITS = (
     Limit("lacks_format", 0, "cannot compute in the format", early=True),
 )
 MEMORY_LIMITS = (
-    *_CARD_LIMITS,
+    *(limit for limit in _CARD_LIMITS if limit.of != "unlinked"),
+    Limit("link_misfits", 0, "the latency of its link is not known", early=True),
     Limit("split_misfits", 0, "the model does not split that way", early=True),
     Limit("spread_misfits", 0, "the model does not spread that way", early=True),
     Limit("batch", "replica_places", "memory", early=True),
@@ -57,6 +58,7 @@ REPLICAS = Step(
         Figure("replica_places", _FULL),
         Figure("split_misfits"),
         Figure("spread_misfits"),
+        Figure("link_misfits"),
         Figure("fixed_share"),
         Figure("growing_share"),
         Figure("lone_share"),
@@ -102,6 +104,7 @@ BREAK_EVEN_FLEET = STANDING_FLEET._replace(
 _SERVER_LIMITS = (
     Limit("tensor_parallel", "gpus_per_server", "a replica in one server", early=True),
     Limit("server_misfits", 0, "a replica in joined servers"),
+    Limit("rented_gpus", "most_rented", "the cards that you have"),
 )
 SERVERS = Step(
     name="servers",
@@ -179,6 +182,7 @@ WINDOW = Step(
         Figure("replica_places", _FULL),
         Figure("split_misfits"),
         Figure("spread_misfits"),
+        Figure("link_misfits"),
         *(Figure(law, band=_PACE) for law in ("replica_prefill_seconds", "replica_pass_seconds", "request_seconds")),
     ),
     limits=(_CONTEXT_LIMIT, *MEMORY_LIMITS),
@@ -202,7 +206,7 @@ WINDOW_SERVERS = Step(
 READING = WINDOW._replace(
     axes={**REPLICAS.axes, "attention_parallel": (1,), "batch": (1,)},
     given={"context": "prompt", **_ENGINE_SPLIT, "replica_seconds": "prompt_turn_seconds", "all_replicas": "window_replicas"},
-    figures=(*(Figure(law) for law in ("replica_places", "split_misfits", "spread_misfits")),
+    figures=(*(Figure(law) for law in ("replica_places", "split_misfits", "spread_misfits", "link_misfits")),
              Figure("replica_prefill_seconds", band="replica_prefill_seconds")),
     limits=(_CONTEXT_LIMIT._replace(of="prompt"), *MEMORY_LIMITS),
     shown=("replica_gpus", "window_replicas", "busy_hours"),
@@ -284,7 +288,7 @@ class Card(NamedTuple):
 
 class Change(NamedTuple):
     """What may help: an input at another value, or at `times` its own, in words; with it inputs `along` as data/assumptions.csv
-    has them. `of` is a column of the model without which it means nothing."""
+    has them. `of` is a column of the model without which it means nothing, `own` whether it is for cards that the reader has."""
 
     name: str
     words: str
@@ -292,6 +296,7 @@ class Change(NamedTuple):
     times: float = 1
     along: tuple[str, ...] = ()
     of: str = ""
+    own: bool = False
 
 
 class Job(NamedTuple):
@@ -327,6 +332,7 @@ _WORK = _times("window_requests", ("half the work", 0.5), ("a tenth of the work"
 _REPLICA = ("gpu", "tensor_parallel", "attention_parallel", "offer")
 # What a case with adapters has beside others: laws, and that all products of a layer have adapters, as engines allow for.
 ADAPTED = ("served_adapter_bytes", "adapter_pass_seconds", "adapt_query", "adapt_key", "adapt_value", "adapt_output", "adapt_mlp")
+_OWN = (Change("own_cards", "twice the cards", times=2, own=True), Change("prompt", "prompts half as long", times=0.5, own=True))
 _NARROW = (Change("weight_format", "weights in 8 bits", "FP8"), Change("weight_format", "weights in 4 bits", "INT4-g128"),
            Change("cache_element_bytes", "a cache in 8 bits", 1))
 # What an engine says of its memory as it starts, and shares of memory that it is told.
@@ -349,13 +355,14 @@ SERVING = Job(
     changes=(*_NARROW, *_times("first_token_limit", ("twice the time to the first token", 2)),
              *_times("token_limit", ("twice the time per token", 2)), *_times("output", ("answers half as long", 0.5)),
              Change("spare_replicas", "no replica to spare", 0),
-             Change("drafted", "its own draft layer (85 % of its tokens accepted)", 1, along=("acceptance",), of="mtp_layers")),
+             Change("drafted", "its own draft layer (85 % of its tokens accepted)", 1, along=("acceptance",), of="mtp_layers"),
+             *_OWN),
     turns=(*_times("requests_per_second", *_LOADS), *_times("daily_users", *_LOADS), *_PROMPTS))
 OFFLINE = Job(
     chain=(WINDOW, WINDOW_SERVERS), objective="window_usd", keys=_REPLICA,
     cards=(_HOLDS, Card("fast", "output_tokens_per_second", True, _MEAN), *_BILL, *_LOGGED),
     times=("busy_hours",), free=("budget_usd", "usd_per_month"), usual={},
-    changes=(*_NARROW, *_times("window_hours", ("twice the hours", 2)), *_times("output", ("answers half as long", 0.5))),
+    changes=(*_NARROW, *_times("window_hours", ("twice the hours", 2)), *_times("output", ("answers half as long", 0.5)), *_OWN),
     turns=(*_WORK, *_PROMPTS))
 EMBEDDING = OFFLINE._replace(
     chain=(READING, WINDOW_SERVERS), like="offline",
@@ -369,7 +376,7 @@ TRAINING = Job(
     times=("training_days", "step_seconds"), free=("deadline_days", "budget_usd"),
     usual={"flash_attention": 1, "other_work": 0},
     changes=(*_times("deadline_days", ("twice the days", 2)), *_times("training_tokens", ("half the tokens", 0.5)),
-             Change("recipe", "a smaller optimizer state", "adamw-8bit"), Change("term", "spot machines", "spot")))
+             Change("recipe", "a smaller optimizer state", "adamw-8bit"), _OWN[0], Change("term", "spot machines", "spot")))
 PREFERENCES = TRAINING._replace(
     chain=preferences(*TRAIN), like="train",
     cards=(Card("fits", "policy_bytes", True, LAYOUT.given, "last_stage"),

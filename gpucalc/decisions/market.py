@@ -4,6 +4,7 @@ import math
 import numpy as np
 import pandas as pd
 
+from ..laws.owning import power_usd_per_hour
 from ..laws.training_cost import excess_machines
 from ..rows import catalogue
 from ..rows.ages import day, firm, STALE_DAYS
@@ -87,6 +88,9 @@ TRIED = {"stages": ("whole", (1, 2, 3, 4, 6, 8, 16)), "chunks": ("whole", (1, 2,
          "expert_degrees": ("experts", (1, 8, 32)), "micro_batches_tried": ("adapted", (1, 4, 16))}
 # Attention groups and batches that are tried where a model has experts, and stages where most servers do not hold its weights.
 TENSOR, GROUPS, STAGES, MORE_BATCHES = (1, 2, 4, 8), (1, 4, 8, 16, 32), (1, 2), (3072, 4096, 6144, 8192)
+# The term of cards that the reader has; servers in which a card is looked at that nobody rents out; what stands for a rent that
+# is not known, so small that no budget binds: the fewest GPU-hours are then the cheapest.
+OWN_TERM, UNPRICED, NO_PRICE = "owned", (1, 2, 4, 8), 1e-9
 # Longer sequences may be split.
 LONG_SEQUENCE = 16384
 # What terms that are not asked for leave open about a run of weeks.
@@ -124,13 +128,17 @@ def assumed():
 def offers_of(case, book, kind):
     """The offers to rent that the case wants: the cheapest firm one of each provider, GPU, size of server and term.
 
-    A case that says no term wants what can be had for sure: on demand. None where nobody rents out the cards that it names;
-    MissingPrice where nobody rents out any card on its terms.
+    A case that says no term wants what can be had for sure: on demand. The reader's own cards are the one offer where a case has
+    some. Where no card that it names has a firm rent there is one of each in small servers, not `priced`: what fits, how fast and
+    how many it takes does not rest on a rent. MissingPrice where nobody rents out any card on its terms.
     """
     asked = wanted(case, "term") or ([USUAL_TERM] if case.rows.get("term") is None else None)
     terms = dict(provider=wanted(case, "provider"), region=wanted(case, "region"), term=asked)
-    named, found = wanted(case, "cards"), rents(book, **terms)
+    named = wanted(case, "cards")
+    found = _own(case, named, book) if "own_cards" in case.inputs else rents(book, **terms)
     found = found if named is None else found[found["gpu"].isin(named)]
+    if not firm(found).any():
+        found = _unpriced([(gpu, size) for gpu in named for size in UNPRICED], *(terms["term"] or [USUAL_TERM])[:1], book)
     found = found.assign(sure=firm(found)).sort_values("sure", ascending=False, kind="stable")
     found = found.drop_duplicates(["provider", "gpu", "gpus_per_server", "term"]).sort_values("usd_per_hour", kind="stable")
     rows = catalogue.gpus().loc[found["gpu"]]
@@ -149,7 +157,25 @@ def offers_of(case, book, kind):
         arm_host=rows["arm_host"].to_numpy(float),
         unmeasured=(rows["unmeasured"] * (not trains(kind))).to_numpy(float),
         stale=stale(found, book), sole=sole(found, book), yours=found["yours"].to_numpy(float),
+        priced=(found["usd_per_hour"] > NO_PRICE).to_numpy(float),
+        most_rented=np.full(len(found), float(case.inputs.get("own_cards", math.inf))),
         kind=np.array([f"{gpu} x {size:g}" for gpu, size in zip(found["gpu"], found["gpus_per_server"])], object))
+
+
+def _own(case, named, book):
+    """The cards that the reader has, as an offer at what their power costs; not priced where a case has no price of power."""
+    cards, usd = case.inputs["own_cards"], 0.0
+    if "usd_per_kwh" in case.inputs:
+        usd = case.but(gpu=catalogue.gpu(*named), pue=catalogue.assumed("pue"))(power_usd_per_hour)
+    return _unpriced([(*named, case.inputs.get("gpus_per_server", cards))], OWN_TERM, book, max(usd, NO_PRICE))
+
+
+def _unpriced(kinds, term, book, usd_per_hour=NO_PRICE):
+    """Offers that no book has, of pairs of a GPU and a size of server."""
+    keys = [f"{book.attrs['file']}: yours, {gpu}, {term}" for gpu, _ in kinds]
+    return pd.DataFrame(kinds, keys, ["gpu", "gpus_per_server"]).assign(
+        provider="", region="", term=term, date="given", usd_per_hour=usd_per_hour, reserved_years=math.nan, yours=True,
+        item="rent", confidence="seen")
 
 
 def stale(offers, book):
@@ -206,7 +232,8 @@ def clusters(case, offers, networks):
     """
     compute_format = case.rows["recipe"].get("compute_format", "BF16")
     networks = catalogue.links().loc[[catalogue.link(name).name for name in networks]]
-    most, sold = value_of(case, "gpus"), dict.fromkeys(zip(offers["gpu"], offers["gpus_per_server"]))
+    most = min(value_of(case, "gpus"), case.inputs.get("own_cards", math.inf))
+    sold = dict.fromkeys(zip(offers["gpu"], offers["gpus_per_server"]))
     table = _linked(case, offers)
     places = {gpu: place for place, gpu in enumerate(table["gpu"])}
     sold |= {(gpu, 1): None for gpu, place in places.items() if table["unrented"][place]}
@@ -273,7 +300,7 @@ def _places():
 @kept
 def _paths(weight_format, cache_element_bytes):
     """Of each card whether it lacks a path for the formats, and how often it halves the 16 bits of products."""
-    frame = _filled()
+    frame = with_links()
     lacks = left_out(frame.assign(latency=0), weight_format, cache_element_bytes) != ""
     return lacks.to_numpy(float), np.asarray(narrow_products(frame, weight_format), float)
 

@@ -28,6 +28,7 @@ from .rent_or_buy import given_value, rent_or_buy, RentOrBuy, USUAL_TERM
 
 API, BATCH, SERVERLESS, SCALED = "an API", "an API, in batches", "serverless GPUs", "servers rented with the load"
 RENTED, OWNED = "servers rented all month", "servers of one's own"
+YOURS = "cards that you have"
 # Those that answer at once.
 WAYS = (API, SERVERLESS, SCALED, RENTED, OWNED)
 COLUMNS = ["requests_per_month", "way", "usd", "low", "high", "cold", "fleet", "row"]
@@ -324,8 +325,10 @@ def ways(case: Case, book: pd.DataFrame, plan: Mapping[str, Any]) -> Ways:
     bill = "window_usd" if windowed else "serving_usd_per_month"
     ends = [float(plan.get(f"{end}{bill}", plan[bill])) for end in ("", "low_", "high_")]
     bought = _api_way(case, book, requests) + (_batch_way(case, book, requests) if windowed else [])
-    found = [*bought, Way(FOR_HOURS if windowed else RENTED, ends[0], ends[1], ends[2], plan["provider"], "", plan["row"])]
-    if windowed:
+    has = plan.get("most_rented", math.inf) < math.inf
+    way = YOURS if has else FOR_HOURS if windowed else RENTED
+    found = bought + ([Way(way, *ends, plan["provider"], "", plan["row"])] if plan.get("priced", 1) else [])
+    if windowed or has or not plan.get("priced", 1):
         return Ways(requests, _ordered(found), (() if bought else (API,)), None, None, None, None, None)
     held = {name: float(plan[name]) for name in (*DEGREES, "batch", *TIMES) if name in plan}
     busy = float(case.but(requests_per_month=requests, rented_gpus=float(plan["rented_gpus"]), **held)(paid_utilization))

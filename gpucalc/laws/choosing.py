@@ -36,6 +36,12 @@ def spread_misfits(layers, batch, replica_gpus, experts=0, tensor_parallel=1, at
 
 
 @law
+def link_misfits(replica_gpus, unlinked=0):
+    """Whether a replica of several GPUs rests on a link whose latency is not known (0 or 1)."""
+    return where(replica_gpus > 1, unlinked, 0)
+
+
+@law
 def server_misfits(replica_gpus, gpus_per_server, reach, gpus_per_node=...):
     """Whether a replica is larger than a server that nothing joins to others (1 or 0).
 

@@ -150,3 +150,23 @@ def read_params(params, expert_params, batch, moe_layers=0, experts=0, experts_p
     """
     used = touched(batch * (1 + drafted) / pipeline_parallel, experts, experts_per_token, expert_skew)
     return params - moe_layers * (experts - used) * expert_params
+
+
+# Weights beyond the GPUs' memory
+
+@law
+def offloaded_bytes(weight_bytes, memory_bytes, own_cards, framework_bytes=..., memory_utilization=...):
+    """Weights that so many GPUs do not hold and the memory of their host has to (bytes). llama.cpp, tools/server/README.md
+    (--n-gpu-layers, --n-cpu-moe)."""
+    return maximum(weight_bytes - own_cards * (memory_bytes * memory_utilization - framework_bytes), 0)
+
+
+@law
+def offloaded_token_seconds(read_bytes, weight_bytes, offloaded_bytes, bandwidth, host_memory_bandwidth):
+    """Least time of a token where the host's processor works on the layers in its memory, and the GPUs on the others (s).
+
+    One layer waits for the other, so that the times to read both parts add up; a token reads of each part the same share.
+    Measured runs of llama.cpp take 1.3 to 1.6 times that: 65B in 4 bits on dual-channel DDR4 (ggml-org/llama.cpp issue 34), 32B
+    on dual-channel DDR5 (issue 19480).
+    """
+    return read_bytes / weight_bytes * ((weight_bytes - offloaded_bytes) / bandwidth + offloaded_bytes / host_memory_bandwidth)

@@ -11,6 +11,7 @@ from typing import Any
 from ..core.evaluate import Case, close, Row
 from ..core.quantities import DOMAINS, QUANTITIES
 from .catalogue import FINDERS
+from .choices import ANY
 from .config import families
 from .files import few, shortened, text
 from .mapping import read_mapping
@@ -123,6 +124,8 @@ LONGEST = {"year": 100, "month": 1200}
 PACKED = "model_row"
 # Rows whose names may be a list.
 LISTS = ("cards", "ways")
+# What is meant by a name that is another job's.
+_MEANT = {"gpu": "cards"}
 _NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?"
 # Texts that YAML reads as they stand, and those of them that it takes for something else.
 _PLAIN, _WORDS = re.compile(r"[A-Za-z]([\w .,()/+-]*[\w)])?", re.ASCII), {"null", "true", "false"}
@@ -271,7 +274,7 @@ def _faults(held) -> Iterator[str]:
         elif name not in FINDERS and name not in QUANTITIES:
             yield f"{_key(name)}: unknown; allowed: {_listed(job, taken)}{close(_key(name), taken)}"
         elif name not in taken:
-            yield f"{name}: not for the job {held['job']}; allowed: {_listed(job, taken)}{close(name, taken)}"
+            yield f"{name}: not for the job {held['job']}; allowed: {_listed(job, taken)}{close(_MEANT.get(name, name), taken)}"
         else:
             yield from _value_faults(name, value)
     if job:
@@ -292,9 +295,13 @@ def joint_faults(held: dict[str, Any], usual: dict[str, Any]) -> list[tuple[str,
     if 0 < numbers.get("output_limit", 0) < numbers.get("output", 0):
         allowed = f"0 for no limit, or at least the mean, {held['output']}"
         found.append(("output_limit", f"output_limit: {held['output_limit']}; allowed: {allowed}"))
-    for name, other in (("acceptance", "drafted"), ("drafted", "acceptance"), ("lora_rank", "max_loras")):
-        if other in numbers and name not in held:
+    for name, other in (("acceptance", "drafted"), ("drafted", "acceptance"), ("own_cards", "usd_per_kwh"),
+                        ("own_cards", "gpus_per_server"), ("lora_rank", "max_loras")):
+        if other in numbers and name not in held and "gpu" not in held:
             found.append((name, f"{name} ({QUANTITIES[name].meaning}): missing; {other} needs it"))
+    cards = str(held.get("cards", ANY))
+    if "own_cards" in numbers and (cards == ANY or "," in cards):
+        found.append(("cards", f"cards: {cards}; allowed with own_cards: one GPU, the one that you have"))
     return found
 
 

@@ -14,11 +14,12 @@ import pytest
 import gpucalc
 from gpucalc import compare, decide
 from gpucalc import cli_decide
-from gpucalc.core.quantities import DATA
+from gpucalc.core.quantities import DATA, DEFAULTS
 from gpucalc.decisions import answer as answering, answer_words, decide as deciding
 from gpucalc.decisions.answer import Figure
 from gpucalc.decisions.jobs import JOBS
 from gpucalc.rows import ages, catalogue
+from gpucalc.rows.tables import rows
 
 CASES = DATA / "cases"
 # Each kind of job, quick ones.
@@ -447,3 +448,47 @@ def test_a_card_of_no_measured_maker_says_so(book):
         assert any("No measured run of an engine" in text for text in answer_words.told(answer, book).cautions) == said
     tuned = deciding.answered(deciding.read(TUNE | {"model": "Llama-3-70B", "cards": "MI300X 192GB"}), book)
     assert tuned.best is not None and not any("No measured run" in text for text in answer_words.told(tuned, book).cautions)
+
+
+# Cards that the reader has, and cards without a rent
+
+OWN_LOAD = {"job": "serve", "model": "Qwen3-8B", "requests_per_second": 0.1}
+
+
+@pytest.mark.parametrize("own", [{}, {"own_cards": 2}], ids=str)
+def test_every_card_answers_for_a_model_that_fits_it(book, own):
+    """Without a price; one that is offered one at a time is the exception where it takes two."""
+    found = {gpu: deciding.answered(deciding.read(OWN_LOAD | own | {"cards": gpu}), book) for gpu in rows("gpus")}
+    without = [gpu for gpu, answer in found.items() if answer.best is None]
+    assert without == (["GTX 1080 8GB", "RTX 3080 10GB"] if own else ["TPU v5e 16GB"])
+    for gpu, answer in found.items():
+        told = answer_words.told(answer, book, *deciding.more(answer, book))
+        assert gpu in told.headline or answer.best is None
+        if answer.best and not answer.best["priced"]:
+            assert told.cards[-2].big == ("Only power" if own else "Not known") and "0.00" not in str(told.cards)
+            assert math.isnan(deciding.table(answer, book)["usd_per_hour"].astype(float)[0])
+
+
+def test_cards_of_ones_own_cost_their_power(book):
+    """At 0.30 USD/kWh: 350 W with what a server adds, at the usual PUE, for the hours of a month."""
+    held = OWN_LOAD | {"cards": "RTX 3090 24GB", "own_cards": 2}
+    best = deciding.answered(deciding.read(held | {"usd_per_kwh": 0.3}), book).best
+    watts = 350 * DEFAULTS["server_power_factor"].value * catalogue.assumed("pue")
+    assert best["usd_per_hour"] == pytest.approx(watts / 1000 * 0.3)
+    assert best["serving_usd_per_month"] == pytest.approx(best["usd_per_hour"] * 2 * 730) and best["rented_gpus"] == 2
+
+
+def test_the_most_that_own_cards_carry_is_carried_and_more_is_not(book):
+    held = OWN_LOAD | {"cards": "RTX 3090 24GB", "own_cards": 2}
+    most = deciding.answered(deciding.read(held), book).own["carried"]
+    able = [deciding.answered(deciding.read(held | {"requests_per_second": most * times}), book) for times in (1, 1.02)]
+    assert able[0].best and not able[1].best
+    assert "What you have does not keep the limits at this load" in answer_words.told(able[1], book).headline
+
+
+def test_a_model_too_large_for_own_cards_says_by_how_much(book):
+    answer = deciding.answered(deciding.read(OWN_LOAD | {"model": "gpt-oss-120b", "cards": "RTX 3090 24GB", "own_cards": 2}), book)
+    told = answer_words.told(answer, book)
+    assert "the weights take 65.2 GB, and what you have, 2 GPUs, holds 51.5 GB" in told.headline
+    assert "in the memory of the computer, as llama.cpp does it, a token takes one user" in told.headline
+    assert told.helps == ["With twice the cards (4) it can be done"]

@@ -217,3 +217,8 @@ def test_a_reservation_is_paid_for_its_term(years, other):
     assert case.but(reserved=1)("committed_gpu_hours") == 70080 * years * (1 - other)
     assert training_cost.reserved_gpu_hours(8, years, other) == 70080 * years * (1 - other)
     assert case.but(reserved=0)("committed_gpu_hours") == 0
+
+
+def test_a_link_of_unknown_latency_matters_to_several_gpus_alone():
+    assert [choosing.link_misfits(gpus, unlinked) for gpus, unlinked in ((1, 1), (2, 1), (8, 0))] == [0, 1, 0]
+    assert choosing.link_misfits(8) == 0

@@ -178,3 +178,23 @@ def test_an_impossible_architecture_is_refused_by_name(name, value):
     row[name] = value
     with pytest.raises(ValueError, match=f"{name} .*allowed"):
         Case(row)(size.params)
+
+
+# Weights beyond the GPUs' memory
+
+def test_weights_beyond_two_cards_by_hand():
+    # Two of 24e9 B, of which an engine uses 0.9 and keeps 1e9: 41.2e9 of 65.2e9 B stay, 24.0e9 do not.
+    assert size.offloaded_bytes(65.2e9, 24e9, 2, 1e9, 0.9) == pytest.approx(24.0e9)
+    assert size.offloaded_bytes(65.2e9, 24e9, 4, 1e9, 0.9) == 0
+    # A tenth of the weights is read: 4.12e9 B at 1e12 B/s, then 2.4e9 at 80e9.
+    assert size.offloaded_token_seconds(6.52e9, 65.2e9, 24.0e9, 1e12, 80e9) == pytest.approx(0.00412 + 0.03)
+
+
+@pytest.mark.parametrize("model, bits, host_memory_bandwidth, seconds", [
+    ("Llama-3-70B", 4.5, 51.2e9, 1.08949 * 70.6 / 65.3),  # LLaMA-65B in q4_0, Ryzen 3700X: ggml-org/llama.cpp issue 34, by parameters
+    ("Qwen2.5-32B", 4.85, 89.6e9, 1 / 3.54),              # Q4_K_M, Ryzen AI 9 HX 370, DDR5-5600: issue 19480
+])
+def test_runs_on_a_processor_alone_take_longer_than_the_least(model, bits, host_memory_bandwidth, seconds):
+    case = Case(model=model, weight_element_bytes=bits / 8, batch=1, bandwidth=1e12, own_cards=1, memory_bytes=1.0, framework_bytes=0,
+                host_memory_bandwidth=host_memory_bandwidth)
+    assert 1.2 < seconds / case(size.offloaded_token_seconds) < 1.6

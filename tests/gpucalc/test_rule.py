@@ -197,15 +197,16 @@ def test_a_case_on_whose_terms_nobody_rents_out_any_card_says_so():
         answer.answer(Case(**SERVE, cards="H100 SXM 80GB", provider="Nobody"), BOOK)
 
 
-@pytest.mark.parametrize("given", [SERVE | dict(weight_format="FP16"), TRAIN], ids=lambda given: given["job"])
-def test_a_card_with_an_unknown_link_says_so_and_changes_nothing(given):
+@pytest.mark.parametrize("given, limit", [(SERVE | dict(weight_format="FP16"), "batch"), (TRAIN, "unlinked")],
+                         ids=lambda given: given["job"] if isinstance(given, dict) else given)
+def test_a_card_with_an_unknown_link_says_so_and_changes_nothing(given, limit):
     """Beside the same card with a link, whose choices stay as they are."""
     one = answer.answer(Case(**given, cards="H100 SXM 80GB"), BOOK)
     row = BOOK[(BOOK["item"] == "rent") & (BOOK["gpu"] == "H100 SXM 80GB") & (BOOK["term"] == "on-demand")].head(1)
     more = pd.concat([BOOK, row.assign(gpu="Gaudi3 128GB", provider="Elsewhere").rename(index=lambda name: f"{name}, again")])
     more.attrs = BOOK.attrs
     both = answer.answer(Case(**given, cards="H100 SXM 80GB, Gaudi3 128GB"), more)
-    assert {gpu: lost.limit.of for gpu, lost in both.lost.items()} == {"Gaudi3 128GB": "unlinked"}
+    assert {gpu: lost.limit.of for gpu, lost in both.lost.items()} == {"Gaudi3 128GB": limit}
     assert both.figures == one.figures and both.kept["row"].tolist() == one.kept["row"].tolist()
 
 
@@ -223,7 +224,10 @@ OTHER = dict(model="Llama-3-70B", cards="L40S 48GB", provider="AWS", term="spot"
              images_per_day=10**9, training_tokens=10**12, epochs=3, sequence=1024, global_batch=256, gpus=8, lora_rank=128,
              recipe="fp32-adamw", runs=3, prompt_p95=2500, output_p95=800, prompt_chunk=256, tensor_parallel=2, attention_parallel=2,
              pipeline_parallel=2, prompts_apart=1, drafted=4, acceptance=0.9, preference_pairs=10**6, references=0, rollout_steps=500,
-             prompts_per_step=16, group_size=4, output_limit=4000, critic=1, staleness=0, offloaded_states=0, engine="TensorRT-LLM")
+             prompts_per_step=16, group_size=4, output_limit=4000, critic=1, staleness=0, offloaded_states=0, engine="TensorRT-LLM",
+             own_cards=1, gpus_per_server=4, usd_per_kwh=0.3)
+# Cards that the reader has, enough for each of these.
+OWN = dict(cards="B200 SXM 180GB", own_cards=512, gpus_per_server=8, usd_per_kwh=0.1)
 TAKEN = {job: [name for name in f"{row['needs']} {row['takes']}".replace("|", " ").split() if name not in ELSEWHERE]
          for job, row in rows("jobs").items() if row["kind"] != "own"}
 
@@ -250,7 +254,8 @@ def told(job, **changes):
 def test_no_input_that_a_job_takes_is_ignored(job, name):
     value = "us-east-1" if name == "region" else dict(output=1500, output_p95=2500).get(name, OTHER[name]) if job == "grpo" else OTHER[name]
     tight = {"first_token_limit": 0.08} if name == "prompt_p95" else {}
-    assert told(job, **tight, **{name: value}) != told(job, **tight)
+    held = OWN if name in OWN else tight
+    assert told(job, **held | {name: value}) != told(job, **held)
 
 
 JOBS = {"serve": SERVE, "offline": BATCH, "embed": EMBED, "train": TRAIN, "lora": LORA}
