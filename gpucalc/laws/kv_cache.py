@@ -174,7 +174,8 @@ def waiting_kv_bytes(waiting_sessions, session_prompt, output, kv_bytes_per_toke
                      recurrent_bytes, index_bytes_per_token, window=0):
     """Cache that the sessions between two turns leave in memory (bytes), each of a turn's prompt and its answer."""
     return waiting_sessions * sequence_kv_bytes.formula(
-        kv_bytes_per_token, session_prompt + output, cached_layers, cached_windows, recurrent_bytes, index_bytes_per_token, window)
+        kv_bytes_per_token, session_prompt + output, cached_layers, cached_windows, recurrent_bytes, index_bytes_per_token,
+        window)
 
 
 @law
