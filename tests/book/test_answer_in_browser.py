@@ -189,6 +189,16 @@ def test_a_command_is_the_same_for_any_plan_and_any_name(page):
         assert page.evaluate("(known) => gpucalc.told.fill('run_note', known)", known) == answer_words.fill("run_note", known)
 
 
+@pytest.mark.parametrize("more", [{"engine": "SGLang", "max_loras": 16, "lora_rank": 32}, {"engine": "TensorRT-LLM"},
+                                  {"engine": "llama.cpp"}, {"model": "Qwen3-32B", "max_context": 131_072}], ids=str)
+def test_the_command_of_an_engine_and_its_log_are_as_in_python(page, book, more):
+    held = {"job": "serve", "model": "Llama-3.3-70B", "weight_format": "FP8", "requests_per_second": 5, "cards": "H100 SXM 80GB"} | more
+    told = answer_words.told(plan.answer(case_file.case_of(held), book), book)
+    found = page.evaluate("(state) => gpucalc.answer(state)", held)
+    assert [list(each) for each in told.commands] == [[each["title"], each["text"], each["note"]] for each in found["commands"]]
+    assert len(told.commands) == 1 and [card.note for card in told.cards] == [card["note"] for card in found["cards"]][:len(told.cards)]
+
+
 OWNED = [
     {"job": "rent_or_buy", "gpu": "H100 SXM 80GB"}, {"job": "rent_or_buy", "gpu": "H100 SXM 80GB", "utilization": 0.95, "years": 5},
     {"job": "rent_or_buy", "gpu": "A100 SXM 80GB", "provider": "AWS", "term": "reserved-3y", "sure": 0.5},
