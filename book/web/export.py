@@ -64,7 +64,7 @@ def laws(more: Iterable[str] = ()) -> list[str]:
 def _wanted(more):
     told = {row["when"] for row in rows("families").values() if row["when"]}
     return {*_names(declared()), user_requests_per_second.__name__, excess_machines.__name__, weight_bytes.__name__,
-            power_usd_per_hour.__name__, offloaded_token_seconds.__name__, *told, *more}
+            power_usd_per_hour.__name__, offloaded_token_seconds.__name__, *set(LAWS).intersection(jobs.ADAPTED.values()), *told, *more}
 
 
 def declared() -> dict[str, Any]:
@@ -72,7 +72,8 @@ def declared() -> dict[str, Any]:
     held = {table: {kind: getattr(job, part) for kind, job in jobs.JOBS.items()} for table, part in _DECLARED.items()}
     held["like"] = {kind: job.like for kind, job in jobs.JOBS.items() if job.like}
     return {name: _plain(table) for name, table in held.items()} | {
-        "ends": ENDS, "rounds": ROUNDS, "adapted": {name: f"law:{name}" if name in LAWS else 1 for name in jobs.ADAPTED}}
+        "ends": ENDS, "rounds": ROUNDS,
+        "adapted": {name: f"law:{law}" if law in LAWS else law for name, law in jobs.ADAPTED.items()}}
 
 
 def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:

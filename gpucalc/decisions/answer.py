@@ -105,7 +105,7 @@ def completed(case: Case) -> Case:
         usual |= {name: catalogue.assumed(name) for name in ("checkpoint_seconds", "restart_seconds")} | {"recipe": job["recipe"]}
     else:
         usual |= capacity.ENGINE | released(case.rows["model"])
-        usual |= {name: LAWS.get(name, 1) for name in ADAPTED} if "max_loras" in case.inputs else {}
+        usual |= {name: LAWS.get(law, law) for name, law in ADAPTED.items()} if "max_loras" in case.inputs else {}
         usual |= own() if "own_cards" in case.inputs else {}
     if "daily_users" in case.inputs:
         usual |= {"requests_per_second": LAWS["user_requests_per_second"]}

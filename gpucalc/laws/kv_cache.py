@@ -155,11 +155,11 @@ def session_prompt(turns, first_prompt, turn_tokens, output):
 
 
 @law
-def session_cached_share(turns, session_prompt, first_prompt, turn_tokens, session_kept_share=1):
+def session_cached_share(turns, session_prompt, first_prompt, turn_tokens, kept_turns=1):
     """Share of the prompt tokens of a session that a prefix cache holds (ratio): all but what each turn adds, where the turns
     before it are kept. SGLang, RadixAttention (arXiv 2312.07104, section 3): an answer's tokens are cached too."""
     added = first_prompt + (turns - 1) * turn_tokens
-    return session_kept_share * (1 - added / (turns * session_prompt))
+    return kept_turns * (1 - added / (turns * session_prompt))
 
 
 @law
@@ -300,25 +300,25 @@ def profile_bytes(forward_bytes, sampling_bytes):
 
 @law
 def engine_room_bytes(memory_bytes, gpu_weight_bytes, profile_bytes, framework_bytes, memory_utilization=...,
-                      served_adapter_bytes=0):
+                      held_adapter_bytes=0):
     """Cache memory an engine reserves on one GPU (bytes); 0 if the rest doesn't fit. vLLM, v1/worker/gpu_worker.py."""
-    held = gpu_weight_bytes + served_adapter_bytes + profile_bytes + framework_bytes
+    held = gpu_weight_bytes + held_adapter_bytes + profile_bytes + framework_bytes
     return maximum(memory_bytes * memory_utilization - held, 0)
 
 
 @law
-def static_share(gpu_weight_bytes, engine_room_bytes, memory_bytes, served_adapter_bytes=0):
+def static_share(gpu_weight_bytes, engine_room_bytes, memory_bytes, held_adapter_bytes=0):
     """Share of a GPU's memory that weights and the cache's room take (ratio). SGLang, --mem-fraction-static."""
-    return minimum((gpu_weight_bytes + served_adapter_bytes + engine_room_bytes) / memory_bytes, 1)
+    return minimum((gpu_weight_bytes + held_adapter_bytes + engine_room_bytes) / memory_bytes, 1)
 
 
 @law
-def free_share(gpu_weight_bytes, engine_room_bytes, profile_bytes, framework_bytes, memory_bytes, served_adapter_bytes=0):
+def free_share(gpu_weight_bytes, engine_room_bytes, profile_bytes, framework_bytes, memory_bytes, held_adapter_bytes=0):
     """Share of the memory that weights, activations and the framework leave on a GPU which the cache's room is (ratio).
 
     TensorRT-LLM, KvCacheConfig.free_gpu_memory_fraction.
     """
-    left = memory_bytes - gpu_weight_bytes - served_adapter_bytes - profile_bytes - framework_bytes
+    left = memory_bytes - gpu_weight_bytes - held_adapter_bytes - profile_bytes - framework_bytes
     return where(left > engine_room_bytes, engine_room_bytes / left, 1)
 
 

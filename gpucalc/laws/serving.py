@@ -45,7 +45,7 @@ def expert_start_seconds(narrow_flops=1, quarter_flops=1, weight_element_bytes=.
 
 @law
 def kernel_start_seconds(layers, attending_share, products_per_layer, expert_start_seconds, moe_layers=0, shared_experts=0,
-                         attention_start_seconds=..., product_start_seconds=..., adapter_pass_seconds=0):
+                         attention_start_seconds=..., product_start_seconds=..., added_pass_seconds=0):
     """What the kernels of a pass take to begin, beyond any kernel's start (s): attention splits the cache over a card and joins
     the parts, products fill their first tiles, and experts sort their tokens; and what adapters add.
 
@@ -53,7 +53,7 @@ def kernel_start_seconds(layers, attending_share, products_per_layer, expert_sta
     """
     products = layers * products_per_layer - where(shared_experts > 0, 0, 2) * moe_layers
     return (layers * attending_share * attention_start_seconds + products * product_start_seconds
-            + moe_layers * expert_start_seconds + adapter_pass_seconds)
+            + moe_layers * expert_start_seconds + added_pass_seconds)
 
 
 @law

@@ -566,7 +566,7 @@ def test_the_turns_of_an_agent_by_hand():
                 requests_per_second=2, think_seconds=10, free_cache_bytes=30e9)
     prompts = [8000 + turn * 1800 for turn in range(20)]
     assert case(kv.session_prompt) == sum(prompts) / 20 == 25_100
-    whole = case.but(session_kept_share=1)
+    whole = case.but(kept_turns=1)
     assert whole(kv.session_cached_share) == pytest.approx(1 - (8000 + 19 * 1500) / sum(prompts))
     assert case(kv.waiting_sessions) == pytest.approx(19)
     assert case(kv.waiting_kv_bytes) == pytest.approx(19 * 25_400 * 163_840)
