@@ -62,9 +62,9 @@ def laws(more: Iterable[str] = ()) -> list[str]:
 
 
 def _wanted(more):
-    told = {row["when"] for row in rows("families").values() if row["when"]}
+    told = {row["when"] for row in rows("families").values() if row["when"]} | set(LAWS).intersection(jobs.ADAPTED.values())
     return {*_names(declared()), user_requests_per_second.__name__, excess_machines.__name__, weight_bytes.__name__,
-            power_usd_per_hour.__name__, offloaded_token_seconds.__name__, *set(LAWS).intersection(jobs.ADAPTED.values()), *told, *more}
+            power_usd_per_hour.__name__, offloaded_token_seconds.__name__, *told, *more}
 
 
 def declared() -> dict[str, Any]:
