@@ -21,8 +21,7 @@
   const care = make("section", { className: "case-care" });
   const [runs, options, comparison] = [make("section"), make("section"), make("section")];
   const ask = form(change), answers = views.cards((names) => apply(names));
-  const [which, took] = [make("p", { className: "case-took" }), make("p", { className: "case-took" })];
-  const line = make("input", { id: "case-words", autocomplete: "off", spellcheck: false, placeholder: PRESETS[0][2] });
+  const [which, took] = [0, 1].map(() => make("p", { className: "case-took" })), line = make("input", { id: "case-words", autocomplete: "off", spellcheck: false, placeholder: PRESETS[0][2] });
   line.addEventListener("change", () => line.value.trim() && worded(line.value));
 
   // A line of free words as the case: what it says, what it leaves open, and what stands for all else.
@@ -34,14 +33,14 @@
     for (const { key } of read.asks.filter(({ taken }) => !taken)) delete all[key];
     state = { job: all.job };
     change(all, true, read.asks);
-    const rest = Object.entries(all).filter(([key, value]) => !(key in given) && value !== "any").map(said);
-    took.replaceChildren(...gpucalc.free.told({ ...read, left: [...read.left, ...wrong] }, Object.entries(given).map(said), rest)
+    const rest = Object.entries(all).filter(([key, value]) => !(key in given) && value !== "any").map(said), left = [...read.left, ...wrong];
+    took.replaceChildren(...gpucalc.free.told({ ...read, left }, Object.entries(given).map(said), rest)
       .flatMap(([title, words]) => [make("b", { textContent: `${title}: ` }), `${words}. `]));
   }
 
   // Names that leave open what they mean, or mean nothing, each with what it may be.
   const offered = ({ key, words, taken, others }) => make("span", {}, taken ? `Which “${words}”? Now ${key === "job" ? written(key, taken) : taken}; or `
-    : `Nothing is called “${words}”. Nearest: `, ...others.filter((name) => name !== taken).slice(0, 6)
+    : taken === "" ? `Nothing is called “${words}”. Nearest: ` : `Which “${words}”? `, ...others.filter((name) => name !== taken).slice(0, 6)
     .flatMap((name) => [button(written(key, name), () => change({ [key]: name }, true)), " "]));
 
   // A change by the reader: to the answers at the next frame, to the address once it is done.

@@ -83,7 +83,7 @@
     // A name that leaves open which counts once it is done; until then, as one that nobody knows, it has no answers.
     const reads = (text, done) => {
       const { value, stored, others, fault } = gpucalc.names.typed(key, text.trim(), done);
-      const asks = others.length ? [{ key, words: text.trim().slice(0, 60), taken: value ?? "", others }] : [];
+      const asks = others.length ? [{ key, words: text.trim().slice(0, 60), taken: value ?? (/^data/.test(fault) && ""), others }] : [];
       return { value: value ?? undefined, asks, beside: stored && { weight_format: stored }, fault };
     };
     const heard = ({ model: name, ...beside }, done, asks) => change(

@@ -113,7 +113,8 @@
     if (key === "model_row") return row(text) ? null : "no row of a model";
     if (brought) return text.trim() && text.length <= gpucalc.limits.letters ? null : `no name of 1 to ${gpucalc.limits.letters} letters`;
     const words = quantity(key) ? null : choices(key);
-    if (words) return known(key, text, words) ? null : (["model", "gpu"].includes(key) && gpucalc.names.typed(key, text, false).fault) || `“${shortened(text)}” is not in the book`;
+    const kind = { model: "model", gpu: "gpu", cards: "gpu" }[key], fault = kind && gpucalc.names.typed(kind, text, false).fault;
+    if (words) return known(key, text, words) ? null : fault || `“${shortened(text)}” is not in the book`;
     if (!quantity(key)) return null;
     const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim());
     return number ? gpucalc.typed.outside(quantity(key), Number(text)) || null : `“${shortened(text)}” is no number`;

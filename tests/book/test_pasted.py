@@ -18,7 +18,7 @@ REFUSED = [
     ("gpu;eur per hour\nH100;2,10", 2, "eur per hour: '2,10'; allowed: USD; for EUR"),
     ("gpu,usd_per_hour,currency\nH100,2.10,CHF", 2, "usd_per_hour: '2.10'; allowed: USD; for CHF"),
     ("gpu,usd_per_hour\nH100,2,10", 2, "3 cells; allowed: 2, as in gpu, usd_per_hour; a decimal comma wants semicolons or tabs"),
-    ("RTX 6000,2.10", 1, "gpu: 'RTX 6000'; allowed: a gpu of data/gpus.csv; it may be Quadro RTX 6000 24GB, "),
+    ("RTX 6000,2.10", 1, "gpu: 'RTX 6000'; allowed: a gpu of data/gpus.csv; it may be RTX PRO 6000 Server 96GB, Quadro "),
     ("TPU v5,2.10", 1, "gpu: 'TPU v5'; allowed: a gpu of data/gpus.csv"),
     ("XYZ 9000,2.10", 1, "gpu: 'XYZ 9000'; allowed: a gpu of data/gpus.csv"),
     (",2.10", 1, "gpu: blank; allowed: a gpu of data/gpus.csv"),

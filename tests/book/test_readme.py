@@ -50,6 +50,7 @@ SHORT = {
     r"make clean": "^rm -rf ",
     r"(\.venv/bin/)?gpucalc \w+_\w+ .*": r"^\w+ = [\d.]+ GB \([\d,]+ B\)",
     r"\.venv/bin/gpucalc params .*": r"^params = [\d.]+ (billion|B)",
+    r"\.venv/bin/gpucalc ask .*": "Understood: job serve",
     r"gpucalc list kv cache": "kv_cache +kv_bytes",
     r"gpucalc show kv_bytes": "KV bytes = sequence KV bytes × batch",
     r"gpucalc --help|python -m gpucalc": "^gpucalc FORMULA ",
