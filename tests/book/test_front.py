@@ -418,7 +418,7 @@ def test_hostile_texts_in_every_input(opened):
         choose(page, "job", job)
         page.locator(".case-more").evaluate_all("(all) => all.forEach((each) => { each.open = true; })")
         for key in page.evaluate("[...document.querySelectorAll('.case-ask input')].map((each) => each.id.slice(5))"):
-            before = case_of(page).get(key)
+            before = None if key == "model" else case_of(page).get(key)  # a name that nobody knows is no model
             for text in hostile.IN_FIELDS:
                 page.evaluate("""([key, text]) => {
                   const input = document.getElementById(`case-${key}`);
