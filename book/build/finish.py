@@ -3,6 +3,7 @@
 `python -m book.build.finish CACHE NOTEBOOK...` makes beforehand what needs no page.
 """
 
+import csv
 import hashlib
 import json
 import os
@@ -22,6 +23,8 @@ from .inputs import ROOT, BuildError, digest, write_whole
 CONFIG = ROOT / "_config.yml"
 # What readers type into the search, by the page that they mean.
 SEARCH_WORDS = ROOT / "book/search_words.yml"
+# Where a page went that has no address of its own any more: its old name, and the new one with its section.
+MOVED = ROOT / "book/moved.csv"
 NOT_FOUND = "404.html"
 # Pages that a reader finds from the others, not from a search engine.
 UNLISTED = {NOT_FOUND, "search.html", "genindex.html"}
@@ -102,6 +105,7 @@ def finish(html: Path, cache: Path, before: Path | None = None) -> None:
         change(page, lambda text, name=name: secured(described(versioned(text, versions), name, address)))
     if address:
         publish(html, address)
+    redirect(html, address)
     charts.prune(cache)
 
 
@@ -230,6 +234,20 @@ def secured(page):
 def allowed(texts):
     hashes = {b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts}
     return " ".join(["'self'", *(f"'sha256-{each}'" for each in sorted(hashes))])
+
+
+def redirect(html, address, moved=MOVED):
+    """Writes a page at each old address that leads to where its content went, with the section that was asked for, if any was."""
+    with open(moved, encoding="utf-8", newline="") as file:
+        for old, new in csv.reader(file):
+            name, _, section = new.partition("#")
+            if old == "old" or not (html / name).exists():
+                continue
+            to, script = escape(new), f'location.replace({json.dumps(name)} + (location.hash || "{section and f"#{section}"}"))'
+            write_whole(html / old, secured(
+                f'<!DOCTYPE html>\n<html lang="en"><head>\n<meta charset="utf-8" />\n<title>{escape(name)}</title>\n'
+                f'<link rel="canonical" href="{escape(address + name)}" />\n<meta http-equiv="refresh" content="0; url={to}" />\n'
+                f'<script>{script}</script>\n</head><body><p>This page is now part of <a href="{to}">{to}</a>.</p></body></html>\n'))
 
 
 CARD = """<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="630" font-family="sans-serif">

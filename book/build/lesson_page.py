@@ -9,19 +9,18 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
-import yaml
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 
-from ..components.links import PAGES
+from ..components.links import contents, PAGES
 from .finish import settings
 from .glossary import NO_LINK_IN, explain_terms
 
 HERE = Path(__file__).parents[1]
 CLAIMS = HERE.parent / "data" / "claims.csv"
-# The parts of the table of contents that are lessons, and the five of them by which the book was ordered.
-COURSE = ("Start", "One GPU", "Many GPUs", "Money", "More on money")
+# The part of the table of contents that has the lessons, and the five of them by which the book was ordered.
+COURSE = "Learn"
 CORE = ("training_memory", "kv_cache", "arithmetic_intensity", "interconnect", "break_even")
 # Its parameters are what its reader came for, and stay on top.
 WORKSHEET = "_worksheet"
@@ -33,21 +32,14 @@ MAY_NAME = re.compile(r"arXiv|[\w:]/[\w/]|\w\.[a-z]{2,3}\b")
 
 
 @cache
-def course():
-    """The lessons of each part of the course."""
-    parts = yaml.safe_load((HERE / "_toc.yml").read_text(encoding="utf-8")).get("parts", [])
-    return {part["caption"]: [chapter["file"] for chapter in part["chapters"]] for part in parts if part.get("caption") in COURSE}
-
-
 def topics():
     """The pages of lessons, in the order of the course."""
-    return [name for names in course().values() for name in names]
+    return list(contents(HERE / "_toc.yml").get(COURSE, {}))
 
 
 def place(name):
-    """Where in the course a lesson stands: `One GPU · 2 of 4`."""
-    part, names = next(each for each in course().items() if name in each[1])
-    where = f"{part} · {names.index(name) + 1} of {len(names)}"
+    """Where in the course a lesson stands: `Lesson 2 of 17`."""
+    where = f"Lesson {topics().index(name) + 1} of {len(topics())}"
     return f"{where} · Core" if name in CORE else where
 
 

@@ -18,15 +18,14 @@ from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 
-import yaml
-
+from ..components.links import contents as contents_of
 from .editions import PICTURE
 from .inputs import BuildError, digest, files_in, no_space, surroundings, write_whole
 
 MADE_FROM = ".made-from"
 MADE_OF = "made-from"
 # What decides on all pages at once; the title of a page stands in the sidebar of every other.
-COMMON = ("_config.yml", "requirements.txt", "book/_toc.yml", "book/glossary.md", "book/search_words.yml", "book/static/",
+COMMON = ("_config.yml", "requirements.txt", "book/_toc.yml", "book/glossary.md", "book/search_words.yml", "book/moved.csv", "book/static/",
           "book/build/", "book/components/", "gpucalc/", "data/quantities.csv", "data/defaults.csv", "data/units.csv")
 IMPORTED = ["jupyter_book.sphinx", "myst_nb.sphinx_ext", "sphinx.builders.html", "sphinx_book_theme", "book.build.extension",
             "book.build.finish"]
@@ -52,10 +51,10 @@ def page_sources(frozen, executed, lacking=()):
 
 def listed(captions, frozen):
     """The headline of each page of these parts of the contents, numbered."""
-    parts = yaml.safe_load((frozen.folder / "book/_toc.yml").read_text(encoding="utf-8"))["parts"]
-    chapters = [chapter for part in parts if part["caption"] in captions for chapter in part["chapters"]]
-    line = "{}. **[{title}](../notebooks/{file}.md).** {{glue:text}}`{file}.ipynb::headline:s`"
-    return "\n".join(line.format(place, **each) for place, each in enumerate(chapters, 1))
+    parts = contents_of(frozen.folder / "book/_toc.yml")
+    chapters = [each for caption in captions for each in parts[caption].items()]
+    line = "{}. **[{}](../notebooks/{}.md).** {{glue:text}}`{}.ipynb::headline:s`"
+    return "\n".join(line.format(place, title, name, name) for place, (name, title) in enumerate(chapters, 1))
 
 
 def without_provenance(path, frozen):

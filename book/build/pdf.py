@@ -6,6 +6,7 @@ from pathlib import Path
 
 import yaml
 
+from ..components.links import contents as parts
 from .inputs import ROOT
 
 # A link within the site leads nowhere from a file of its own.
@@ -15,8 +16,8 @@ DROP_LOCAL_LINKS = """() => document.querySelectorAll("article a[href]").forEach
 
 
 def pages_in_order(contents):
-    toc = yaml.safe_load(contents.read_text(encoding="utf-8"))
-    return [toc["root"], *(chapter["file"] for part in toc["parts"] for chapter in part["chapters"])]
+    root = yaml.safe_load(contents.read_text(encoding="utf-8"))["root"]
+    return [root, *(name for pages in parts(contents).values() for name in pages)]
 
 
 def print_book(site: Path, names: list[str], target: Path) -> None:

@@ -7,8 +7,16 @@ import yaml
 
 # What the pages are called, by name.
 CONTENTS = Path(__file__).parents[1] / "_toc.yml"
-_PARTS = yaml.safe_load(CONTENTS.read_text(encoding="utf-8")).get("parts", [])
-PAGES = {chapter["file"]: chapter.get("title", "") for part in _PARTS for chapter in part["chapters"]}
+
+
+def contents(path: Path = CONTENTS) -> dict[str, dict[str, str]]:
+    """The pages of each part of the contents by name, with their titles; those below a page, which the sidebar lacks, after it."""
+    parts = yaml.safe_load(path.read_text(encoding="utf-8")).get("parts", [])
+    return {part.get("caption", ""): {each["file"]: each.get("title", "") for chapter in part["chapters"]
+                                      for each in (chapter, *chapter.get("sections", ()))} for part in parts}
+
+
+PAGES = {name: title for pages in contents().values() for name, title in pages.items()}
 
 _FILE = r"[\w./+-]+\.(?:md|mdx|py|csv|json|jsonl|ya?ml|toml|ts|h|cc|parquet|txt)\b"
 _COMMIT = r"(?: \(commit (?P<commit>[0-9a-f]{7,40})\)| @(?P<at>[0-9a-f]{7,40}))?"

@@ -1,7 +1,6 @@
 """Worked cases: an answer with its tables and pictures, and the same figures by hand."""
 import html
 import math
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -12,14 +11,11 @@ from gpucalc.core.arithmetic import HOURS_PER_DAY, HOURS_PER_MONTH, SECONDS_PER_
 from gpucalc.core.evaluate import Case
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import DATA, DEFAULTS, QUANTITIES
-from gpucalc.decisions import answer as plan, answer_words, decide as deciding, jobs
-from gpucalc.decisions.answer import Figure, of_choice
+from gpucalc.decisions import answer as plan, answer_words, decide as deciding
 from gpucalc.decisions.answer_texts import WORDS
-from gpucalc.decisions.columns import nine_digits
 from gpucalc.decisions.rent_own_or_api import API
 from gpucalc.decisions.rent_own_or_api import ways
 from gpucalc.decisions.rule import value_of
-from gpucalc.rows.ages import firm
 from gpucalc.rows.case_file import read_case
 from gpucalc.rows.kept import derivation, selection
 from gpucalc.rows.mapping import read_mapping
@@ -27,7 +23,6 @@ from gpucalc.rows.price_book import MissingPrice, select
 from ..components.picture import fill, stroke
 from ..components.sentences import in_words, Markdown, markdown
 from ..components.show import Html, sources, table
-from . import total_cost as stores
 
 
 # The worked cases: a question as a file, what it comes to, its choices as tables, and the way to the reader's own case.
@@ -91,35 +86,6 @@ def nearest(name: str, book: pd.DataFrame, **changes: Any) -> Worked:
     return Worked(found.case, found, told, choices, first, found.figures.get("cost"), book.loc[rows[:5]])
 
 
-@selection
-def second_card(found: Worked) -> pd.Series:
-    """The best choice of another card than the first. Raises MissingPrice where one card alone keeps the limits."""
-    able = found.choices[found.choices["reason"] == ""].drop_duplicates("gpu")
-    if len(able) < 2:
-        raise MissingPrice("no offer of a second card that keeps the limits of the case")
-    second = able.iloc[1]
-    second.attrs = {}
-    return second
-
-
-@selection
-def in_one_server(found: Worked, gpus: int, term: str = "on-demand") -> dict[str, Any]:
-    """The columns of the best choice of so many GPUs that are rented as one server. Raises MissingPrice without one."""
-    kept = found.answer.kept
-    for place, row in enumerate(zip(kept["gpus"], kept["gpus_per_server"], kept["term"])):
-        if row == (gpus, gpus, term):
-            return {name: column[place] for name, column in kept.items()}
-    raise MissingPrice(f"no {term} rent of {gpus} GPUs in a server for this case")
-
-
-@selection
-def lost_of(found: Worked, gpu: str) -> dict[str, Any]:
-    """The columns of the nearest choice of a GPU that has none. Raises MissingPrice where nobody offers it."""
-    if gpu not in found.answer.lost:
-        raise MissingPrice(f"no price for item 'rent', gpu {gpu!r}")
-    return found.answer.lost[gpu].row
-
-
 def lasting(budget, once, monthly):
     """Months that a budget lasts after what is paid once, at the plan and at the ends of both bands (month)."""
     low, middle, high = ((budget - one) / other for one, other in zip(once[2::-1], monthly[2::-1]))
@@ -127,6 +93,7 @@ def lasting(budget, once, monthly):
 
 
 # In words
+
 
 def spread(figure, form="dollars", per=""):
     """A figure with the range in which eight in ten cases lie: `8,720 USD a month (8 in 10 between 6,980 and 17,400 USD)`.
@@ -173,6 +140,34 @@ def turns(found, place=0):
 
 # As a page shows them
 
+
+# Questions by what is asked for, each a file of data/cases.
+GALLERY = ("chat_70b", "four_cards", "deepseek_nodes", "house_or_api", "gpt_oss_api", "three_on_one", "two_million_serve",
+           "million_images", "qlora_s3", "researcher_2000", "lab_rtx6000", "grpo_32b", "deadline_7b", "tokens_100b",
+           "two_million_train", "pretrain_405b")
+
+
+def gallery(found, book):
+    """Worked cases as a table: what was asked, what to take, what binds, and the way to the reader's own case."""
+    rows = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in _asked(name, one, book))}</tr>" for name, one in found.items())
+    heads = "".join(f'<th scope="col">{head}</th>' for head in ("asked", "taken", "what binds", "yours"))
+    shown = f'<table class="data"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+    return Html(f'<div class="table-scroll">{shown}</div>', f"{len(found)} worked cases")
+
+
+def _asked(name, one, book):
+    take = f"{taken(one.first)}, {seller(one.first)}: {spread(one.cost)}" if one.cost else (
+        f"No offer keeps the limits as surely as asked. {one.first['gpu']} comes nearest.")
+    serves = one.case.rows["job"].name == "serve" and one.best
+    sold = [way for way in ways(one.answer.case, book, one.best).rows if way.way == API and not way.doubt] if serves else []
+    api = min(sold, key=lambda way: way.usd, default=None)
+    if api and api.usd < one.cost.low:
+        take = f"An API, {api.who}: {figures.dollars(api.usd)} a month. Rented: {take}"
+    asked = case_file(name).read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
+    return (*map(html.escape, (asked, take, " ".join(one.told.binds) or "No limit makes it cost more.")),
+            f'<a href="{html.escape(address(name))}">Your case</a>')
+
+
 def question(*names):
     """The files of worked cases, as they stand."""
     return Markdown("\n\n".join(f"```yaml\n{case_file(name).read_text(encoding='utf-8').strip()}\n```" for name in names))
@@ -197,19 +192,6 @@ def shortlist(choices, by=("gpu",), most=5):
         why = table(pd.DataFrame(dict(choice=names, why=words)), "Each at its best", labels={"why": "why not"})
         shown.append(_folded(why, len(rest)) if shown else why)
     return Html("".join(each.source for each in shown), "; ".join(each.plain for each in shown))
-
-
-@selection
-def loads_table(name, book, users):
-    """A worked case for other numbers of people a day: the best servers, their bill, and that of the cheapest firm API."""
-    rows = []
-    for count in users:
-        one = worked(name, book, daily_users=count)
-        apis = [way.usd for way in ways(one.answer.case, book, one.answer.best).rows if way.way == API and not way.doubt]
-        rows.append(dict(people=figures.number(count), take=f"{taken(one.first)}, {seller(one.first)}",
-                         rent=spread(one.cost), api=min(apis, default=math.nan)))
-    return table(pd.DataFrame(rows), "The month's bill at three loads", formats={"api": figures.dollars},
-                 labels={"people": "people a day", "take": "servers", "rent": "their bill", "api": "an API"})
 
 
 def _folded(held, number):
@@ -258,29 +240,6 @@ def rests_on(*found):
     return sources(*(row for each in found for _, row in each.behind.iterrows()), *(each.case.rows["model"] for each in found))
 
 
-@derivation
-def own_cards(book, gpu, count, usd_per_hour, who):
-    """The book with one more firm offer: a machine with so many GPUs that somebody has, at what an hour of one costs them.
-
-    Raises MissingPrice where nobody rents such GPUs, to whose offers it is to be compared.
-    """
-    rents = book[(book["item"] == "rent") & (book["gpu"] == gpu)]
-    if rents.empty or usd_per_hour is None:
-        raise MissingPrice(f"{book.attrs['file']}: no price for item 'rent', gpu {gpu!r}")
-    mine = rents.iloc[:1].assign(provider=who, sku=gpu, gpus_per_server=float(count), term="on-demand", confidence="seen",
-                                 usd_per_hour=usd_per_hour, price=usd_per_hour * count, date="given", source=who)
-    made = pd.concat([mine.set_axis([f"{who}: {count} × {gpu}"]).rename_axis("row"), book])
-    made.attrs = book.attrs
-    return made
-
-
-@selection
-def card_price(book, gpu):
-    """The cheapest price of a new card, as a row of the book; one that is firm where there is one. Raises MissingPrice."""
-    rows = select(book, item="card", gpu=gpu, term="purchase")
-    return rows.assign(sure=firm(rows)).sort_values(["sure", "price"], ascending=[False, True]).iloc[0]
-
-
 def address(name):
     """The address of a worked case on the page `Your case`."""
     held = {key: f"{value:.12g}" if isinstance(value, int | float) else value
@@ -292,60 +251,6 @@ def your_case(**words):
     """Links to the worked cases of these names on the page `Your case`, each with its words."""
     links = [f'<a href="{html.escape(address(name))}">{html.escape(text)}</a>' for name, text in words.items()]
     return Html(f"<p>{', '.join(links)}</p>", "; ".join(words.values()))
-
-
-# The layouts of a served case beside each other: what a replica of each holds, and what the load costs on it.
-
-DEGREES = ("tensor_parallel", "attention_parallel", "pipeline_parallel")
-
-
-@selection
-def layouts(found, book, gpu):
-    """The cheapest choice of a card for each size of a replica, with its experts spread and with every matrix split; best first.
-
-    Columns of a choice, and `layout` in words. Raises MissingPrice where nobody offers the card.
-    """
-    frame = pd.DataFrame([row for row in answer_words.choices(found.answer, book) if row.get("holds") and row["gpu"] == gpu])
-    if frame.empty:
-        raise MissingPrice(f"no price for item 'rent', gpu {gpu!r}")
-    frame = frame.assign(spread=frame["attention_parallel"] > 1)
-    frame = frame.sort_values(["serving_usd_per_month", "time_per_output_token"], key=nine_digits)
-    return frame.drop_duplicates(["replica_gpus", "spread"]).reset_index(drop=True)
-
-
-@selection
-def layouts_table(found, book, gpu, most=6):
-    """The layouts of a card as a table."""
-    best = layouts(found, book, gpu).head(most)
-    shown = pd.DataFrame(dict(layout=best["layout"], gpus=best["rented_gpus"], batch=best["batch"],
-                              token=best["time_per_output_token"], usd=[_bill(row) for row in best.to_dict("records")]))
-    return table(shown, f"The load on {gpu}, by layout, the cheapest first", formats={"token": figures.seconds}, labels={
-        "layout": "replicas", "gpus": "GPUs", "batch": "batch of each", "token": "a token takes", "usd": "a month"})
-
-
-def _bill(row):
-    low, plan, high = (float(row[f"{end}serving_usd_per_month"]) for end in ("low_", "", "high_"))
-    return spread(Figure(low, plan, high, None, "USD"))
-
-
-def held_by_layout(found, row):
-    """Bytes on one GPU of a choice: its part of the weights of its group, and of the caches of the group's sequences."""
-    degrees = {name: int(row[name]) for name in DEGREES}
-    whole = value_of(found.answer.case, "prompt") + value_of(found.answer.case, "output")
-    case = found.answer.case.but(**degrees, batch=float(row["batch"]), context=whole)
-    weights = case("group_weight_bytes") / degrees["tensor_parallel"] / degrees["pipeline_parallel"]
-    caches = case("gpu_kv_bytes") / degrees["attention_parallel"]
-    return {"weights": weights, "caches": caches}
-
-
-@selection
-def rates_table(name, book, rates):
-    """A worked case at other loads: what to take, how it is laid out, and the bill."""
-    each = [worked(name, book, requests_per_second=rate) for rate in rates]
-    rows = [dict(rate=figures.number(rate), take=taken(one.first), layout=one.first["layout"], usd=spread(one.cost))
-            for one, rate in zip(each, rates)]
-    return table(pd.DataFrame(rows), "The best choice at three loads", labels={
-        "rate": "requests a second", "take": "GPUs", "layout": "replicas", "usd": "a month"})
 
 
 # The pictures of the worked cases: ranges beside each other, what fills a memory, and money that is spent month by month.
@@ -386,30 +291,6 @@ def _limit(limit, most, places, show):
 
 
 _OPEN = ' stroke-dasharray="4 3"'
-
-
-def stacks(rows, said, form="byte", limit=None):
-    """Bars in parts. rows: (name, {part: value}); form: a unit, or a function of core/figures.py; limit: as in `ranges`."""
-    most = 1.05 * max([*(limit or [])[1:], *(sum(parts.values()) for _, parts in rows)])
-    names = list(dict.fromkeys(part for _, parts in rows for part in parts))
-    top, show = 22 * bool(limit), getattr(figures, form, lambda value: figures.number(value, form))
-    drawn = "".join(_stack(name, parts, names, top + 48 * place, most, show) for place, (name, parts) in enumerate(rows))
-    foot = top + 48 * len(rows)
-    drawn += _limit(limit, most, [top + 26 + 48 * place for place in range(len(rows))], show) if limit else ""
-    keys = [(place % 2 * 200, foot + 20 + place // 2 * 20) for place in range(len(names))]
-    drawn += "".join(f'<rect x="{_LEFT + x}" y="{y - 11}" width="12" height="12"{fill(_COLORS[place % 5])}/>'
-                     + _text(_LEFT + x + 18, y, names[place]) for place, (x, y) in enumerate(keys))
-    return _picture(drawn, keys[-1][1] + 8, said)
-
-
-def _stack(name, parts, names, y, most, show):
-    drawn, start = "", 0.0
-    for part, value in parts.items():
-        wide = (_RIGHT - _LEFT) * value / most
-        color = _COLORS[names.index(part) % len(_COLORS)]
-        drawn += f'<rect x="{_across(start, most):.1f}" y="{y + 18}" width="{wide:.1f}" height="16"{fill(color)}/>'
-        start += value
-    return _text(_LEFT, y + 12, f"{name}: {show(sum(parts.values()))}") + drawn
 
 
 def falling(lines, start, months, said):
@@ -533,20 +414,6 @@ class Bought(NamedTuple):
     usd: float
 
 
-class Images(NamedTuple):
-    """A window of images: FLOP and seconds to read one at the peak, seconds to write its label at the bandwidth, hours of all."""
-
-    images: float
-    prompt: float
-    output: float
-    flops: float
-    reading: float
-    weights: float
-    batch: float
-    writing: float
-    floor_hours: float
-
-
 @selection
 def bought(case, book, provider):
     """Tokens in and out of a month at a provider's list prices."""
@@ -559,105 +426,8 @@ def bought(case, book, provider):
 
 
 @selection
-def images(answer):
-    """Reading is 2 FLOP a parameter and token, writing reads the weights once a pass for all that are in hand."""
-    case, best = answer.case, answer.best
-    count, prompt, output = (value_of(case, name) for name in ("window_requests", "prompt", "output"))
-    flops, weights = 2 * case(LAWS["params"]) * prompt, held(answer).weights
-    reading, writing = flops / best["peak_flops"], output * weights / best["bandwidth"] / best["batch"]
-    hours = count * (reading + writing) / best["window_replicas"] / SECONDS_PER_HOUR
-    return Images(count, prompt, output, flops, reading, weights, best["batch"], writing, hours)
-
-
-class Data(NamedTuple):
-    """The data of some runs: bytes of it, months of the runs, USD to keep it and to pull it on every run or once; bytes of the
-    text that a run reads, and USD to pull that alone on every run."""
-
-    corpus: float
-    months: int
-    kept: float
-    every: float
-    once: float
-    text: float
-    sample: float
-
-
-@selection
-def data(answer, book):
-    """By the tiers of where the data is; the runs follow each other."""
-    case, place = answer.case, answer.case.rows["data_at"].name
-    corpus, runs = value_of(case, "corpus_bytes"), value_of(case, "runs")
-    months = math.ceil(runs * answer.best["training_days"] * HOURS_PER_DAY / HOURS_PER_MONTH)
-    tiers, text = stores.egress_tiers(book, place), case(LAWS["text_bytes"])
-    kept = stores.stored_usd(stores.storage_tiers(book, place), corpus, months)
-    leaving = (runs * corpus, months), (corpus, 1), (runs * text, months)
-    every, once, sample = (float(stores.tiered_usd(tiers, size, over)) for size, over in leaving)
-    return Data(corpus, months, float(kept), every, once, text, sample)
-
-
-@selection
 def steps(answer):
     """Steps of a run: its tokens over those of a step."""
     case = answer.case
     tokens = value_of(case, "training_tokens") * (value_of(case, "epochs") if "epochs" in case.inputs else 1)
     return tokens / (value_of(case, "sequence") * value_of(case, "global_batch"))
-
-
-@selection
-def quantized(answer):
-    """Bytes of the whole model's weights as the recipe keeps them."""
-    return answer.case.but(tensor_parallel=1, pipeline_parallel=1)(LAWS["held_weight_bytes"])
-
-
-class Rollouts(NamedTuple):
-    """A step of GRPO: its answers, their mean and longest tokens; engines, their GPUs, places and passes, seconds of a pass and
-    of all; FLOP of learning, seconds of them at the peak and by the formulas; the step, the planned step, the share of writing;
-    steps of the run, GPU-hours of the planned steps, those paid, and USD."""
-
-    answers: float
-    output: float
-    longest: float
-    engines: float
-    parallel: float
-    places: float
-    passes: float
-    pass_seconds: float
-    writing: float
-    flops: float
-    at_peak: float
-    learning: float
-    step: float
-    planned: float
-    share: float
-    steps: float
-    hours: float
-    paid: float
-    usd: float
-
-
-@selection
-def rollouts(answer):
-    """Passes of the engines are as many as the longest answer has tokens, or more in rounds; learning is 6 FLOP a parameter and
-    token, and 2 for each score."""
-    case, best = answer.case, answer.best
-    held = of_choice(case, best).but(**jobs.WRITING).terms("rollout_share")
-    output, count = value_of(case, "output"), value_of(case, "rollout_steps")
-    scores = value_of(case, "references") + value_of(case, "old_scores")
-    tokens = held["step_answers"] * (value_of(case, "prompt") + output)
-    flops = (6 + 2 * scores) * case(LAWS["active_params"]) * tokens
-    trainer = best["gpus"] * best["trainer_share"]
-    hours = count * best["grpo_step_seconds"] * best["gpus"] / SECONDS_PER_HOUR
-    start = best["gpus"] * value_of(case, "restart_seconds") / SECONDS_PER_HOUR
-    paid = hours * best["interruption_slowdown"] + start
-    return Rollouts(
-        held["step_answers"], output, held["longest_answer"], held["rollout_engines"], best["rollout_parallel"],
-        held["rollout_places"], held["rollout_passes"], held["rollout_pass_seconds"], held["rollout_seconds"], flops,
-        flops / (best["peak_flops"] * trainer), held["learning_seconds"], held["grpo_step_seconds"], best["grpo_step_seconds"],
-        held["rollout_share"], count, hours, paid, paid * best["usd_per_hour"])
-
-
-@selection
-def split(answer, shared):
-    """The best choice in which all GPUs write and train in turn, or in which some only write; None without one."""
-    places = [place for place, share in enumerate(answer.kept["trainer_share"]) if (share == 1) == shared]
-    return SimpleNamespace(**{name: column[places[0]] for name, column in answer.kept.items()}) if places else None

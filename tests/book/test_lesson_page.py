@@ -64,7 +64,7 @@ def test_a_lesson_says_its_place_time_and_needs_in_one_line():
     lesson_page.arrange(page, "kv_cache", False)
     assert page[1]["classes"] == ["lesson-meta"]
     assert page[1].astext() == f"{lesson_page.place('kv_cache')} 12 minutes. You need nothing."
-    assert re.fullmatch(r"One GPU · \d of \d · Core", lesson_page.place("kv_cache"))
+    assert re.fullmatch(r"Lesson \d+ of \d+ · Core", lesson_page.place("kv_cache"))
     assert [name for name in TOPICS if lesson_page.place(name).endswith("Core")] and set(lesson_page.CORE) <= set(TOPICS)
 
 
@@ -135,7 +135,7 @@ def test_the_search_reads_no_code():
 
 def test_words_to_search_by_belong_to_lessons_and_to_the_catalogue():
     found = yaml.safe_load(SEARCH_WORDS.read_text(encoding="utf-8"))
-    assert set(found) <= {*TOPICS, *PARTS["Catalogue"], *PARTS["Operate"], *PARTS["Practice"]}
+    assert set(found) <= {*TOPICS, *PARTS["Look up"], *PARTS["Operate"], *PARTS["Practice"]}
     words = [word.lower() for words in found.values() for word in words]
     assert len(words) == len(set(words)), "a word finds one page"
 

@@ -7,7 +7,7 @@ import pytest
 
 import gpucalc
 from tests.browser import page_bytes, page_budget, visit
-from tests.contents import PAGES, PRICED, TOPICS, WORKSHEETS, each_of
+from tests.contents import PAGES, PRICED, TOPICS, each_of
 
 BESIDES = ["search", "genindex", "404"]
 assert all(hasattr(gpucalc, topic) for topic in TOPICS), "a page has the name of its formulas"
@@ -144,7 +144,7 @@ SORTED_COLUMNS = """() => [...document.querySelectorAll("table.data:has(td[data-
 })"""
 
 
-@each_of(TOPICS + WORKSHEETS)
+@each_of(TOPICS)
 def test_a_table_sorts_by_value_with_missing_ones_last(on_disk, name):
     tables = on_disk(name).evaluate(SORTED_COLUMNS)
     assert tables

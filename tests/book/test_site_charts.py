@@ -9,7 +9,7 @@ from gpucalc.core import figures
 from gpucalc.core.law import LAWS
 from gpucalc.rows import catalogue
 from tests.browser import visit
-from tests.contents import TOPICS, WORKSHEETS, each_of
+from tests.contents import TOPICS, each_of
 
 
 CHARTS = """() => [...document.querySelectorAll(".chart")].map((chart) => ({
@@ -21,7 +21,7 @@ CHARTS = """() => [...document.querySelectorAll(".chart")].map((chart) => ({
 }))"""
 
 
-@each_of(TOPICS + WORKSHEETS)
+@each_of(TOPICS)
 def test_every_chart_is_drawn_and_described(on_disk, name):
     charts = on_disk(name).evaluate(CHARTS)
     assert charts

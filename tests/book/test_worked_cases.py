@@ -1,4 +1,5 @@
 """Each worked case by plain arithmetic over the rows of the catalogue and the price book: its choice, what binds it, its hand check."""
+import html
 import math
 import re
 from urllib.parse import parse_qsl, urlsplit
@@ -7,10 +8,8 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from book.build.inputs import ROOT
 from book.pages import cases as by_hand
-from book.pages.cases import falling, held_by_layout, layouts, layouts_table, ranges, stacks
-from book.pages.sharing import slice_row
+from book.pages.cases import falling, GALLERY, gallery, ranges
 from gpucalc.core.quantities import DATA
 from gpucalc.decisions.answer import Figure, answer
 from gpucalc.decisions.rent_own_or_api import ways
@@ -30,7 +29,6 @@ BINDS = {"chat_70b": "token_limit", "deadline_7b": "deadline_days", "deepseek_no
          "two_million_train": "deadline_days"}
 HOURS = 365 * 24 / 12
 BOOK = price_book.prices()
-TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((ROOT / "notebooks").glob("case_*.md"))}
 
 
 @pytest.fixture(scope="module")
@@ -48,13 +46,12 @@ def params(model):
     return heads + model["layers"] * (attention + 3 * hidden * model["intermediate"] + 2 * hidden) + hidden
 
 
-def test_every_case_has_its_page_and_every_page_the_way_to_your_case():
-    shown = [name for text in TEXTS.values() for names in re.findall(r"question\(([^)]*)\)", text) for name in re.findall(r'"(\w+)"', names)]
-    linked = [name for text in TEXTS.values() for names in re.findall(r"your_case\(([^)]*)\)", text) for name in re.findall(r"(\w+)=", names)]
-    assert sorted(shown) == sorted(linked) == CASES
-    toc = yaml.safe_load((ROOT / "book/_toc.yml").read_text())
-    there = {chapter["file"] for part in toc["parts"] if part["caption"] == "Worked cases" for chapter in part["chapters"]}
-    assert there == {"which_gpu", *TEXTS}
+def test_the_gallery_has_every_case_with_its_question_and_the_way_to_your_case():
+    assert sorted(GALLERY) == CASES
+    shown = gallery({"house_or_api": by_hand.nearest("house_or_api", BOOK), "pretrain_405b": by_hand.nearest("pretrain_405b", BOOK)}, BOOK)
+    served, trained = re.findall(r"<tr><td>(.*?)</td></tr>", shown.source)
+    assert served.startswith("Is an 8B model cheaper in house or from an API") and "<td>An API, " in served and "Rented: " in served
+    assert "16,384 × " in trained and all(f'href="{html.escape(by_hand.address(name))}"' in shown.source for name in ("house_or_api", "pretrain_405b"))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -102,17 +99,6 @@ def test_a_run_by_hand(found, name):
     assert run.usd == pytest.approx(run.paid * BOOK.at[best["row"], "usd_per_hour"] * case.inputs.get("runs", 1))
     assert run.usd == pytest.approx(one.cost.plan, rel=1e-6) and run.days == pytest.approx(best["training_days"], rel=1e-6)
     assert one.answer.figures["fits"].high <= catalogue.gpu(best["gpu"])["memory_bytes"]
-
-
-def test_a_window_by_hand(found):
-    one = found("million_images")
-    hand, best, model = by_hand.images(one.answer), one.answer.best, one.case.rows["model"]
-    card = catalogue.gpu(best["gpu"])
-    assert hand.images == pytest.approx(1e6 * 4 / 24)
-    assert hand.reading == pytest.approx(2 * params(model) * hand.prompt / card["peak_flops"])
-    assert hand.writing == pytest.approx(hand.output * 2 * params(model) / card["bandwidth"] / best["batch"])
-    assert hand.floor_hours < best["busy_hours"] < 4 and best["busy_hours"] < 2.5 * hand.floor_hours
-    assert one.cost.plan == pytest.approx(4 * best["rented_gpus"] * BOOK.at[best["row"], "usd_per_hour"])
 
 
 def test_sixteen_thousand_gpus_by_hand(found):
@@ -190,81 +176,6 @@ def test_a_mixture_in_house_by_hand(found):
     assert api == pytest.approx(2e6 * 365 / 12 * (1000 * 0.05 + 300 * 0.2) / 1e6)
 
 
-@pytest.mark.long
-def test_more_people_turn_an_api_into_servers():
-    shown = by_hand.loads_table("gpt_oss_api", BOOK, [20_000, 2_000_000]).source
-    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", shown.partition("<tbody>")[2])]
-    (small, small_api), (large, large_api) = (
-        [float(re.match(r"[\d,]+", cell)[0].replace(",", "")) for cell in row[2:]] for row in rows)
-    assert small > 2 * small_api and large < large_api, "the page says: a small load buys, a large one rents"
-
-
-def test_a_mixture_on_nodes_by_hand(found):
-    one, card = found("deepseek_nodes"), "H200 SXM 141GB"
-    ways = layouts(one, BOOK, card)
-    spread, whole = ways[ways["spread"]].iloc[0], ways[~ways["spread"]].iloc[0]
-    token = 61 * 576 * 2  # a vector of 512 and 64 numbers in each layer
-    for row, sequences in ((spread, math.ceil(spread["batch"] / spread["attention_parallel"])), (whole, whole["batch"])):
-        assert held_by_layout(one, row)["caches"] == pytest.approx(sequences * 2500 * token)
-    assert held_by_layout(one, whole)["weights"] == pytest.approx(671e9 / 8, rel=0.01)
-    held = [held_by_layout(one, row)["weights"] * row["replica_gpus"] for row in (spread, whole)]
-    assert held[0] > held[1], "attention is held by every group"
-    # Its replicas are twice as large, and so is the one to spare.
-    assert whole["rented_gpus"] <= spread["rented_gpus"] and whole["serving_usd_per_month"] <= spread["serving_usd_per_month"]
-    for favor in (dict(output=2000), dict(token_limit=0.2), dict(prompts_apart=1)):
-        assert layouts(by_hand.worked("deepseek_nodes", BOOK, **favor), BOOK, card).iloc[0]["spread"], favor
-    assert ways["replica_gpus"].nunique() > 2 and "spread over" in layouts_table(one, BOOK, card).source
-
-
-def test_three_fit_one(found):
-    one = by_hand.held(found("three_on_one").answer)
-    assert 3 * one.need < catalogue.gpu("A100 SXM 40GB")["memory_bytes"] / 4
-    assert one.need < slice_row("A100 SXM 40GB", "1g.5gb")["memory_bytes"]
-    assert 3 * by_hand.load(found("three_on_one").answer).flight < 0.1, "the page says: a few minutes of the hour"
-
-
-def test_the_data_of_the_runs_by_the_price_list(found):
-    one = found("qlora_s3")
-    data = by_hand.data(one.answer, BOOK)
-    tiers = BOOK[(BOOK["item"] == "egress") & (BOOK["provider"] == "AWS")].sort_values("from_bytes")
-    assert data.months == math.ceil(20 * one.answer.best["training_days"] / (365 / 12))
-
-    def leaves(size):
-        return sum(max(min(size, row.to_bytes if row.to_bytes == row.to_bytes else math.inf) - row.from_bytes, 0) / 1e9 * row.price
-                   for row in tiers.itertuples())
-    assert data.every == pytest.approx(data.months * leaves(20 * 500e9 / data.months)) and data.once == pytest.approx(leaves(500e9))
-    assert data.every < one.cost.low / 5, "the page says: egress does not decide"
-    assert data.text < data.corpus / 100 and data.sample < data.once
-
-
-def test_ten_days_are_more_than_the_peak(found):
-    eight = by_hand.in_one_server(found("tokens_100b"), 8)
-    run = by_hand.run(found("tokens_100b").answer, eight)
-    assert (eight["gpus"], eight["gpus_per_server"], eight["term"]) == (8, 8, "on-demand")
-    assert run.usd == pytest.approx(eight["compute_usd"], rel=0.05) and run.days == pytest.approx(eight["training_days"], rel=0.05)
-    assert run.flops / (8 * catalogue.gpu("A100 SXM 80GB")["peak_flops"] * 10 * 86400) > 1
-
-
-def test_a_card_pays_after_many_runs():
-    one, card = by_hand.worked("researcher_2000", BOOK, term="on-demand", gpus=1), by_hand.card_price(BOOK, "RTX 4090 24GB")
-    assert card["price"] / one.cost.plan > 100 and card["confidence"] == "seen"
-    desk = one.answer.lost["RTX 4090 24GB"]
-    assert desk.limit.of == "forbidden" and desk.row["high_training_bytes"] < catalogue.gpu("RTX 4090 24GB")["memory_bytes"]
-
-
-def test_cards_that_somebody_has_are_an_offer(found):
-    ours = by_hand.own_cards(BOOK, "RTX 6000 Ada 48GB", 4, 0.05, "our lab")
-    mine = by_hand.worked("lab_rtx6000", ours)
-    assert (mine.first["provider"], mine.first["gpus"], mine.answer.best["gpus_per_server"]) == ("our lab", 4, 4)
-    assert mine.answer.best["tensor_parallel"] == 2 and ours.attrs == BOOK.attrs and len(ours) == len(BOOK) + 1
-    assert by_hand.run(mine.answer).usd == pytest.approx(mine.cost.plan, rel=0.01)
-    assert mine.answer.best["training_days"] < found("lab_rtx6000").answer.best["training_days"] / 2
-    # Half of the weights on each of two cards, and one card alone holds nothing beside them.
-    alone = by_hand.quantized(mine.answer)
-    assert 0.5 * params(mine.case.rows["model"]) < alone < catalogue.gpu("RTX 6000 Ada 48GB")["memory_bytes"]
-    assert alone / 2 < mine.answer.figures["fits"].plan
-
-
 # In words and pictures
 
 def test_a_figure_with_its_range():
@@ -278,12 +189,6 @@ def test_a_figure_with_its_range():
 def test_what_no_offer_keeps_is_a_missing_price():
     with pytest.raises(MissingPrice, match="no offer that keeps the limits of the case pretrain_405b"):
         by_hand.worked("pretrain_405b", BOOK, deadline_days=30)
-    with pytest.raises(MissingPrice, match="no spot rent of 7 GPUs in a server"):
-        by_hand.in_one_server(by_hand.worked("tokens_100b", BOOK), 7, "spot")
-    with pytest.raises(MissingPrice, match="gpu 'T4 16GB'"):
-        by_hand.lost_of(by_hand.worked("three_on_one", BOOK), "T4 16GB")
-    with pytest.raises(MissingPrice, match="gpu 'RTX 6000 Ada 48GB'"):
-        by_hand.own_cards(BOOK, "RTX 6000 Ada 48GB", 4, None, "our lab")
 
 
 @pytest.mark.parametrize("name", ["chat_70b", "pretrain_405b", "tokens_100b"])
@@ -297,7 +202,6 @@ def test_the_table_has_five_and_says_why_of_all_others(found, name):
 
 @pytest.mark.parametrize("shown", [
     ranges([("a <b>", 1.0, 2.0, 3.0), ("c", 2.0, 3.0, math.inf)], "a wins", limit=("most", 2.5)), ranges([("a", 1.0, 1.0, 1.0)], "one", "days"),
-    stacks([("one", {"x": 1e9, "y": 2e9}), ("two", {"x": 4e9})], "two is more", limit=("room", 5e9)), stacks([("one", {"x": 1.0})], "one", "dollars"),
     falling([("a", 10.0, 1.0), ("b", 0.0, 3.0)], 100.0, 60, "b ends first")])
 def test_a_picture_is_whole_and_says_what_it_shows(shown):
     drawn = ElementTree.fromstring(shown.source)
