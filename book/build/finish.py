@@ -243,7 +243,8 @@ def redirect(html, address, moved=MOVED):
             name, _, section = new.partition("#")
             if old == "old" or not (html / name).exists():
                 continue
-            to, script = escape(new), f'location.replace({json.dumps(name)} + (location.hash || "{section and f"#{section}"}"))'
+            to, there = escape(new), section and f"#{section}"
+            script = f'location.replace("{name}" + (location.hash || "{there}"))'
             write_whole(html / old, secured(
                 f'<!DOCTYPE html>\n<html lang="en"><head>\n<meta charset="utf-8" />\n<title>{escape(name)}</title>\n'
                 f'<link rel="canonical" href="{escape(address + name)}" />\n<meta http-equiv="refresh" content="0; url={to}" />\n'

@@ -10,7 +10,7 @@ CONTENTS = Path(__file__).parents[1] / "_toc.yml"
 
 
 def contents(path: Path = CONTENTS) -> dict[str, dict[str, str]]:
-    """The pages of each part of the contents by name, with their titles; those below a page, which the sidebar lacks, after it."""
+    """The pages of each part of the contents by name, with their titles; those below a page, not in the sidebar, after it."""
     parts = yaml.safe_load(path.read_text(encoding="utf-8")).get("parts", [])
     return {part.get("caption", ""): {each["file"]: each.get("title", "") for chapter in part["chapters"]
                                       for each in (chapter, *chapter.get("sections", ()))} for part in parts}

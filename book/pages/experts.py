@@ -1,10 +1,11 @@
 """Mixtures of experts: which weights a pass reads, as tables and pictures."""
-from pandas import DataFrame
+from pandas import DataFrame, Series
 
 from gpucalc.core.evaluate import Case
-from gpucalc.core.figures import number
-from gpucalc.laws import experts, experts as ex, model_size
+from gpucalc.core.figures import number, percent, seconds, times
+from gpucalc.laws import apart, experts, experts as ex, kv_cache, model_size, serving
 from gpucalc.rows import catalogue
+from ..components.charts import lines
 from ..components.picture import Sheet
 from ..components.sentences import Yours
 from ..components.show import table
@@ -113,3 +114,132 @@ def _gpu(sheet, left, wide, color, name):
     side = (wide - 16) / 6
     for cell in range(12):
         sheet.box(left + 9 + side * (cell % 6), 124 + 22 * (cell // 6), side - 3, 18, color="e", round=1)
+
+
+# Prompts and answers apart: how long a handover takes, drawn and as charts over its load
+
+
+# Diagrams of prompts and answers: on one server, whole or in chunks, and on two; and what lies between the two.
+
+_LEFT, _RIGHT, _ROUNDS, _LONGEST = 8, 392, 2, 90
+
+
+def times_picture(case):
+    """Two rounds of a full batch on a time line to scale: prompts whole, prompts in chunks, prompts on another server."""
+    lanes, total = _lanes(case)
+    sheet, scale = Sheet(228), (_RIGHT - _LEFT) / total
+    for place, (name, blocks) in enumerate(lanes):
+        top = 8 + 44 * place
+        sheet.text(_LEFT, top + 12, name, bold=place != 3, color="soft" if place == 3 else "ink")
+        for start, wide, kind in blocks:
+            sheet.box(_LEFT + start * scale, top + 18, max(wide * scale - 1, 0.7), 16, color=kind, round=1)
+    sheet.box(_LEFT, 192, 12, 12, color="b").text(26, 203, "a prompt, or a chunk of one")
+    sheet.box(218, 192, 12, 12).text(236, 203, "a token for everybody")
+    sheet.arrow((_LEFT + 36, 220), (_RIGHT, 220)).text(_LEFT, 224, "time", color="soft", size=12)
+    mixed, apart = (sum(kind == "a" for *_, kind in lanes[place][1]) for place in (0, 2))
+    return sheet.picture(f"Undisturbed, the batch writes {apart} tokens in the time of {mixed}",
+                         f"A server that reads each prompt whole stops writing meanwhile, {mixed} passes in this time. In "
+                         f"chunks, every pass is longer. With prompts on a server of their own the batch makes {apart} passes.")
+
+
+def _lanes(case):
+    """Name and blocks (start, seconds, color) of each lane, and the seconds that are shown."""
+    prompt, step = case("prompt_turn_seconds"), case(serving.replica_pass_seconds)
+    mixed = case.but(chunk=serving.steady_chunk)(serving.replica_pass_seconds)
+    each = max(round(case.inputs["output"] / case.inputs["batch"]), 1)
+    whole = [(step, "a")] * each + [(prompt, "b")]
+    total = _ROUNDS * sum(seconds for seconds, _ in whole)
+    chunked = [(step, "a"), (max(mixed - step, 0), "b")] * max(round(total / mixed), 1)
+    beside = [(prompt, "b"), (max(total / _ROUNDS - prompt, 0), None)] * _ROUNDS
+    writing = [(step, "a")] * max(round(total / step), 1)
+    named = (("One server: a prompt stops everybody", whole * _ROUNDS), ("One server, in chunks: every pass is longer", chunked),
+             ("Two servers: one writes ...", writing), ("... and one reads", beside))
+    return [(name, _started(blocks[:_LONGEST * 2], total)) for name, blocks in named], total
+
+
+def _started(blocks, total):
+    """Blocks with their starts, as far as they begin within the time that is shown."""
+    found, now = [], 0.0
+    for length, kind in blocks:
+        if kind and now < total * 0.999:
+            found.append((now, min(length, total - now), kind))
+        now += length
+    return found
+
+
+def handover_picture(case):
+    """Servers that read prompts, the cache that they send, and servers that write answers."""
+    yours, ratio = Yours(case), case("prompt_ratio")
+    reads, writes = (min(max(round(share), 1), 4) for share in (ratio, 1 / ratio))
+    foot = 62 + 26 * max(reads, writes, 2)
+    sheet = Sheet(foot + 12)
+    for count, x, color, name in ((reads, 8, "b", "reading"), (writes, 282, "a", "writing")):
+        for place in range(count):
+            sheet.box(x, 28 + 26 * place, 110, 22, color=color)
+            sheet.text(x + 55, 44 + 26 * place, name, at="middle", color="paper")
+    sheet.text(63, 18, "prompts", at="middle", bold=True).text(337, 18, "answers", at="middle", bold=True)
+    sheet.arrow((124, 66), (276, 66)).words(200, 56, (yours.prompt_kv_bytes, "c"), " a prompt", at="middle")
+    sheet.words(200, 84, "in ", (yours.cache_sent_seconds, "c"), at="middle")
+    sheet.words(8, foot, (yours.prompt_ratio, "b"), " times as many servers read as write")
+    return sheet.picture("Each prompt's cache travels once",
+                         f"Servers that read prompts send {number(case('prompt_kv_bytes'), 'byte')} of cache for each to servers "
+                         f"that write. {number(ratio)} times as many read as write.")
+
+
+# Charts and tables of prompts beside answers: chunks by their size, what a GPU gives by pace, and what guessed tokens yield.
+
+_CHUNKS, _DRAFTED = (256, 512, 1024, 2048), (1, 2, 3, 5)
+_PACE = 40  # tokens a second for each user that the front is read at: several times as fast as people read
+_PREDICTS, _SERVER = "DeepSeek-V3", "H200 SXM 141GB"
+
+
+def chunk_table(case):
+    """What a chunk of each size makes of a pass and of a prompt; the first row is a prompt read whole."""
+    sizes = Series([size for size in _CHUNKS if size < case.inputs["prompt"]])
+    passes = case.but(chunk=sizes)(serving.replica_pass_seconds)
+    reading = case.but(replica_pass_seconds=passes, prompt_chunk=sizes)(serving.chunked_prefill_seconds)
+    whole, step = case(serving.replica_prefill_seconds), case(serving.replica_pass_seconds)
+    shown = DataFrame(dict(chunk=["the whole prompt", *(f"{size:,} tokens" for size in sizes)],
+                           longest=[whole + step, *passes], prompt=[whole, *reading]))
+    return table(shown, f"{case.rows['model'].name}, batch {case.inputs['batch']}, by the formulas", labels={
+        "chunk": "read at once", "longest": "longest wait for a token", "prompt": "time to read the prompt"},
+        formats=dict.fromkeys(("longest", "prompt"), seconds))
+
+
+def draft_table(*chances):
+    """Tokens that a pass yields, by the tokens guessed and by the chance of each guess; the chances given and three others."""
+    every = sorted({*chances, 0.6, 0.8, 0.9})
+    shown = DataFrame({"drafted": _DRAFTED} | {f"at_{chance}": Case(drafted=Series(_DRAFTED), acceptance=chance)(
+        serving.accepted_tokens) for chance in every})
+    return table(shown, "Tokens that a pass yields, by the chance that a guess is right", labels={"drafted": "tokens guessed"} | {
+        f"at_{chance}": percent(chance) for chance in every}, formats={f"at_{chance}": "{:.2f}".format for chance in every})
+
+
+def predicted_gains(acceptance, batches):
+    """How many times as fast a model with a prediction layer writes if it guesses one token: for each batch, on eight GPUs."""
+    card = catalogue.gpu(_SERVER)
+    case = Case(catalogue.model(_PREDICTS), card, catalogue.link(card.link), weight_format="FP8", efficiency="achieved",
+                tensor_parallel=8, prompt=1, output=1, context=4096, batch=Series(batches))
+    guessed = case.but(drafted=1, acceptance=acceptance)(serving.speculative_seconds)
+    return [times(gain) for gain in case(serving.replica_pass_seconds) / guessed]
+
+
+def front_chart(case):
+    """What a GPU gives against the pace of each user, by batch: prompts beside answers, and apart with all servers busy."""
+    most = int(case.but(context=case.inputs["prompt"] + case.inputs["output"],
+                        replica_gpus=case.inputs["tensor_parallel"])(kv_cache.max_batch))
+    sizes = Series(sorted({min(2**step, max(most, 1)) for step in range(11)}))
+    each, split = case.but(batch=sizes), case.but(batch=sizes, prompts_apart=1)
+    gpus = case.inputs["tensor_parallel"]
+    beside = each(serving.output_tokens_per_second) / gpus
+    token = split(serving.time_per_output_token)
+    own = sizes / token / (gpus * (1 + each(apart.prompt_ratio)))
+    frame = DataFrame(dict(pace=[*1 / each(serving.time_per_output_token), *1 / token], gives=[*beside, *own],
+                           kind=["together"] * len(sizes) + ["apart"] * len(sizes)))
+    best = {kind: frame[(frame["kind"] == kind) & (frame["pace"] >= _PACE)]["gives"].max() for kind in ("together", "apart")}
+    said = " and ".join(f"{number(value, 'token/second')} {kind}" if value == value else f"nothing {kind}"
+                        for kind, value in best.items())
+    return lines(frame, "pace", "gives", "kind", log_x=True, log_y=True, points=True, x_title="tokens a second for each user",
+                 y_title="output tokens per second per GPU", title=f"At {_PACE} tokens a second a user, a GPU gives {said}",
+                 alt=f"Output tokens a second and GPU against tokens a second for each user, by batch. At a pace of {_PACE} or "
+                     f"more a GPU gives {said}.")

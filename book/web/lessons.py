@@ -153,9 +153,8 @@ _WEIGHTS_VIEW = View(("gpu_weight_bytes", *(("gpu_weight_bytes", {"weight_format
 _CACHE = View(("kv_bytes_per_token", "sequence_kv_bytes", "kv_bytes", "engine_room_bytes", "concurrency"),
               {**_WHOLE, "replica_gpus": "tensor_parallel"})
 _PASS_VIEW = View(("read_bytes", "kv_bytes", "decode_bytes", "decode_flops", "critical_batch"), _MEAN)
+_APART = ("prompt_turn_seconds", "time_per_output_token", "disturbed_seconds", "even_output", "prompt_ratio", "prompt_kv_bytes")
 _EXPERTS_VIEW = View(("active_params", "touched_experts", "read_bytes", "pass_token_bytes", "experts_critical_batch"), _MEAN)
-_APART = View(("prompt_turn_seconds", "time_per_output_token", "disturbed_seconds", "even_output", "prompt_ratio",
-               "prompt_kv_bytes"), _MEAN, _TIMES)
 _EXCHANGE_VIEW = View(("exchange_seconds", "replica_pass_seconds"), _MEAN)
 _WINDOW_VIEW = View(("replica_seconds", "window_replicas", "busy_hours", "rented_gpus"), WINDOW.given, _TIMES)
 _WINDOW_COST = _WINDOW_VIEW._replace(laws=("window_replicas", "rented_gpus", "window_usd", "api_request_usd"))
@@ -184,8 +183,7 @@ VIEWS: dict[str, dict[str, View]] = {
                        "answer_seconds", "planned_replicas", "rented_gpus"), _MEAN,
                       (*_TIMES, *_PROMPTS, "prompt_host_seconds", *_SHARES, *_REQUEST, "replicas_required"), _REQUEST),
         "offline": _WINDOW_VIEW, "embed": _WINDOW_VIEW._replace(laws=_WINDOW_VIEW.laws[1:], given=_READ)},
-    "apart": {"serve": _APART, "offline": View(("prompt_turn_seconds", "prompt_ratio", "prompt_kv_bytes"), WINDOW.given, _TIMES)},
-    "experts": {"serve": _EXPERTS_VIEW, "offline": _EXPERTS_VIEW},
+    "experts": {"serve": _EXPERTS_VIEW._replace(laws=(*_EXPERTS_VIEW.laws, *_APART), held=_TIMES), "offline": _EXPERTS_VIEW},
     "training_time": {"train": View(("step_tokens", "step_flops", *_STEP, "layout_mfu"), LAYOUT.given, (), (), _SLOWEST)},
     "layouts": {"train": View(("left_data_parallel", "layout_gpus", "left_micro_batches", "step_tokens", "pipeline_bubble"),
                               LAYOUT.given)},

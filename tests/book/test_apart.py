@@ -1,5 +1,5 @@
 """Tables and pictures of prompts and answers apart."""
-from book.pages.apart import chunk_table, draft_table, front_chart, handover_picture, predicted_gains, times_picture
+from book.pages.experts import chunk_table, draft_table, front_chart, handover_picture, predicted_gains, times_picture
 from gpucalc import serving as sv
 from tests.gpucalc.test_apart import CHAT
 

@@ -5,8 +5,8 @@ import re
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from book.pages import budget
-from book.pages.budget import rules_picture
+from book.pages import what_to_buy as budget
+from book.pages.what_to_buy import rules_picture
 from gpucalc import Case
 from gpucalc.decisions import capacity, market, token_offers
 from gpucalc.rows import bands, catalogue, price_book

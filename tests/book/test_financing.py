@@ -4,8 +4,8 @@ import re
 import numpy as np
 import pytest
 
-from book.pages import financing
-from book.pages.financing import payments_picture
+from book.pages import commitments as financing
+from book.pages.commitments import payments_picture
 from gpucalc import financing as fin
 from gpucalc import owning
 from gpucalc.core.figures import hourly

@@ -41,7 +41,7 @@ def folder(tmp_path_factory, scripts):
     """All lessons as short pages with the strict policy that every page has."""
     folder = tmp_path_factory.mktemp("lesson")
     lay_out(folder, [*LESSON, "lesson.js", "lesson.css"], scripts)
-    for name in [*lessons.VIEWS, "financing"]:
+    for name in [*lessons.VIEWS, "commitments"]:
         (folder / f"{name}.html").write_text(secured(PAGE.format(template=lesson_scripts(""))), encoding="utf-8")
     return folder
 
@@ -216,7 +216,7 @@ def test_the_case_goes_on_to_other_lessons(opened):
                      page.locator(".lesson-links a").evaluate_all("(all) => all.map((each) => each.getAttribute('href'))")))
     assert links["Back to your case"].startswith("index.html#job=serve&model=Llama-3-70B&")
     assert {link.partition(".")[0] for link in links.values()} == {
-        "index", "model_size", "quantization", "arithmetic_intensity", "serving", "experts", "apart", "interconnect",
+        "index", "model_size", "quantization", "arithmetic_intensity", "serving", "experts", "interconnect",
         "break_even", "serving_cost"}
     page.get_by_role("link", name="quantization").click()
     page.wait_for_function(READY)
@@ -258,7 +258,7 @@ def test_rents_of_ones_own_price_the_owned_hour(opened):
 
 @pytest.mark.long
 def test_a_lesson_without_formulas_says_so(opened):
-    assert "nothing on your case" in opened("financing", CHAT).locator(".lesson-case").inner_text()
+    assert "nothing on your case" in opened("commitments", CHAT).locator(".lesson-case").inner_text()
 
 
 def test_a_case_that_nothing_serves_has_no_numbers(opened):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from book.pages import sharing
-from book.pages.budget import sure
+from book.pages.what_to_buy import sure
 from book.pages.sharing import slices_picture
 from gpucalc import Case, serving as sv
 from gpucalc.decisions import capacity
