@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from book.pages import own_counters
-from book.pages.own_counters import read_counters
+from book.pages import utilization as own_counters
+from book.pages.utilization import read_counters
 from gpucalc import Case, arithmetic_intensity as ai, counters as cn
 from gpucalc.core.evaluate import Row
 from gpucalc.core.quantities import DATA

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from book.pages import own_counters
-from book.pages.own_counters import read_counters
+from book.pages import utilization as own_counters
+from book.pages.utilization import read_counters
 
 HEAD = "timestamp, index, utilization.gpu [%]"
 
@@ -164,8 +164,8 @@ def test_a_broken_file_is_refused_with_its_place(tmp_path, fault):
 
 
 def test_a_gpu_named_by_markup_is_text(tmp_path):
-    from book.pages.own_counters import shares_table, verdicts
-    from book.pages import own_counters
+    from book.pages.utilization import shares_table, verdicts
+    from book.pages import utilization as own_counters
     text = "timestamp, index, name, utilization.gpu [%]\n" + "".join(
         f"{1795420800 + step}, <img src=x onerror=alert(1)>, <script>alert(1)</script>, 3 %\n" for step in range(40))
     found = read(tmp_path, text)

@@ -4,7 +4,7 @@ import re
 import pytest
 
 from book.build.inputs import ROOT
-from book.pages import lists
+from book.pages import failures as lists
 from gpucalc.rows import price_book
 
 H100, BOOK = "H100 SXM 80GB", price_book.prices()

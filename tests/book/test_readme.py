@@ -59,7 +59,7 @@ SHORT = {
     r"\.venv/bin/python -m tests.book.test_lessons kv_cache": "kv_cache +[0-9]+ words",
 }
 LONG = {
-    r"make notebook TOPIC=(own_counters|memory_worksheet) PARAMS=mine.yaml": r"The executed notebook is .*\.ipynb",
+    r"make notebook TOPIC=(utilization|memory_worksheet) PARAMS=mine.yaml": r"The executed notebook is .*\.ipynb",
     r"\.venv/bin/python -m book.build --notebook=kv_cache": r"The executed notebook is .*kv_cache\.ipynb",
     r"make book( .*)?|python -m book.build": r"The book is .*/_build/html/index.html",
     r"make serve": r"http://localhost:\d+",
@@ -135,9 +135,9 @@ def lay(folder, command):
     for gpu, *price in csv.reader(io.StringIO(RENTS)):
         book.active.append([gpu, *price, "currency" if gpu == "gpu" else "EUR"])
     book.save(folder / "mine.xlsx")
-    if "own_counters" in command:
+    if "utilization" in command:
         shutil.copy(folder / "data/counters/nvidia_smi_csv.txt", folder / "mine.csv")
-    mine = {"own_counters": shown("counters: mine.csv"), "TOPIC=kv_cache": "batch: 64\n",
+    mine = {"TOPIC=utilization": shown("counters: mine.csv"), "TOPIC=kv_cache": "batch: 64\n",
             "memory_worksheet": shown("model: /path/to/config.json", "gpu: H200 SXM 141GB", "recipe: qlora"),
             "book CASE": shown("gpu: H200 SXM 141GB", "utilization: 0.7")}
     case = (folder / "data/cases/chat_70b.yaml").read_text()
