@@ -224,9 +224,7 @@ def secured(page):
     page = re.sub(rf'\n *<meta http-equiv="Content-Security-Policy"[^>]*>\n *{REFERRER}', "", page, count=1)
     scripts = re.findall(r"<script(?![^>]*(?:\ssrc=|application/json))[^>]*>(.*?)</script>", page, re.DOTALL)
     styles = re.findall(r"<style[^>]*>(.*?)</style>", page, re.DOTALL)
-    # Questions of an interview stand on two pages, and either opens the other unseen for its questions.
-    frames = "; frame-src 'self'" if 'class="interview-find"' in page else ""
-    policy = f"{POLICY}{frames}; script-src {allowed(scripts)}; style-src {allowed(styles)}"
+    policy = f"{POLICY}; script-src {allowed(scripts)}; style-src {allowed(styles)}"
     tag = f'\n    <meta http-equiv="Content-Security-Policy" content="{policy}" />\n    {REFERRER}'
     return re.sub(r'<meta charset="utf-8" />', lambda charset: charset[0] + tag, page, count=1)
 

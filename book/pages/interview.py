@@ -360,12 +360,12 @@ def bank(book: "DataFrame", kind: str) -> Html:
                 f"{len(found)} questions: {', '.join(each.title for each in found)}")
 
 
-def find(more: str = "") -> Html:
-    """Where the script puts the filters. more: the page with the other questions, which the script asks for them."""
+def find() -> Html:
+    """Where the script puts the filters."""
     topics = {each.topic: PAGES[each.topic] for each in questions().values()}
     held = dict(kind=KINDS, role=ROLES, topic=dict(sorted(topics.items(), key=lambda topic: topic[1])), minutes=MINUTES)
     labels = html.escape(json.dumps(held, ensure_ascii=False))
-    return Html(f'<div class="interview-find" data-more="{html.escape(more)}" data-labels="{labels}"></div>', "")
+    return Html(f'<div class="interview-find" data-labels="{labels}"></div>', "")
 
 
 def mock() -> Html:

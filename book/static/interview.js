@@ -1,6 +1,6 @@
-// The questions of an interview: filters, points to tick that stay in the browser, and the questions of the other page on demand.
+// The questions of an interview: filters, and points to tick that stay in the browser.
 (() => {
-  const KEY = "interview", WAIT = 8000, { make, button, labelled, choice } = window.gpucalc;
+  const KEY = "interview", { make, button, labelled, choice } = window.gpucalc;
 
   // What is kept between visits, if the browser allows it; else for this visit.
   const store = (() => {
@@ -62,40 +62,6 @@
     show();
   }
 
-  // The questions of the other page: it is opened unseen and sends them, which a browser allows for files too.
-  let gathering = null;
-  function gather() {
-    const more = document.querySelector(".interview-find")?.dataset.more;
-    if (!more) return Promise.resolve(true);
-    gathering = gathering || new Promise((resolve) => {
-      const frame = make("iframe", { src: more, hidden: true, tabIndex: -1, title: "More questions" });
-      addEventListener("message", (event) => {
-        if (event.source !== frame.contentWindow || typeof event.data?.questions !== "string") return;
-        frame.remove();
-        const place = make("div", { className: "more-questions" }), last = [...document.querySelectorAll(".bank")].at(-1);
-        place.innerHTML = event.data.questions;
-        (last.closest("section") || last).after(place);
-        place.querySelectorAll("details.question").forEach((element) => dress(read(element)));
-        resolve(true);
-      });
-      frame.addEventListener("load", () => frame.contentWindow.postMessage({ interview: "questions" }, "*"));
-      setTimeout(resolve, WAIT, false);
-      document.body.append(frame);
-    });
-    return gathering;
-  }
-
-  // To a page that asks: each kind with its heading, as it stood before this script.
-  function send() {
-    const banks = [...document.querySelectorAll(".bank")].map((bank) => {
-      const heading = bank.closest("section")?.querySelector("h2")?.firstChild?.textContent || "";
-      return make("section", {}, make("h2", { textContent: heading }), bank.cloneNode(true)).outerHTML;
-    });
-    addEventListener("message", (event) => {
-      if (event.data?.interview === "questions") event.source.postMessage({ questions: banks.join("") }, "*");
-    });
-  }
-
   const options = (labels) => [["", "any"], ...Object.entries(labels)];
 
   function finder(labels) {
@@ -131,7 +97,7 @@
       toAddress({ ...Object.fromEntries(chosen), find: search.value.trim() });
     }
 
-    const change = () => gather().then(() => (match(), keep()));
+    const change = () => (match(), keep());
     function restore() {
       const held = fromAddress();
       if (held.mock) return match();
@@ -139,7 +105,7 @@
         select.value = [...select.options].some((each) => each.value === held[key]) ? held[key] : "";
       }
       search.value = held.find || "";
-      return Object.keys(held).length ? gather().then(match) : match();
+      match();
     }
 
     search.addEventListener("input", change);
@@ -153,29 +119,25 @@
       labelled("Topic", selects.topic), labelled("Minutes", selects.minutes), reset, forget, count);
     addEventListener("hashchange", restore);
     restore();
-    document.addEventListener("gathered", match);
   }
 
-  // A link to a question opens it, also where it is on the other page.
+  // A link to a question opens it.
   function reveal() {
     const name = location.hash.slice(1);
     if (!/^q-\w+$/.test(name)) return;
-    gather().then(() => {
-      const found = document.getElementById(name);
-      if (!found) return;
-      found.open = true;
-      found.scrollIntoView();
-    });
+    const found = document.getElementById(name);
+    if (!found) return;
+    found.open = true;
+    found.scrollIntoView();
   }
 
   document.addEventListener("DOMContentLoaded", () => {
     const labels = JSON.parse(document.querySelector(".interview-find")?.dataset.labels || "{}");
-    send();
     questions().forEach(dress);
     if (document.querySelector(".interview-find")) finder(labels);
     addEventListener("hashchange", reveal);
     reveal();
-    window.interview = { options, store, fromAddress, toAddress, questions, boxes, tick, gather, labels };
+    window.interview = { options, store, fromAddress, toAddress, questions, boxes, tick, labels };
     document.dispatchEvent(new CustomEvent("interview"));
   });
 })();

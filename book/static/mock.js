@@ -31,7 +31,7 @@
   const total = (numbers) => numbers.reduce((sum, each) => sum + each, 0);
 
   function start() {
-    const { options, store, labels, fromAddress, toAddress, questions, boxes, gather } = window.interview;
+    const { options, store, labels, fromAddress, toAddress, questions, boxes } = window.interview;
     const root = document.querySelector(".mock");
     if (!root) return;
     const status = make("p", { className: "mock-status", role: "status" });
@@ -70,10 +70,7 @@
 
     const random = () => String(Math.floor(Math.random() * 900000) + 100000);
 
-    async function begin(asked, saved) {
-      tell("Choosing questions.");
-      const all = await gather();
-      document.dispatchEvent(new CustomEvent("gathered"));
+    function begin(asked, saved) {
       const drawn = draw(questions(), asked.role, Number(asked.mock), asked.seed);
       if (!drawn.length) return tell("No question of this role is so short. Choose a longer mock.");
       run = { ...asked, drawn, place: 0, used: drawn.map(() => 0), ticks: {}, done: false, open: false, paused: false };
@@ -82,8 +79,7 @@
         Object.assign(run, { used: saved.used.map((each) => Number(each) || 0), ticks: saved.ticks || {}, place });
       }
       toAddress({ mock: asked.mock, role: asked.role, seed: asked.seed });
-      const alone = all ? "" : " The questions of the other page did not come, so this set is not that of others.";
-      show(`${drawn.length} questions, ${total(drawn.map((each) => each.minutes))} minutes. The clock runs.${alone}`);
+      show(`${drawn.length} questions, ${total(drawn.map((each) => each.minutes))} minutes. The clock runs.`);
       let last = performance.now(), kept = last;
       clearInterval(ticking);
       ticking = setInterval(() => {

@@ -17,21 +17,17 @@ HEAD = ('<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8"
         '<script defer src="{static}/interview.js"></script>'
         '<script defer src="{static}/mock.js"></script>'
         '<main class="bd-content"><article class="bd-article"><h1>Interview</h1>')
-KINDS = ("estimate", "document", "money"), ("design", "debug", "trade_offs")
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """The two pages of questions and nothing else, as files."""
+    """The page of questions and nothing else, as a file."""
     book, folder = price_book.prices(), tmp_path_factory.mktemp("interview")
-    for name, more, kinds, mock in (("interview", "interview_design", KINDS[0], True), ("interview_design", "interview", KINDS[1], False)):
-        banks = "".join(f"<section><h2>{interview.KINDS[kind]}</h2>{interview.bank(book, kind)._repr_html_()}</section>"
-                        for kind in kinds if interview.questions(kind))
-        top = "<section><h2>A mock interview</h2>" + interview.mock()._repr_html_() + "</section>" if mock else ""
-        body = f"{top}<section><h2>Find a question</h2>{interview.find(f'{more}.html')._repr_html_()}</section>{banks}"
-        whole = secured(HEAD.format(static=STATIC.as_uri()) + body + "</article></main></html>")
-        assert "frame-src 'self'" in whole
-        (folder / f"{name}.html").write_text(whole, encoding="utf-8")
+    banks = "".join(f"<section><h2>{title}</h2>{interview.bank(book, kind)._repr_html_()}</section>"
+                    for kind, title in interview.KINDS.items() if interview.questions(kind))
+    top = "<section><h2>A mock interview</h2>" + interview.mock()._repr_html_() + "</section>"
+    body = f"{top}<section><h2>Find a question</h2>{interview.find()._repr_html_()}</section>{banks}"
+    (folder / "interview.html").write_text(secured(HEAD.format(static=STATIC.as_uri()) + body + "</article></main></html>"), encoding="utf-8")
     return {path.stem: path.as_uri() for path in folder.glob("*.html")}
 
 
@@ -59,8 +55,8 @@ def test_a_question_stands_alone_until_it_is_opened(page):
     assert [each.is_visible() for each in first.locator("> details > :not(summary)").all()] == [False] * first.locator("> details > :not(summary)").count()
 
 
-def test_filters_take_in_the_questions_of_the_other_page(page):
-    assert set(seen(page)) == {name for name, each in interview.questions().items() if each.kind in KINDS[0]}
+def test_filters_choose_among_all_questions(page):
+    assert set(seen(page)) == set(interview.questions())
     page.locator(".interview-find").get_by_label("Role").select_option("training")
     expect(page.locator(".interview-count")).to_contain_text(" of ")
     assert set(seen(page)) == fitting(roles="training") and "role=training" in page.url

@@ -7,7 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from book.build.site import ROOT
 from book.components.links import PAGES
-from book.pages import numbers_to_know as know
+from book.pages import drills as know
 from gpucalc.rows import price_book
 from tests.browser import visit
 
@@ -75,7 +75,7 @@ HEAD = ('<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8"
 @pytest.fixture(scope="module")
 def file(sections, tmp_path_factory):
     path = tmp_path_factory.mktemp("numbers") / "numbers.html"
-    body = "".join(know.table(title, held)._repr_html_() for title, held in sections.items())
+    body = "".join(know.known_table(title, held)._repr_html_() for title, held in sections.items())
     path.write_text(HEAD.format(static=STATIC.as_uri()) + body + "</article></main></html>", encoding="utf-8")
     return path.as_uri()
 
@@ -99,7 +99,7 @@ def test_the_keyboard_covers_the_figures_and_shows_one_after_the_other(page, sec
     assert set(figures(page)) == {"Show", ""}
     assert page.evaluate("document.activeElement.ariaLabel") == f"Show {first.of}"
     page.keyboard.press("Enter")
-    assert figures(page)[:2] == [know.said(first), know.shown(first)] and figures(page)[2] == "Show"
+    assert figures(page)[:2] == [know.said(first), know.in_full(first)] and figures(page)[2] == "Show"
     assert page.evaluate("document.activeElement.ariaLabel") == f"Show {second.of}"
     assert page.locator(".know-count").inner_text() == f"{know.said(first)}. 1 of {len(before) // 2} shown"
     page.get_by_role("button", name="Cover the figures").press("Space")
