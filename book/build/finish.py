@@ -246,7 +246,8 @@ def redirect(html, address, moved=MOVED):
             write_whole(html / old, secured(
                 f'<!DOCTYPE html>\n<html lang="en"><head>\n<meta charset="utf-8" />\n<title>{escape(name)}</title>\n'
                 f'<link rel="canonical" href="{escape(address + name)}" />\n<meta http-equiv="refresh" content="0; url={to}" />\n'
-                f'<script>{script}</script>\n</head><body><p>This page is now part of <a href="{to}">{to}</a>.</p></body></html>\n'))
+                f'<script>{script}</script>\n</head>'
+                f'<body><p>This page is now part of <a href="{to}">{to}</a>.</p></body></html>\n'))
 
 
 CARD = """<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="630" font-family="sans-serif">

@@ -26,7 +26,8 @@ MADE_FROM = ".made-from"
 MADE_OF = "made-from"
 # What decides on all pages at once; the title of a page stands in the sidebar of every other.
 COMMON = ("_config.yml", "requirements.txt", "book/_toc.yml", "book/glossary.md", "book/search_words.yml", "book/moved.csv",
-          "book/static/", "book/build/", "book/components/", "gpucalc/", "data/quantities.csv", "data/defaults.csv", "data/units.csv")
+          "book/static/", "book/build/", "book/components/", "gpucalc/", "data/quantities.csv", "data/defaults.csv",
+          "data/units.csv")
 IMPORTED = ["jupyter_book.sphinx", "myst_nb.sphinx_ext", "sphinx.builders.html", "sphinx_book_theme", "book.build.extension",
             "book.build.finish"]
 # Stands on a page for the headlines of parts of the contents.

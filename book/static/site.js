@@ -1,16 +1,16 @@
 // Price ages, guesses, sortable tables, and what the keyboard must reach. Runs while the page is read.
 (() => {
-  // An age takes room: it is written before the page is first painted, so that nothing moves.
+  // An age takes room: it is written before the page is first painted, so that nothing moves. An old date has one mark a row of a
+  // table, and one sentence a page.
+  const MARKED = "time.price-date.stale";
   function showAge(time) {
     time.dataset.shown = "";
     const days = Math.max(0, Math.floor((Date.now() - Date.parse(time.dateTime)) / 86400000)); // a clock may stand behind
     if (Number.isNaN(days)) return;
-    const stale = days > 90;
-    if (!time.classList.contains("brief")) {
-      time.append(` (${days} ${days === 1 ? "day" : "days"} ago${stale ? ": check before you rely on it" : ""})`);
-    } else if (stale) {
-      time.append(` (${days} days)`);
-    }
+    const brief = time.classList.contains("brief"), within = brief ? time.closest("tr") : document;
+    const stale = days > 90 && !within?.querySelector(brief ? MARKED : `${MARKED}:not(.brief)`);
+    if (!brief) time.append(` (${days} ${days === 1 ? "day" : "days"} ago${stale ? ": check before you rely on it" : ""})`);
+    else if (stale) time.append(` (${days} days)`);
     time.classList.toggle("stale", stale);
   }
 

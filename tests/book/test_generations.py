@@ -4,7 +4,7 @@ import re
 import pytest
 
 from book.components.picture import Sheet
-from book.pages import generations
+from book.pages import cards as generations
 from gpucalc import Case, arithmetic_intensity
 from gpucalc.rows import catalogue, price_book
 from tests.gpucalc.test_generations import CARDS

@@ -3,8 +3,8 @@ import math
 
 import pytest
 
-from book.pages import instances as shown
-from book.pages.instances import offers, priced
+from book.pages import nodes as shown
+from book.pages.nodes import offers, priced
 from gpucalc.rows import catalogue, price_book
 
 ALL = catalogue.instances()

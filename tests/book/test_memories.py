@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from book.pages import memories as page
+from book.pages import cards as page
 from gpucalc import Case, kv_cache, memories, quantization
 from gpucalc.rows import catalogue
 

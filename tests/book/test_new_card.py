@@ -7,8 +7,8 @@ import pytest
 from book.build import site as build
 from book.build.given import Given
 from book.build.inputs import BuildError
-from book.pages import cards, new_card
-from book.pages.new_card import as_read, MORE, NEEDED, row_of
+from book.pages import cards, cards as new_card
+from book.pages.cards import as_read, MORE, NEEDED, row_of
 from book.pages.training_cost import carbon_of, carbon_table
 from book.pages.what_to_buy import power_usd
 from gpucalc.decisions import capacity
