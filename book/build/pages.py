@@ -18,8 +18,10 @@ from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 
+import yaml
+
 from ..components.links import contents as contents_of
-from .editions import PICTURE
+from .editions import declared_in, PICTURE
 from .inputs import BuildError, digest, files_in, no_space, surroundings, write_whole
 
 MADE_FROM = ".made-from"
@@ -31,6 +33,7 @@ COMMON = ("_config.yml", "requirements.txt", "book/_toc.yml", "book/glossary.md"
 IMPORTED = ["jupyter_book.sphinx", "myst_nb.sphinx_ext", "sphinx.builders.html", "sphinx_book_theme", "book.build.extension",
             "book.build.finish"]
 # Stands on a page for the headlines of parts of the contents.
+WORKSHEETS = "<!-- the worksheets -->"
 HEADLINES = re.compile(r"^<!-- the headlines of: (.+) -->$", re.MULTILINE)
 STEP = re.compile(r"(\w+) (?:sources|output): (\d+) of (\d+)")
 SAID_EVERY = 10  # seconds, while Sphinx reads or writes pages
@@ -45,6 +48,7 @@ def page_sources(frozen, executed, lacking=()):
     links = re.compile(rf"\]\((?:\.\./notebooks/)?({'|'.join(executed)})\.md\b(#[\w-]+)?")
     pages = {path.name: path.read_text(encoding="utf-8") for path in (frozen.folder / "book").glob("*.md")}
     pages = {name: HEADLINES.sub(lambda found: listed(found[1].split(", "), frozen), page) for name, page in pages.items()}
+    pages = {name: page.replace(WORKSHEETS, worksheets(frozen)) if WORKSHEETS in page else page for name, page in pages.items()}
     pages |= {f"{topic}.ipynb": without_provenance(path, frozen) for topic, path in executed.items()}
     return {name: links.sub(lambda link: f"]({link[1]}.ipynb{'' if link[1] in lacking else link[2] or ''}", page)
             for name, page in pages.items()}
@@ -56,6 +60,20 @@ def listed(captions, frozen):
     chapters = [each for caption in captions for each in parts[caption].items()]
     line = "{}. **[{}](../notebooks/{}.md).** {{glue:text}}`{}.ipynb::headline:s`"
     return "\n".join(line.format(place, title, name, name) for place, (name, title) in enumerate(chapters, 1))
+
+
+def worksheets(frozen):
+    """Each notebook that is no page: what it asks, what it says of itself, its parameters and the command that runs it."""
+    shown = []
+    for path in sorted((frozen.folder / "notebooks").glob("*_worksheet.md")):
+        title, about = re.search(r"^# (.+)\n\n(.+?)(?= For an answer\n?| For an answer|\n\n)", path.read_text(encoding="utf-8"),
+                                 re.MULTILINE | re.DOTALL).groups()
+        values = yaml.safe_dump(declared_in(path), sort_keys=False, allow_unicode=True)
+        command = f"make notebook TOPIC={path.stem} PARAMS=mine.yaml"
+        shown.append(f"({path.stem})=\n## {title}\n\n{about}\n\n```bash\n{command}\n```\n\n"
+                     f"[The notebook](../notebooks/{path.name})\n\n"
+                     f"<details>\n<summary>Its parameters</summary>\n\n```yaml\n{values}```\n\n</details>")
+    return "\n\n".join(shown)
 
 
 def without_provenance(path, frozen):

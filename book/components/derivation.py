@@ -127,13 +127,17 @@ def symbol_table(*laws: Law) -> Markdown:
 
 
 def vocabulary_table() -> Markdown:
-    """Every quantity of the vocabulary, with its unit (blank: a count or a share), its allowed values and its default."""
+    """Every quantity by topic, folded, with its unit (blank: a count or a share), its allowed values and its default."""
     defaults = {name: value for law in LAWS.values() for name, value in law.defaults.items()}
     usual = {name: markdown(number(value, QUANTITIES[name].unit)) for name, value in defaults.items()}
-    rows = "\n".join(f"| `{name}` | ${SYMBOLS[name]}$ | {markdown(each.meaning)} | {markdown(UNITS[each.unit][0])} "
-                     f"| {markdown(_range(each.allowed))} | {usual.get(name, '')} |"
-                     for name, each in sorted(QUANTITIES.items()))
-    return Markdown(f"| name in code | symbol | meaning | unit | allowed | default |\n|---|---|---|---|---|---|\n{rows}")
+    rows: dict[str, list[str]] = {}
+    for name, each in sorted(QUANTITIES.items()):
+        rows.setdefault(each.group, []).append(
+            f"| `{name}` | ${SYMBOLS[name]}$ | {markdown(each.meaning)} | {markdown(UNITS[each.unit][0])} "
+            f"| {markdown(_range(each.allowed))} | {usual.get(name, '')} |")
+    head = "| name in code | symbol | meaning | unit | allowed | default |\n|---|---|---|---|---|---|"
+    return Markdown("\n\n".join(f"<details>\n<summary>{group[0].upper()}{group[1:]}: {len(rows[group])}</summary>\n\n{head}\n"
+                                + "\n".join(rows[group]) + "\n\n</details>" for group in sorted(rows)))
 
 
 def _range(allowed):

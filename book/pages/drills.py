@@ -182,7 +182,7 @@ def _links() -> Iterator[Known]:
         found = catalogue.link(name).link_bandwidth
         yield Known(f"{name}, one way ({where})", found, "byte/second", "time of an exchange", "interconnect")
     for name, text in LATENCIES.items():
-        yield Known(f"latency: {text}", rows("cards")[name]["latency"], "second", "least time to fetch", "cards")
+        yield Known(f"latency: {text}", rows("memories")[name]["latency"], "second", "least time to fetch", "cards")
     least = catalogue.efficiency("achieved").kernel_seconds
     yield Known("least time of a kernel", least, "second", "why small kernels hurt", "arithmetic_intensity")
     pair = Case(model=API, gpu="H100 SXM 80GB", link="NVLink 4", ranks=8, tensor_parallel=8, efficiency="achieved", batch=1,

@@ -377,13 +377,13 @@ INSTANCE_GROUPS = {
     "Machine": ["vcpus", "host_memory_bytes", "local_storage_bytes", "machine_bandwidth"],
     "Family": ["provider", "family", "year", "purpose"],
     "Source": ["confidence", "date", "source", "note"]}
-INSTANCE_LABELS = {"gpu": "GPU", "gpus": "GPUs", "on_demand_usd": "GPU-hour, on demand", "spot_usd": "GPU-hour, spot",
-                   "reserved_usd": "GPU-hour, reserved", "reserved_way": "reserved how", "price": "whole machine",
-                   "price_way": "on this term",
-                   "price_date": "oldest price", "unpriced": "without a price", "node_marketed_bytes": "GPU memory", "vcpus": "vCPUs",
-                   "node_bandwidth": "memory bandwidth", "node_flops": "dense peak", "link_bandwidth": "link per GPU", "year": "since",
-                   "host_memory_bytes": "host memory", "local_storage_bytes": "local storage", "machine_bandwidth": "network, at most",
-                   "purpose": "what it is for"}
+INSTANCE_LABELS = {
+    "gpu": "GPU", "gpus": "GPUs", "on_demand_usd": "GPU-hour, on demand", "spot_usd": "GPU-hour, spot",
+    "reserved_usd": "GPU-hour, reserved", "reserved_way": "reserved how", "price": "whole machine", "price_way": "on this term",
+    "price_date": "oldest price", "unpriced": "without a price", "node_marketed_bytes": "GPU memory", "vcpus": "vCPUs",
+    "node_bandwidth": "memory bandwidth", "node_flops": "dense peak", "link_bandwidth": "link per GPU", "year": "since",
+    "host_memory_bytes": "host memory", "local_storage_bytes": "local storage", "machine_bandwidth": "network, at most",
+    "purpose": "what it is for"}
 
 
 def _hourly(value):
@@ -397,7 +397,7 @@ def _bytes(value):
 INSTANCE_FORMATS = {
     "on_demand_usd": _hourly, "spot_usd": _hourly, "reserved_usd": _hourly, "price": _hourly, "year": "{:.0f}".format,
     "gpus": "{:,.0f}".format, "vcpus": "{:,.0f}".format, "host_memory_bytes": _bytes, "local_storage_bytes": _bytes,
-           "machine_bandwidth": lambda value: number(value, "byte/second")}
+    "machine_bandwidth": lambda value: number(value, "byte/second")}
 INSTANCE_BETTER = {
     "on_demand_usd": "low", "spot_usd": "low", "reserved_usd": "low", "price": "low", "node_marketed_bytes": "high",
           "node_bandwidth": "high", "node_flops": "high", "vcpus": "high", "host_memory_bytes": "high",

@@ -1,5 +1,4 @@
 """What a token costs: servers against APIs, what a dollar buys of each GPU, electricity and carbon of tokens."""
-import json
 import math
 
 import altair
@@ -14,13 +13,12 @@ from gpucalc.decisions.rent_own_or_api import API, turn, verdict
 from gpucalc.laws.energy import carbon_per_million_tokens, kwh_per_million_tokens
 from gpucalc.laws.owning import power_usd_per_hour, watts_per_gpu
 from gpucalc.laws.serving import replica_prefill_seconds
-from gpucalc.laws.serving_cost import MILLION, replica_seconds, usd_per_million_tokens
+from gpucalc.laws.serving_cost import replica_seconds
 from gpucalc.rows import catalogue
 from gpucalc.rows.ages import firm
 from gpucalc.rows.bands import CLOSE
 from gpucalc.rows.kept import selection
 from ..components.charts import axis, finish, rule
-from ..components.claims import claims, measurements
 from ..components.dates import by_price
 from ..components.picture import Sheet, WIDE
 from ..components.show import reach, table, volume
@@ -82,37 +80,6 @@ def dollars_of(book, cards, term, years):
     rented = kinds[kinds["firm"]].groupby("gpu")["usd_per_hour"].min()
     return pd.DataFrame({"card": book[book["item"] == "card"].groupby("gpu")["price"].min(),
                          "owned": each / (years * HOURS_PER_YEAR) + power, "rented": rented}).reindex(cards.index)
-
-
-def ideal_and_real(case):
-    """Eight RTX 4090 and eight H100 at an article's hourly cost: USD for a million tokens by its ideal batch, `ideal`,
-    and with the largest `batch` that fits, prompts and links counted, `usd`. case as above.
-    """
-    found = measurements("serving_cost").loc[["cost-bojieli-8x4090", "cost-bojieli-8xh100"]]
-    inputs = pd.DataFrame([json.loads(text) for text in found["inputs"]], ["RTX 4090 24GB", "H100 SXM 80GB"])
-    cards = capacity.linked_gpus("H100 SXM 80GB").loc[inputs.index]
-    sizes = fitting(capacity.search(case.but(model="Llama-2-70B"), cards, [8]))
-    most = sizes.groupby("gpu")[["batch", "output_tokens_per_second"]].max().loc[inputs.index]
-    usd = usd_per_million_tokens(inputs["usd_per_hour"], 8, most["output_tokens_per_second"])
-    return most.assign(ideal_batch=inputs["batch"], ideal=found["predicted"].to_numpy(), usd=usd)
-
-
-@selection
-def bandwidth_per_usd(book, reference):
-    """Memory bandwidth for a dollar of each card's lowest price, over that of the reference; empty if that has no price."""
-    bought = book[book["item"] == "card"].groupby("gpu")["price"].min()
-    found = (catalogue.gpus()["bandwidth"] / bought).dropna()
-    return found / found[reference] if reference in found else found.head(0)
-
-
-def drawn_chart():
-    """An article's chart of tokens per dollar: what it draws, and what its own rates and rents give, over the first."""
-    found = claims("serving_cost").filter(like="sc-chart", axis=0)
-    inputs = pd.DataFrame([json.loads(text) for text in found["inputs"]], found.index)
-    per_usd = MILLION / usd_per_million_tokens(inputs["usd_per_hour"], 1, inputs["tokens_per_second"])
-    offer = found["claim"].str.extract(r"dollar of an? (.*), as drawn", expand=False)
-    return inputs.assign(offer=offer, per_usd=per_usd, drawn_ratio=found["value"] / found["value"].iloc[0],
-                         ratio=per_usd / per_usd.iloc[0])
 
 
 # Electricity and carbon of served tokens: what the servers of a replica draw, busy and waiting, with the ranges of each.

@@ -6,7 +6,6 @@ import pandas
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from book.components.claims import claim
 from book.components.sentences import enough
 from book.components.show import reach, volume
 from book.pages import serving_cost as tokens
@@ -246,25 +245,6 @@ def test_a_book_without_power_says_nothing_of_owned_servers():
     assert tokens.dollars_of(BOOK[BOOK["item"] != "power"], CARDS, "on-demand", 3).owned.isna().all()
 
 
-def test_a_dollar_buys_the_bandwidth_that_an_article_says():
-    older = price_book.prices(price_book.DATA / "prices" / "2026-01-12.csv")
-    found = tokens.bandwidth_per_usd(older, H100)
-    assert found[H100] == 1 and found["RTX 4090 24GB"] == pytest.approx(5.65, abs=0.01)
-    assert found["RTX 4090 24GB"] == pytest.approx(claim("sc-4090-value").value, rel=0.03)
-
-
-def test_ideal_batches_are_cheap_and_do_not_fit():
-    found = tokens.ideal_and_real(SMALL)
-    assert (found.usd > 10 * found.ideal).all() and found.batch["RTX 4090 24GB"] < found.ideal_batch["RTX 4090 24GB"]
-    assert found.ideal[H100] / found.ideal["RTX 4090 24GB"] == pytest.approx(1.15, abs=0.01)
-
-
-def test_the_drawn_chart_follows_from_no_rates_and_rents():
-    drawn = tokens.drawn_chart().set_index("offer")
-    assert drawn.per_usd["A10G"] == pytest.approx(800 * 3600 / 0.45) and drawn.ratio["A100 of AWS"] == pytest.approx(1)
-    assert drawn.drawn_ratio["A100 of AWS"] == pytest.approx(5.9 / 14.2) and len(drawn) == 5
-
-
 # On a page
 
 def test_a_table_takes_the_columns_that_are_there_and_dashes_a_price_that_is_not(offers):
@@ -348,18 +328,6 @@ def test_a_share_that_nobody_reaches_is_never(share, text):
                                          (12, "12"), (math.inf, "never")])
 def test_a_volume_has_three_figures(count, text):
     assert volume(count) == text
-
-
-def test_eight_gpus_of_an_article_by_hand():
-    """2.50 and 13.40 USD an hour for eight: 0.3125 and 1.675 USD for one, over what the largest batch gives."""
-    found = tokens.ideal_and_real(SMALL)
-    sizes = tokens.fitting(capacity.search(SMALL.but(model="Llama-2-70B"), capacity.linked_gpus(H100).loc[found.index], [8]))
-    for gpu, hourly in (("RTX 4090 24GB", 2.5), (H100, 13.4)):
-        assert found.batch[gpu] == sizes[sizes.gpu == gpu].batch.max()
-        assert found.output_tokens_per_second[gpu] == sizes[sizes.gpu == gpu].output_tokens_per_second.max()
-        assert found.usd[gpu] == pytest.approx(1e6 * hourly / (3600 * found.output_tokens_per_second[gpu]), rel=1e-12)
-    assert list(found.ideal_batch) == [330, 295]
-    assert list(found.ideal) == pytest.approx([1e6 * 2.5 * 0.027 / (3600 * 330), 1e6 * 13.4 * 0.0052 / (3600 * 295)], rel=1e-12)
 
 
 # Ways on a page
