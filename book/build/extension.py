@@ -131,6 +131,11 @@ def add_front(app, pagename, templatename, context, doctree):
             app.add_js_file(script, loading_method="defer")
 
 
+def add_search(app, pagename, templatename, context, doctree):
+    if pagename == "search":
+        app.add_js_file("search.js", loading_method="defer")
+
+
 def add_drills(app, pagename, templatename, context, doctree):
     if 'id="drill-app"' in context.get("body", ""):
         app.add_css_file("drills.css")
@@ -184,6 +189,7 @@ def setup(app):
     app.connect("html-page-context", add_front)
     app.connect("html-page-context", add_lesson)
     app.connect("html-page-context", add_drills)
+    app.connect("html-page-context", add_search)
     app.connect("html-collect-pages", not_found)
     lesson_page.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

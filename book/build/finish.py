@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
+from ..components.links import CONTENTS, contents, CORE, PAGES
 from . import assets, charts
 from .charts import prepare
 from .inputs import ROOT, BuildError, digest, write_whole
@@ -66,6 +67,9 @@ PAGE_FIXES = {
     # End tags that HTML lets go: of a cell before the next one, of a row before the next one.
     r"</t[dh]>\s*(?=<t[dh][ >])": "", r"</tr>\s*(?=<tr[ >])": "",
 }
+# The core lessons in the list of pages.
+CORE_TITLES = "|".join(re.escape(PAGES[name]) for name in CORE)
+IN_SIDEBAR = re.compile(rf'(<li class="toctree-l1[^"]*)("><a [^>]*>\s*(?:{CORE_TITLES})\s*</a>)')
 HEADLINE = re.compile(r'<div class="cell[^"]*tag_headline.*?<p>(.*?)</p>', re.DOTALL)
 FIRST_PARAGRAPH = re.compile(r"<h1.*?<p>(.*?)</p>", re.DOTALL)
 LONGEST_DESCRIPTION = 300
@@ -123,17 +127,18 @@ def as_before(path, text, cache):
 def tidy_index(path):
     """The search index without words that no page has any more, and without the cells of tables that Sphinx reads as one word.
 
-    Words that readers have for a lesson find it; where the glossary explains one too, the lesson is found.
+    `rules` is what book/static/search.js ranks by: scores, words that readers have for a page, and what each page's part counts.
     """
     before, index, after = re.fullmatch(r"(.*?\()(.*)(\))", path.read_text(encoding="utf-8").strip(), re.DOTALL).groups()
     index = json.loads(index)
     for part in ("terms", "titleterms"):
         index[part] = {word: pages for word, pages in index[part].items() if pages != [] and WORD.fullmatch(word)}
-    numbers, entries = {name: number for number, name in enumerate(index.get("docnames", []))}, index.get("indexentries", {})
-    for page, words in (yaml.safe_load(SEARCH_WORDS.read_text(encoding="utf-8")) if SEARCH_WORDS.exists() else {}).items():
-        for word in words if page in numbers else []:
-            others = [each for each in entries.get(word.lower(), []) if each[0] not in (numbers[page], numbers.get("glossary"))]
-            entries[word.lower()] = [[numbers[page], "", True], *others]
+    pages = index.get("docnames", [])
+    if pages and SEARCH_WORDS.exists():
+        rules = yaml.safe_load(SEARCH_WORDS.read_text(encoding="utf-8"))
+        part = {name: rules["parts"][caption] for caption, names in contents(CONTENTS).items() for name in names}
+        words = [[word, pages.index(page)] for page, words in rules["words"].items() if page in pages for word in words]
+        index["rules"] = dict(scores=rules["scores"], words=words, parts=[part.get(page, 0) for page in pages])
     tidy = json.dumps(index, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     path.write_text(before + tidy + after, encoding="utf-8")
 
@@ -170,6 +175,7 @@ def settings(config: Path = CONFIG) -> tuple[str, str]:
 
 
 def fixed(page):
+    page = IN_SIDEBAR.sub(r"\1 core\2", page)
     for unwanted, wanted in PAGE_FIXES.items():
         page = re.sub(unwanted, wanted, page)
     return dated(page if CODE in page else COPY_BUTTON.sub("", page))

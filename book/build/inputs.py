@@ -12,7 +12,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[1]
 ROOT = HERE.parent
-CONFIG = ("_config.yml", "requirements.txt")
+CONFIG = ("_config.yml", "requirements.txt", "CHANGELOG.md")
 
 
 class BuildError(Exception):

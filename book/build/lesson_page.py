@@ -13,15 +13,14 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 
-from ..components.links import contents, PAGES
+from ..components.links import contents, CORE, PAGES
 from .finish import settings
 from .glossary import NO_LINK_IN, explain_terms
 
 HERE = Path(__file__).parents[1]
 CLAIMS = HERE.parent / "data" / "claims.csv"
-# The part of the table of contents that has the lessons, and the five of them by which the book was ordered.
+# The part of the table of contents that has the lessons.
 COURSE = "Learn"
-CORE = ("training_memory", "kv_cache", "arithmetic_intensity", "interconnect", "break_even")
 # Its parameters are what its reader came for, and stay on top.
 WORKSHEET = "_worksheet"
 FORMULA = re.compile(r'<div class="formula" id="([\w-]+)">')

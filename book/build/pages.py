@@ -33,7 +33,7 @@ COMMON = ("_config.yml", "requirements.txt", "book/_toc.yml", "book/glossary.md"
 IMPORTED = ["jupyter_book.sphinx", "myst_nb.sphinx_ext", "sphinx.builders.html", "sphinx_book_theme", "book.build.extension",
             "book.build.finish"]
 # Stands on a page for the headlines of parts of the contents.
-WORKSHEETS = "<!-- the worksheets -->"
+WORKSHEETS, CHANGES = "<!-- the worksheets -->", "<!-- the changes -->"
 HEADLINES = re.compile(r"^<!-- the headlines of: (.+) -->$", re.MULTILINE)
 STEP = re.compile(r"(\w+) (?:sources|output): (\d+) of (\d+)")
 SAID_EVERY = 10  # seconds, while Sphinx reads or writes pages
@@ -48,7 +48,8 @@ def page_sources(frozen, executed, lacking=()):
     links = re.compile(rf"\]\((?:\.\./notebooks/)?({'|'.join(executed)})\.md\b(#[\w-]+)?")
     pages = {path.name: path.read_text(encoding="utf-8") for path in (frozen.folder / "book").glob("*.md")}
     pages = {name: HEADLINES.sub(lambda found: listed(found[1].split(", "), frozen), page) for name, page in pages.items()}
-    pages = {name: page.replace(WORKSHEETS, worksheets(frozen)) if WORKSHEETS in page else page for name, page in pages.items()}
+    for mark, made in ((WORKSHEETS, worksheets), (CHANGES, changes)):
+        pages = {name: page.replace(mark, made(frozen)) if mark in page else page for name, page in pages.items()}
     pages |= {f"{topic}.ipynb": without_provenance(path, frozen) for topic, path in executed.items()}
     return {name: links.sub(lambda link: f"]({link[1]}.ipynb{'' if link[1] in lacking else link[2] or ''}", page)
             for name, page in pages.items()}
@@ -74,6 +75,11 @@ def worksheets(frozen):
                      f"[The notebook](../notebooks/{path.name})\n\n"
                      f"<details>\n<summary>Its parameters</summary>\n\n```yaml\n{values}```\n\n</details>")
     return "\n\n".join(shown)
+
+
+def changes(frozen):
+    """The list of changes without its title."""
+    return (frozen.folder / "CHANGELOG.md").read_text(encoding="utf-8").partition("\n## ")[2].join(["## ", ""])
 
 
 def without_provenance(path, frozen):

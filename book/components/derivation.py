@@ -130,9 +130,10 @@ def vocabulary_table() -> Markdown:
     """Every quantity by topic, folded, with its unit (blank: a count or a share), its allowed values and its default."""
     defaults = {name: value for law in LAWS.values() for name, value in law.defaults.items()}
     usual = {name: markdown(number(value, QUANTITIES[name].unit)) for name, value in defaults.items()}
+    topics = {row["quantity"]: row["group"] for row in read_rows("quantities.csv")}
     rows: dict[str, list[str]] = {}
     for name, each in sorted(QUANTITIES.items()):
-        rows.setdefault(each.group, []).append(
+        rows.setdefault(topics[name], []).append(
             f"| `{name}` | ${SYMBOLS[name]}$ | {markdown(each.meaning)} | {markdown(UNITS[each.unit][0])} "
             f"| {markdown(_range(each.allowed))} | {usual.get(name, '')} |")
     head = "| name in code | symbol | meaning | unit | allowed | default |\n|---|---|---|---|---|---|"

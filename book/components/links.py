@@ -16,6 +16,8 @@ def contents(path: Path = CONTENTS) -> dict[str, dict[str, str]]:
                                       for each in (chapter, *chapter.get("sections", ()))} for part in parts}
 
 
+# The five lessons by which the book was ordered.
+CORE = ("training_memory", "kv_cache", "arithmetic_intensity", "interconnect", "break_even")
 PAGES = {name: title for pages in contents().values() for name, title in pages.items()}
 
 _FILE = r"[\w./+-]+\.(?:md|mdx|py|csv|json|jsonl|ya?ml|toml|ts|h|cc|parquet|txt)\b"

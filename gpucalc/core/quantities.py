@@ -22,7 +22,6 @@ class Quantity(NamedTuple):
     meaning: str
     allowed: str
     example: float
-    group: str
 
 
 # What a law takes where nothing is given, and why.
@@ -55,7 +54,7 @@ def _number(text):
     return int(text) if text.isdigit() else float(text)
 
 
-QUANTITIES = {row["quantity"]: Quantity(*(row[name] for name in Quantity._fields[:4]), _number(row["example"]), row["group"])
+QUANTITIES = {row["quantity"]: Quantity(row["unit"], row["symbol"], row["meaning"], row["allowed"], _number(row["example"]))
               for row in read_rows("quantities.csv")}
 DEFAULTS = {row["quantity"]: Default(_number(row["value"]), row["source"], row["date"]) for row in read_rows("defaults.csv")}
 

@@ -68,7 +68,7 @@ def test_an_equation_keeps_the_order_of_its_author():
 def test_the_vocabulary_table_has_every_quantity_upright_and_with_its_default():
     source = vocabulary_table().source
     lines = [line for line in source.splitlines() if line.startswith("| `")]
-    assert len(lines) == len(QUANTITIES) and source.count("<details>") == len({each.group for each in QUANTITIES.values()})
+    assert len(lines) == len(QUANTITIES) and source.count("<details>") == source.count("| name in code |") > 10
     found = next(line for line in lines if line.startswith("| `replica_gpus` |"))
     assert r"$N_{\mathrm{rep}}$" in found
     assert next(line for line in lines if line.startswith("| `gpus_per_node` |")).endswith("| 8 |")

@@ -239,13 +239,12 @@ def test_the_search_index_has_no_word_that_no_page_has(html, cache):
     assert (html / "searchindex.js").read_text() == 'Search.setIndex({"terms":{"405b":0,"a":0,"h100":1,"kept":[1,0]},"titleterms":{}})'
 
 
-def test_the_search_finds_a_lesson_before_the_glossary(html, cache):
-    index = {"terms": {}, "titleterms": {}, "docnames": ["glossary", "interconnect"],
-             "indexentries": {"nvlink": [[0, "term-NVLink", True]], "torus": [[0, "term-torus", True]]}}
+def test_the_search_index_has_the_rules_of_its_order(html, cache):
+    index = {"terms": {}, "titleterms": {}, "docnames": ["glossary", "interconnect"]}
     (html / "searchindex.js").write_text(f"Search.setIndex({json.dumps(index)})")
     finish.finish(html, cache)
-    found = json.loads((html / "searchindex.js").read_text().partition("(")[2].rstrip(")"))["indexentries"]
-    assert found["nvlink"] == [[1, "", True]] and found["torus"] == [[0, "term-torus", True]] and "tensor parallel" in found
+    found = json.loads((html / "searchindex.js").read_text().partition("(")[2].rstrip(")"))["rules"]
+    assert ["NVLink", 1] in found["words"] and found["parts"][1] > found["parts"][0] and found["scores"]["title"] > found["scores"]["text"]
 
 
 def test_the_policy_names_the_scripts_of_the_page_by_their_hash(html, cache):

@@ -5,7 +5,6 @@ A figure of a headline is what a formatter makes, what a call gives, and what st
 - banded: `{{ step | banded }}`;
 - an end of a band: `{{ step.plan | seconds }}` where the headline prints that band or both its ends; or `step.bound`;
 - given: made of the page's parameters alone;
-- measured: on a page of MEASURED, read from the reader's own file, where the page itself says what it bounds;
 - listed: an attribute that is a column of data/ or an input with a range in data/assumptions.csv, and is no law that is checked;
 - or said to have none, in its own sentence, by a phrase of WITHOUT.
 """
@@ -27,7 +26,6 @@ from gpucalc.rows.tables import DATA
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 WITHOUT = ("not checked against published figures", "at list prices", "published figures")
 # Only of what is counted, not predicted: parameters, and bytes of weights and cache by arithmetic.
-MEASURED = {"own_counters": {"whole", "one"}}
 EXACTLY, COUNTS = "counted exactly", {"bytes", "gib", "number", "form", "exact"}
 FORMATTERS = {*NAMED, "quantity"}
 # A share of draws is an error itself, a word needs none.
@@ -132,7 +130,7 @@ def composed(cells, name, parameters):
 def test_every_figure_of_a_headline_has_its_band(page):
     cells = written(PAGES[page])
     template, parameters = headline_of(cells), parameters_of(cells)
-    wrong = unbanded(template, parameters | MEASURED.get(page, set()))
+    wrong = unbanded(template, parameters)
     assert not wrong, f"no band of {'; '.join(wrong)}"
     bare = {node.name for node, *_ in printed(template) if isinstance(node, nodes.Name)} - parameters
     assert {name: found for name in bare if (found := composed(cells, name, parameters))} == {}

@@ -15,7 +15,7 @@ from book.build.extension import STATIC
 from book.build.finish import SEARCH_WORDS, secured
 from book.components.show import guess, table
 from tests.browser import ended, visit
-from tests.contents import PARTS, TOPICS
+from tests.contents import PAGES, PARTS, TOPICS
 
 import pandas
 
@@ -134,8 +134,9 @@ def test_the_search_reads_no_code():
 
 
 def test_words_to_search_by_belong_to_lessons_and_to_the_catalogue():
-    found = yaml.safe_load(SEARCH_WORDS.read_text(encoding="utf-8"))
-    assert set(found) <= {*TOPICS, *PARTS["Look up"], *PARTS["Operate"], *PARTS["Practice"]}
+    rules = yaml.safe_load(SEARCH_WORDS.read_text(encoding="utf-8"))
+    found = rules["words"]
+    assert set(found) <= {*PAGES} and set(rules["parts"]) == {*PARTS}
     words = [word.lower() for words in found.values() for word in words]
     assert len(words) == len(set(words)), "a word finds one page"
 
