@@ -16,8 +16,8 @@ PAGES = ["index", *(page for pages in PARTS.values() for page in pages)]
 PRICED = [name for name in TOPICS if "prices" in declared_in(ROOT / f"notebooks/{name}.md")]
 assert PRICED
 # Pages of each make, and of lessons some of each part. The others are made by the same code; `make test-all` looks at them too.
-SAMPLE = {"index", "kv_cache", "interconnect", "serving", "break_even", "total_cost", "sharing", "own_counters", "drills", "interview",
-          "which_gpu", "cases", "cards", "new_card", "headlines", "conventions",
+SAMPLE = {"index", "kv_cache", "interconnect", "serving", "break_even", "total_cost", "sharing", "utilization", "drills", "interview",
+          "which_gpu", "cases", "cards", "worksheets", "headlines", "conventions",
           "glossary", "api", "api_formulas_money", "search", "genindex", "404"}
 assert not SAMPLE - {*PAGES, "search", "genindex", "404"}
 

@@ -67,12 +67,12 @@ def worksheets(frozen):
     """Each notebook that is no page: what it asks, what it says of itself, its parameters and the command that runs it."""
     shown = []
     for path in sorted((frozen.folder / "notebooks").glob("*_worksheet.md")):
-        title, about = re.search(r"^# (.+)\n\n(.+?)(?= For an answer\n?| For an answer|\n\n)", path.read_text(encoding="utf-8"),
-                                 re.MULTILINE | re.DOTALL).groups()
+        title, about = re.search(r"\n# ([^\n]+)\n\n(.+?)(?=\s+For an answer|\n\n)", path.read_text(encoding="utf-8"),
+                                 re.DOTALL).groups()
         values = yaml.safe_dump(declared_in(path), sort_keys=False, allow_unicode=True)
         command = f"make notebook TOPIC={path.stem} PARAMS=mine.yaml"
-        shown.append(f"({path.stem})=\n## {title}\n\n{about}\n\n```bash\n{command}\n```\n\n"
-                     f"[The notebook](../notebooks/{path.name})\n\n"
+        shown.append(f"({path.stem.replace('_', '-')})=\n## {title}\n\n{about}\n\n```bash\n{command}\n```\n\n"
+                     f"{{download}}`The notebook <{path.stem}.ipynb>`\n\n"
                      f"<details>\n<summary>Its parameters</summary>\n\n```yaml\n{values}```\n\n</details>")
     return "\n\n".join(shown)
 

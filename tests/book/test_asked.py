@@ -291,7 +291,7 @@ def test_a_build_runs_what_finds_something_else_in_a_book(project, capsys):
     assert ran(held.replace(line, line.replace(price, "900.5"))) == {"whole"}
 
 
-@pytest.mark.parametrize("topic", [name if name in ("break_even", "instances", "cases") else pytest.param(name, marks=pytest.mark.long)
+@pytest.mark.parametrize("topic", [name if name in ("break_even", "nodes", "cases") else pytest.param(name, marks=pytest.mark.long)
                                    for name in sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb")
                                                       if "answers" in json.loads(path.read_text(encoding="utf-8"))["metadata"]["made_from"])])
 def test_what_a_page_asked_of_a_book_is_found_again(topic):

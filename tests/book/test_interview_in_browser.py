@@ -118,8 +118,8 @@ def start(page, length, role="", seed="4821"):
     page.wait_for_selector(".mock-times")
 
 
-DRAWN = """([seeds, roles, lengths]) => interview.gather().then(() => roles.flatMap((role) => lengths.flatMap((length) => seeds.map((seed) =>
-  [role, length, seed, interview.draw(interview.questions(), role, length, seed).map((each) => each.name)]))))"""
+DRAWN = """([seeds, roles, lengths]) => roles.flatMap((role) => lengths.flatMap((length) => seeds.map((seed) =>
+  [role, length, seed, interview.draw(interview.questions(), role, length, seed).map((each) => each.name)])))"""
 
 
 def most(role, length):
