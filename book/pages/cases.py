@@ -148,9 +148,10 @@ GALLERY = ("chat_70b", "four_cards", "deepseek_nodes", "house_or_api", "gpt_oss_
 
 
 def gallery(found, book):
-    """Worked cases as a table: what was asked, what to take, what binds, and the way to the reader's own case."""
-    rows = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in _asked(name, one, book))}</tr>" for name, one in found.items())
-    heads = "".join(f'<th scope="col">{head}</th>' for head in ("asked", "taken", "what binds", "yours"))
+    """Worked cases as a table: what was asked, which leads to the reader's own case, what to take and what binds."""
+    rows = "".join(f"<tr>{''.join(f'<td class=long>{cell}</td>' for cell in _asked(name, one, book))}</tr>"
+                   for name, one in found.items())
+    heads = "".join(f'<th scope="col">{head}</th>' for head in ("asked", "taken", "what binds"))
     shown = f'<table class="data"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
     return Html(f'<div class="table-scroll">{shown}</div>', f"{len(found)} worked cases")
 
@@ -164,8 +165,8 @@ def _asked(name, one, book):
     if api and api.usd < one.cost.low:
         take = f"An API, {api.who}: {figures.dollars(api.usd)} a month. Rented: {take}"
     asked = case_file(name).read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
-    return (*map(html.escape, (asked, take, " ".join(one.told.binds) or "No limit makes it cost more.")),
-            f'<a href="{html.escape(address(name))}">Your case</a>')
+    bound = " ".join(one.told.binds) or "No limit makes it cost more."
+    return f'<a href="{html.escape(address(name))}">{html.escape(asked)}</a>', html.escape(take), html.escape(bound)
 
 
 def question(*names):

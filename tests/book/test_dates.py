@@ -77,7 +77,9 @@ def test_a_chart_has_a_caption_under_it():
 
 
 def test_an_old_date_is_marked_in_the_browser(browser):
-    """A day 91 days ago is stale and one 90 days ago is not; in a cell only an old one says its age. No age is negative."""
+    """A day 91 days ago is stale and one 90 days ago is not; in a cell only an old one says its age. No age is negative.
+
+    A page has the sentence once, a row one mark."""
     page = browser.new_page()
     script = (price_book.DATA.parent / "book/static/site.js").read_text()
     page.set_content("<title>x</title><div class=bd-article></div>")
@@ -86,12 +88,14 @@ def test_an_old_date_is_marked_in_the_browser(browser):
         const day = (ago) => new Date(Date.now() - ago * 86400000).toISOString().slice(0, 10);
         const made = [["", -3], ["", 90], ["", 91], [" brief", 90], [" brief", 91]].map(([more, ago]) =>
             `<time class="price-date${more}" datetime="${day(ago)}">then</time>`).join("");
-        document.body.innerHTML += made;
+        const row = (more) => `<td><time class="price-date brief" datetime="${day(more)}">then</time></td>`;
+        document.body.innerHTML += `${made}<time class="price-date" datetime="${day(99)}">then</time>`
+            + `<table><tr>${row(92)}${row(93)}</tr><tr>${row(94)}</tr></table>`;
         document.dispatchEvent(new Event("DOMContentLoaded"));
         return [...document.querySelectorAll("time")].map((time) => [time.textContent, time.classList.contains("stale")]);
     }""")
     assert found == [["then (0 days ago)", False], ["then (90 days ago)", False], ["then (91 days ago: check before you rely on it)", True], ["then", False],
-                     ["then (91 days)", True]]
+                     ["then (91 days)", True], ["then (99 days ago)", False], ["then (92 days)", True], ["then", False], ["then (94 days)", True]]
     page.close()
 
 
