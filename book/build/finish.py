@@ -138,7 +138,8 @@ def tidy_index(path):
         rules = yaml.safe_load(SEARCH_WORDS.read_text(encoding="utf-8"))
         part = {name: rules["parts"][caption] for caption, names in contents(CONTENTS).items() for name in names}
         words = [[word, pages.index(page)] for page, words in rules["words"].items() if page in pages for word in words]
-        index["rules"] = dict(scores=rules["scores"], words=words, parts=[part.get(page, 0) for page in pages])
+        index["rules"] = {"scores": rules["scores"], "skip": rules["skip"], "words": words,
+                          "parts": [part.get(page, 0) for page in pages]}
     tidy = json.dumps(index, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     path.write_text(before + tidy + after, encoding="utf-8")
 

@@ -13,11 +13,11 @@
   }
 
   function ranked(query, index, stem) {
-    const { terms, titleterms, alltitles, titles, docnames, rules: { scores, words, parts } } = index, asked = split(query);
+    const { terms, titleterms, alltitles, titles, docnames, rules: { scores, words, parts, skip } } = index, asked = split(query);
     const known = (word) => word in terms || word in titleterms;
     const often = (word) => files(terms[word]).length, like = (word) => Object.keys(terms).filter((each) => near(each, word));
     const spelled = (word) => (known(word) || word.length < 5 ? word : like(word).sort((a, b) => often(b) - often(a))[0] || word);
-    const wanted = [...new Set(asked.filter((word) => word !== "%" && !stopwords.includes(word)).map(stem).map(spelled))];
+    const wanted = [...new Set(asked.filter((word) => word !== "%" && ![...stopwords, ...skip].includes(word)).map(stem).map(spelled))];
     const pages = docnames.map((_, file) => ({ file, found: new Map(), more: parts[file], section: null, best: 0 }));
     const count = (file, word, score) => pages[file].found.set(word, Math.max(score, pages[file].found.get(word) || 0));
     for (const word of wanted) {
