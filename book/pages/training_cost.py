@@ -30,7 +30,6 @@ from gpucalc.laws.renting import checkpoint_interval, interruption_slowdown, los
 from gpucalc.laws.training_cost import compute_usd, planned_gpu_hours, training_days, training_flops
 from gpucalc.rows import catalogue
 from gpucalc.rows.bands import CLOSE, INSIDE
-from gpucalc.rows.book_diff import NOT_STATED
 from gpucalc.rows.choices import ANY
 from gpucalc.rows.kept import derivation, selection
 from gpucalc.rows.price_book import RESERVED_YEARS
@@ -40,6 +39,7 @@ from ..components.dates import by_price
 from ..components.show import familiar
 from ..components.picture import Sheet, WIDE
 from ..components.show import table
+from ..prices.book_diff import NOT_STATED
 
 
 # The runs of a training job on every offer of a price book, as a table: the choices of the decision on training runs.

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gpucalc.rows import price_book
-from gpucalc.rows.book_diff import matched
 from gpucalc.rows.files import hidden
+from .book_diff import matched
 
 
 # Offers of the clouds, as two kept catalogs publish them: gpuhunt's, through its package, and SkyPilot's, as files.

@@ -7,7 +7,7 @@ from gpucalc import what_changed as wc
 from gpucalc.core.figures import times
 from gpucalc.laws.owning import owned_usd_per_hour
 from gpucalc.rows import catalogue, price_book
-from tests.gpucalc import test_what_changed as older
+from tests.book import test_what_changed as older
 from tests.pictures import boxes
 
 H100 = "H100 SXM 80GB"
@@ -51,7 +51,7 @@ def test_a_newer_book_may_rest_on_an_older_row():
 
 
 def test_what_cannot_be_compared_is_counted_once(books):
-    compared = wc.compared(*books, SITUATION)
+    compared = what_changed.compared(*books, SITUATION)
     found = what_changed.lacking(compared, *books)
     assert found[["older", "newer", "neither"]].sum().sum() == (compared["verdict"] == "missing").sum() > 0
     assert what_changed.lacking(compared[compared["verdict"] != "missing"], *books).empty
@@ -61,12 +61,12 @@ def test_what_cannot_be_compared_is_counted_once(books):
 def steps(books):
     """At a utilization between the two edges, where the newer rent flips the decision."""
     edges = [wc.decision(book, H100)["break_even_utilization"] for book in books]
-    return wc.one_at_a_time(*books, H100, wc.Situation(utilization=sum(edges) / 2))
+    return what_changed.one_at_a_time(*books, H100, wc.Situation(utilization=sum(edges) / 2))
 
 
 def test_a_price_flips_a_decision_alone_or_not(books, steps):
     assert what_changed.flips_alone(steps) == ["rent"]
-    assert what_changed.flips_alone(wc.one_at_a_time(*books, H100, wc.Situation(utilization=0.05))) == []
+    assert what_changed.flips_alone(what_changed.one_at_a_time(*books, H100, wc.Situation(utilization=0.05))) == []
 
 
 def test_costs_over_utilization_are_those_of_each_decision(books):
@@ -114,7 +114,7 @@ def test_rents_are_drawn_over_those_of_the_same_provider_at_the_turn():
 
 def test_moves_as_a_table_and_bars(moved, books):
     assert "−11.1 %" in what_changed.moved_table(moved, "Moved").source
-    moves = wc.provider_moves(*books).sort_values("ratio")
+    moves = what_changed.provider_moves(*books).sort_values("ratio")
     chart = what_changed.moves_chart(moves)
     low, high = chart.to_dict()["encoding"]["x"]["scale"]["domain"]
     assert low < moves.ratio.min() and high > moves.ratio.max()
@@ -134,7 +134,7 @@ def test_moves_as_a_table_and_bars(moved, books):
 
 def test_steps_as_a_table(steps, books):
     assert "flips" in what_changed.steps_table(steps, ["price", "old", "answer", "flips"], "Steps").source
-    none = wc.one_at_a_time(books[0], books[0], H100)
+    none = what_changed.one_at_a_time(books[0], books[0], H100)
     assert "older, USD" not in what_changed.steps_table(none, ["price", "old", "answer", "flips"], "Steps").source
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from book.build.charts import compile_chart, specs_in
 from book.build.editions import follow
 from book.build.inputs import ROOT, surroundings
-from book.pages import (break_even as renting_options, budget, commitments, sharing, total_cost as bill_choice,
-                        training_cost as offers)
+from book.pages import (break_even as renting_options, commitments, sharing, total_cost as bill_choice,
+                        training_cost as offers, what_changed as page, what_to_buy as budget)
 from gpucalc import Case
 from gpucalc.decisions import capacity, market, rent_or_buy, token_offers, what_changed
 from gpucalc.rows import catalogue, price_book, project_books
@@ -150,8 +150,8 @@ def shared(book):
 def moved(book):
     other = book.assign(price=book["price"] * 1.5, usd_per_hour=book["usd_per_hour"].where(book["gpu"] == H100, 0.5))
     other.attrs = book.attrs | {"file": "older.csv", "date": "2026-01-01"}
-    found = what_changed.compared(other, book, what_changed.Situation(models=()))
-    return (found.drop(columns="question").to_dict("list"), what_changed.provider_moves(other, book).to_dict("list"),
+    found = page.compared(other, book, what_changed.Situation(models=()))
+    return (found.drop(columns="question").to_dict("list"), page.provider_moves(other, book).to_dict("list"),
             what_changed.worked(other, book))
 
 

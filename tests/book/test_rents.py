@@ -3,11 +3,11 @@ import shutil
 
 import pytest
 
-from book.pages import total_cost, training_cost as offers
+from book.pages import total_cost, training_cost as offers, what_changed as page
+from book.prices.book_diff import matched
 from gpucalc.core.evaluate import Case
 from gpucalc.decisions import rent_or_buy, token_offers, what_changed
 from gpucalc.rows import catalogue, price_book
-from gpucalc.rows.book_diff import matched
 from gpucalc.rows.rents import cheapest_rent, PER, rents
 from tests.gpucalc.test_rents import BOOKS, H100
 
@@ -59,9 +59,9 @@ def tokens(book):
 
 def changed(book):
     older, situation = BOOKS[0], what_changed.Situation(models=())
-    moves = what_changed.provider_moves(older, book)
+    moves = page.provider_moves(older, book)
     held = what_changed.decision(book, H100)["deal"].rows
-    return (moves.to_dict("records"), what_changed.compared(older, book, situation).to_dict("records"),
+    return (moves.to_dict("records"), page.compared(older, book, situation).to_dict("records"),
             {item: row.name for item, row in held.items()})
 
 

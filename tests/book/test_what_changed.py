@@ -5,13 +5,13 @@ import pandas
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from book.pages import what_changed as page
+from book.prices.book_diff import matched
 from gpucalc import what_changed as wc
 from gpucalc.core.figures import percent
-from gpucalc.decisions import what_changed as cs
 from gpucalc.decisions import token_offers
 from gpucalc.rows import catalogue
 from gpucalc.rows.ages import firm, sold
-from gpucalc.rows.book_diff import matched
 from gpucalc.rows.price_book import PRICES, MissingPrice, price_books, prices, project_book
 from gpucalc.rows.tables import DATA
 
@@ -105,7 +105,7 @@ def test_what_has_no_gpus_has_none_of_them(books):
 
 
 def verdicts(books, **situation):
-    return wc.compared(*books, wc.Situation(models=(), **situation)).set_index("question")
+    return page.compared(*books, wc.Situation(models=(), **situation)).set_index("question")
 
 
 def test_a_price_that_moves_within_an_answer_flips_nothing(books, book):
@@ -132,7 +132,7 @@ def test_candidates_that_one_book_lacks_decide_nothing(books):
     """The older book's cheapest H100 is at a provider that the newer one doesn't price."""
     row = verdicts(books).loc["H100 SXM 80GB: who rents it cheapest?"]
     assert row.answer_before == "Other" and "Gone" not in row.moved
-    alone = {each.question: each for each in wc.conclusions(books[0], wc.Situation(models=()))}
+    alone = {each.question: each for each in page.conclusions(books[0], wc.Situation(models=()))}
     assert alone["H100 SXM 80GB: who rents it cheapest?"].answer == "Gone"
 
 
@@ -153,12 +153,12 @@ def test_a_missing_price_is_shown_as_such(books, book, lost, question):
 
 def test_a_server_of_unknown_power_allows_no_conclusion(book):
     text = OLD.replace(f"eight,{H100},8", "eight,Trainium 32GB,8").replace(f"8x,{H100},8", "8x,Trainium 32GB,8")
-    assert not [each for each in wc.conclusions(book(text), wc.Situation(models=())) if each.topic == "rent or own"]
+    assert not [each for each in page.conclusions(book(text), wc.Situation(models=())) if each.topic == "rent or own"]
 
 
 def test_a_book_against_itself_flips_nothing(books):
     for same in books:
-        frame = wc.compared(same, same, wc.Situation(models=("Llama-3-8B",)))
+        frame = page.compared(same, same, wc.Situation(models=("Llama-3-8B",)))
         assert set(frame["verdict"]) <= {"stays", "close"} and set(frame["moved"]) == {""}
 
 
@@ -178,7 +178,7 @@ def test_the_decision_flips_between_the_two_edges_only(books):
 def test_what_is_said_follows_the_draws(books):
     """At a utilization at the edge of the band of the break-even owning wins in a tenth of the draws, in its middle in half."""
     edge = wc.decision(books[0], H100, provider="AWS")["edge"]
-    assert edge.low < edge.plan < edge.high and edge.rows == cs.DRAWS
+    assert edge.low < edge.plan < edge.high and edge.rows == wc.DRAWS
     for share, chance, said in ((edge.low, 0.1, "rent"), (edge.plan, 0.5, "too close to call"), (edge.high, 0.9, "own")):
         found = wc.decision(books[0], H100, wc.Situation(utilization=share), provider="AWS")
         assert found["chance"] == pytest.approx(chance, abs=0.02) and found["said"] == said
@@ -194,7 +194,7 @@ def test_an_answer_that_is_too_close_to_call_never_flips(books):
 
 def test_prices_put_in_one_at_a_time(books, book):
     dearer = book(NEW.replace("purchase,250000", "purchase,500000").replace("list,0.1,", "list,0.2,"), "dearer.csv")
-    frame = wc.one_at_a_time(books[0], dearer, H100, provider="AWS").set_index("price")
+    frame = page.one_at_a_time(books[0], dearer, H100, provider="AWS").set_index("price")
     assert list(frame.index) == ["none", "rent", "server", "power", "all"]
     assert frame.loc["rent", ["old", "new"]].to_list() == [10, 5] and frame.loc["server", "new"] == 500000
     edge = frame["break_even_utilization"]
@@ -206,7 +206,7 @@ def test_prices_put_in_one_at_a_time(books, book):
 
 def test_a_server_of_another_size_is_put_in_with_its_size(books, book):
     smaller = (f"8x,{H100},8,west,purchase,250000", f"4x,{H100},4,west,purchase,150000")
-    frame = wc.one_at_a_time(books[0], book(NEW.replace(*smaller), "smaller.csv"), H100, provider="AWS").set_index("price")
+    frame = page.one_at_a_time(books[0], book(NEW.replace(*smaller), "smaller.csv"), H100, provider="AWS").set_index("price")
     alone = wc.decision(book(OLD.replace(*smaller), "alone.csv"), H100, provider="AWS")
     assert frame.loc["server", "break_even_utilization"] == alone["break_even_utilization"]
 
@@ -242,14 +242,14 @@ def test_an_edge_above_all_hours_never_pays(book):
     """A server at 250,000 USD against 9 USD a GPU-hour pays above some share of the hours; at 20 times the price never."""
     for usd, said in ((250_000, "own above "), (5_000_000, "owning never pays")):
         small = book(OLD.replace("purchase,250000", f"purchase,{usd}"), f"{usd}.csv")
-        found = next(each for each in wc.conclusions(small, wc.Situation(models=())) if each.topic == "rent or own")
+        found = next(each for each in page.conclusions(small, wc.Situation(models=())) if each.topic == "rent or own")
         assert found.figure == (said + percent(found.value) if found.value <= 1 else said)
         assert (found.value <= 1) == (usd == 250_000) and found.answer == ("own" if found.value < 0.6 else "rent")
 
 
 def test_best_value_divides_by_the_peak_and_the_bandwidth(books):
     card = catalogue.gpu(H100)
-    found = {each.question: each for each in wc.conclusions(books[0], wc.Situation(models=())) if each.topic == "value"}
+    found = {each.question: each for each in page.conclusions(books[0], wc.Situation(models=())) if each.topic == "value"}
     assert found["Which GPU rents the cheapest PFLOP/s?"].value == pytest.approx(1 / (card.peak_flops / 1e15))
     assert found["Which GPU rents the cheapest TB/s?"].value == pytest.approx(1 / (card.bandwidth / 1e12))
 
@@ -257,10 +257,10 @@ def test_best_value_divides_by_the_peak_and_the_bandwidth(books):
 def test_own_servers_against_an_api(books, book):
     """20 million requests of 2,000 tokens in and 300 out at 1 and 2 USD a million: 52,000 USD a month."""
     situation = wc.Situation(models=("Llama-3-8B",))
-    found = next(each for each in wc.conclusions(books[0], situation) if each.topic == "serving")
+    found = next(each for each in page.conclusions(books[0], situation) if each.topic == "serving")
     assert found.figure.endswith("against 52,000 USD") and found.answer == "servers"
     dear = book(OLD.replace("Llama-3-8B,,,west,list,1,", "Llama-3-8B,,,west,list,0.001,").replace("list,2,", "list,0.001,"))
-    assert next(each for each in wc.conclusions(dear, situation) if each.topic == "serving").answer == "API"
+    assert next(each for each in page.conclusions(dear, situation) if each.topic == "serving").answer == "API"
 
 
 @pytest.mark.long
@@ -300,13 +300,13 @@ def project():
 
 
 def test_the_projects_books_allow_conclusions_and_a_worked_example(project):
-    frame = wc.compared(*project)
-    assert list(frame.columns) == wc.COLUMNS
+    frame = page.compared(*project)
+    assert list(frame.columns) == page.COLUMNS
     both = frame[frame["verdict"] != "missing"]
     assert len(both) >= 15 and {"rent or own", "value", "provider", "spot", "serving"} <= set(both["topic"])
     assert (both[["oldest_before", "oldest_after"]] != "").all(axis=None)
     gpu = wc.worked(*project)
-    edge = wc.one_at_a_time(*project, gpu).set_index("price")["break_even_utilization"]
+    edge = page.one_at_a_time(*project, gpu).set_index("price")["break_even_utilization"]
     assert edge["none"] == wc.decision(project[0], gpu)["break_even_utilization"]
     assert edge["all"] == wc.decision(project[1], gpu)["break_even_utilization"]
 
@@ -321,7 +321,7 @@ def test_no_page_names_a_book_and_any_may_go(tmp_path, monkeypatch):
         left = [path for path in own if path != gone]
         monkeypatch.setattr(wc.price_book, "price_books", lambda left=left: left)
         old, new = wc.two_books()
-        assert len(wc.compared(old, new, wc.Situation(models=()))) and wc.provider_moves(old, new) is not None
+        assert len(page.compared(old, new, wc.Situation(models=()))) and page.provider_moves(old, new) is not None
     monkeypatch.setattr(wc.price_book, "price_books", lambda: own[:1])
     with pytest.raises(MissingPrice, match="^data/prices holds no second price book; give the parameter before$"):
         wc.two_books()
@@ -341,10 +341,10 @@ def test_a_price_that_is_not_firm_decides_nothing(books, book):
     floor = f"rent,Floor,f,{H100},1,all,on-demand,0.5,USD,USD/h,,,,,,2025,list,floor,\n"
     frame = verdicts((books[0], book(OLD + floor, "floor.csv")))
     assert (frame["verdict"] == "stays").all() and not frame["figure_after"].str.contains("Floor").any()
-    assert "Floor" not in set(wc.provider_moves(books[0], book(OLD + floor, "f.csv"))["provider"])
+    assert "Floor" not in set(page.provider_moves(books[0], book(OLD + floor, "f.csv"))["provider"])
     told = book(OLD.replace("purchase,250000,USD,USD,,,,,,2025,list,seen", "purchase,250000,USD,USD,,,,,,2025,list,secondary"), "told.csv")
-    assert "H100 SXM 80GB: rent or own at 60 % utilization?" not in {each.question for each in wc.conclusions(told, wc.Situation(models=()))}
-    assert cs.left_out(told).to_dict("records") == [{"gpu": H100, "why": "its price of 2025 is secondary"}]
+    assert "H100 SXM 80GB: rent or own at 60 % utilization?" not in {each.question for each in page.conclusions(told, wc.Situation(models=()))}
+    assert page.left_out(told).to_dict("records") == [{"gpu": H100, "why": "its price of 2025 is secondary"}]
 
 
 @pytest.mark.parametrize("date, there", [("2022-12-31", False), ("2023-01-02", True), ("2023", False), ("2024", True)])
@@ -352,11 +352,11 @@ def test_own_or_rent_is_judged_on_servers_that_are_still_sold(book, date, there)
     """Two years, of the book's date: 2025-01-01 here. Another server of the GPU that is still sold counts."""
     old = OLD.replace("purchase,250000,USD,USD,,,,,,2025", f"purchase,250000,USD,USD,,,,,,{date}")
     found = book(old.replace(",2025,", ",2025-01-01,").replace("power,Grid,kWh,,,west,list,0.1,USD,USD/kWh,,,,,,2025,", "power,Grid,kWh,,,west,list,0.1,USD,USD/kWh,,,,,,2025-01-01,"))
-    topics = {each.topic for each in wc.conclusions(found, wc.Situation(models=()))}
+    topics = {each.topic for each in page.conclusions(found, wc.Situation(models=()))}
     assert ("rent or own" in topics) == there
-    assert len(cs.left_out(found)) == (not there)
+    assert len(page.left_out(found)) == (not there)
     if not there:
-        assert cs.left_out(found)["why"].to_list() == [f"last priced {date}, so hardly sold new"]
+        assert page.left_out(found)["why"].to_list() == [f"last priced {date}, so hardly sold new"]
         assert wc.decision(found, H100)["deal"].rows["server"].date == date, "the only price of the GPU that is asked for"
     both = book(old.replace(",2025,", ",2025-01-01,") + f"server,Maker,new,{H100},8,west,purchase,300000,USD,USD,,,,,,2025-01-01,list,seen,\n", "b.csv")
     assert wc.decision(both, H100)["deal"].rows["server"].sku == ("8x" if there else "new")
@@ -369,13 +369,13 @@ def test_servers_against_an_api_by_the_ends_of_the_bill(monkeypatch, books):
     for low, high, said in ((1, 51_000, "servers"), (53_000, 60_000, "API"), (51_000, 53_000, "too close to call")):
         monkeypatch.setattr(token_offers, "rented_plans", lambda *given, low=low, high=high: real(*given).assign(
             low_serving_usd_per_month=low, high_serving_usd_per_month=high))
-        (found,) = (each for each in wc.conclusions(books[0], situation) if each.topic == "serving")
+        (found,) = (each for each in page.conclusions(books[0], situation) if each.topic == "serving")
         assert found.answer == said and found.figure.endswith("against 52,000 USD")
 
 
 def test_what_differs_by_a_rounding_has_not_moved(books, book):
     near = book(OLD.replace("8,all,on-demand,72,", "8,all,on-demand,72.05,"), "near.csv")
-    assert set(matched(books[0], near)["change"]) == {"same"} and set(wc.provider_moves(books[0], near)["ratio"]) == {1}
+    assert set(matched(books[0], near)["change"]) == {"same"} and set(page.provider_moves(books[0], near)["ratio"]) == {1}
     assert set(verdicts((books[0], near))["moved"]) == {""}
 
 
@@ -394,24 +394,24 @@ def test_two_books_of_ones_own(tmp_path, monkeypatch):
 
 def test_nothing_in_common_is_a_table_without_rows(book):
     power = book(f"{HEADER}\npower,Grid,kWh,,,west,list,0.1,USD,USD/kWh,,,,,,2025,list,seen,\n")
-    assert wc.compared(power, power).empty and list(wc.compared(power, power).columns) == wc.COLUMNS
+    assert page.compared(power, power).empty and list(page.compared(power, power).columns) == page.COLUMNS
     assert wc.worked(power, power) is None and firm(power).all()
 
 
 def test_what_moved_is_the_largest_change_first_and_a_new_price_before_all():
-    sides = [cs.Conclusion("", "", "", 0, "", prices) for prices in (
+    sides = [page.Conclusion("", "", "", 0, "", prices) for prices in (
         {"a": (10, ""), "b": (2000, "X"), "c": (5, ""), "same": (1, "")},
         {"a": (11, ""), "b": (999.5, "Y"), "d": (1000, "Z"), "same": (1, "")})]
     # c is gone and d is new; b halves, ln 2; a rises a tenth, ln 1.1, and is the fourth.
-    assert wc._moved(*sides) == "c 5.00 to none; d none to 1,000 (Z); b 2,000 (X) to 999.50 (Y)"
+    assert page._moved(*sides) == "c 5.00 to none; d none to 1,000 (Z); b 2,000 (X) to 999.50 (Y)"
 
 
 def test_moves_of_a_provider_say_whether_the_machine_is_the_same(books, book):
-    moves = wc.provider_moves(*books).set_index(["provider", "gpu", "term"])
+    moves = page.provider_moves(*books).set_index(["provider", "gpu", "term"])
     aws = moves.loc["AWS", H100, "on-demand"]
     assert (aws.before, aws.after, aws.ratio, aws.same) == (10, 5, 0.5, True)
     other = book(NEW.replace("rent,AWS,p5,", "rent,AWS,p6,").replace(",,p5,,,", ",,p6,,,"), "p6.csv")
-    renamed = wc.provider_moves(books[0], other)
+    renamed = page.provider_moves(books[0], other)
     assert not renamed.set_index(["provider", "gpu", "term"]).loc["AWS", H100, "on-demand"].same
 
 
