@@ -11,6 +11,7 @@ from gpucalc.core.arithmetic import BYTES_PER_GB, ceil, HOURS_PER_DAY, maximum
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import chance, dollars, hourly, number, percent, three_figures, usd
 from gpucalc.decisions.columns import nine_digits
+from gpucalc.decisions.market import forbidden, terms_of
 from gpucalc.laws.serving_cost import input_usd_per_million, output_usd_per_million, request_usd
 from gpucalc.laws.total_cost import (break_even_corpus_bytes, break_even_runs, egress_tier_usd, egress_usd, managed_usd,
                                      pulled_bytes, storage_tier_usd, total_usd)
@@ -802,3 +803,42 @@ def _bill(sheet, top, name, row, band, most):
         sheet.line((low, top + 33), (high, top + 33), color="ink", thick=2)
         for end in (low, high):
             sheet.line((end, top + 27), (end, top + 39), color="ink", thick=2)
+
+
+# What takes the place of cards that a license keeps out of a data center, and the terms of each card.
+
+LAWFUL_WAYS = {"rent": "rent, USD/h", "server": "buy a server, USD", "card": "buy a card, USD"}
+
+
+@selection
+def substitutes(book, term):
+    """Each card that a license rules out, by the way to get it (`way`, USD per PFLOP/s), and the cheapest allowed instead.
+
+    That one has at least its memory; it is blank where the book has none. Rents are on the term.
+    """
+    offered = book[book["item"].isin(LAWFUL_WAYS) & book["term"].isin([term, "purchase"])]
+    offered = offered.join(catalogue.gpus()[["kind", "vendor", "peak_flops", "memory_bytes"]], on="gpu")
+    each = offered["price"] / offered["gpus_per_server"].fillna(1) / (offered["peak_flops"] / 1e15)
+    offered = offered.assign(per_flops=each).sort_values(["per_flops", *TIES], kind="stable")
+    banned = forbidden(offered)
+    allowed = offered[~banned & (offered["kind"] != "tpu")]
+    ruled_out = offered[banned].drop_duplicates(["item", "gpu"]).sort_values(["item", "per_flops"], kind="stable")
+    return pd.DataFrame([_instead(row, allowed) for row in ruled_out.itertuples()],
+                        columns=["way", "gpu", "per_flops", "instead", "lawful", "more"])
+
+
+def _instead(row, allowed):
+    able = allowed[(allowed["memory_bytes"] >= row.memory_bytes) & (allowed["item"] == row.item)]
+    if able.empty:
+        return LAWFUL_WAYS[row.item], row.gpu, row.per_flops, None, math.nan, math.nan
+    gpu, per_flops = able[["gpu", "per_flops"]].iloc[0]
+    return LAWFUL_WAYS[row.item], row.gpu, row.per_flops, gpu, per_flops, per_flops / row.per_flops - 1
+
+
+@selection
+def card_terms(book):
+    """Every card that the book prices alone, with what its license and warranty say, its error correction, link and power."""
+    cards = cheapest_first(book[book["item"] == "card"]).drop_duplicates("gpu")[["gpu", "price", "date"]]
+    cards = cards.join(catalogue.gpus()[["kind", "ecc", "link", "tdp_watts"]], on="gpu")
+    cards = cards.sort_values(["kind", "price"], kind="stable")
+    return cards.assign(**terms_of(cards["kind"]), ecc=cards["ecc"].map({1: "on", 0: "not on"}))

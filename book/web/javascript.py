@@ -14,7 +14,7 @@ from typing import Any
 from gpucalc.core.expression import plain, quantity_node, rebuilt, tree
 from gpucalc.core.figures import UNITS
 from gpucalc.core.law import LAWS, Law
-from gpucalc.core.printer import javascript
+from gpucalc.core.printer import Words
 from gpucalc.core.quantities import DOMAINS, QUANTITIES
 from gpucalc.rows.catalogue import efficiency
 from gpucalc.rows.tables import rows
@@ -185,8 +185,8 @@ def _said(law, arguments):
     """What a law computes first, and its result, its arguments said so."""
     texts = dict(zip(law.arguments, arguments))
     *parts, (_, result) = _parts(_inlined(tree(law), law), texts)
-    lines = ",".join(f"{texts[name]}={_dense(javascript(part, texts))}" for name, part in parts)
-    return lines, _dense(javascript(result, texts))
+    lines = ",".join(f"{texts[name]}={_dense(in_javascript(part, texts))}" for name, part in parts)
+    return lines, _dense(in_javascript(result, texts))
 
 
 def _dense(text):
@@ -237,3 +237,52 @@ def _count(node, needed):
     needed[key] += 1
     if needed[key] == 1:
         rebuilt(node, lambda part: _count(part, needed) or part)
+
+
+def in_javascript(tree, texts):
+    """JavaScript that computes the expression as Python does, each name as in `texts`."""
+    return _JavaScript(texts.__getitem__).whole(tree)
+
+
+class _JavaScript(Words):
+    """Says every operation where it stands, so that a browser rounds as Python does."""
+
+    minus, group = "-", "(%s)"
+    calls = {name: f"{name}(%s)" for name in ("ceil", "floor", "sqrt", "exp", "log", "log2", "quotient", "flow")} | {
+        "maximum": "max(%s)", "minimum": "min(%s)", "power": "power(%s)"}
+    signs = {ast.Gt: ">", ast.Lt: "<", ast.GtE: ">=", ast.LtE: "<=", ast.Eq: "===", ast.NotEq: "!==", ast.BitAnd: "&&",
+             ast.BitOr: "||", ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+
+    def whole(self, node):
+        match node:
+            case ast.Call(ast.Name("where"), [condition, a, b]):
+                return f"{self.whole(condition)} ? {self.atom(a)} : {self.argument(b)}"
+            case ast.Compare(left, [relation], [right]):
+                return f"{self.term(left)} {self.signs[type(relation)]} {self.term(right)}"
+            case ast.BinOp(left, ast.BitAnd() | ast.BitOr() as join, right):
+                return f"{self.atom(left)} {self.signs[type(join)]} {self.atom(right)}"
+            case ast.BinOp(left, ast.Add() | ast.Sub() as operation, right):
+                first = self.whole(left) if _is_sum(left) else self.term(left)
+                return f"{first} {self.signs[type(operation)]} {self.term(right)}"
+            case ast.UnaryOp(ast.USub(), operand):
+                return self.minus + self.atom(operand)
+        return self.term(node)
+
+    def term(self, node):
+        match node:
+            case ast.BinOp(left, ast.Mult() | ast.Div() as operation, right):
+                return f"{self.term(left)} {self.signs[type(operation)]} {self.atom(right)}"
+        return self.atom(node)
+
+    def argument(self, node):
+        return self.whole(node)
+
+    def power(self, base, exponent):
+        return self.fenced(self.calls["power"], f"{self.whole(base)}, {self.whole(exponent)}")
+
+    def number(self, value):
+        return repr(value).replace("inf", "Infinity")
+
+
+def _is_sum(node):
+    return isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub))

@@ -8,7 +8,6 @@ from gpucalc.core import printer
 from gpucalc.core.evaluate import Case
 from gpucalc.core.expression import names, plain, tree
 from gpucalc.core.law import LAWS
-from gpucalc.core.printer import javascript as in_javascript
 from gpucalc.core.quantities import DEFAULTS, QUANTITIES
 from gpucalc.decisions import token_offers
 from gpucalc.decisions.answer import Answer, of_choice
@@ -109,7 +108,7 @@ class _Template(printer.Words):
         return f"${{{self.value(condition)} ? `{a}` : `{b}`}}"
 
     def value(self, node):
-        return in_javascript(node, self.texts)
+        return javascript.in_javascript(node, self.texts)
 
 
 # What a lesson says of a reader's case, by page and kind of decision; the head of the file says how it is written.

@@ -1,4 +1,4 @@
-"""An expression as text, in words, in TeX and in JavaScript.
+"""An expression as text, in words and in TeX.
 
 Left unsaid in words and in TeX: a quotient is infinite where its denominator is not above 0, and a flow that does not fall
 counts all its years.
@@ -25,11 +25,6 @@ def tex(tree, texts=None):
 def words(tree, name=None):
     """The expression in words; `name` gives those of a quantity, else `in_words`."""
     return Words(name or in_words).whole(operators(tree))
-
-
-def javascript(tree, texts):
-    """JavaScript that computes the expression as Python does, each name as in `texts`."""
-    return _JavaScript(texts.__getitem__).whole(tree)
 
 
 def in_words(name):
@@ -218,47 +213,3 @@ class _Tex(Words):
         texts = (f"{self.whole(a)} & " + (rf"\text{{if }} {self.whole(test)}" if test else r"\text{otherwise}")
                  for a, test in rows)
         return r"\begin{cases} %s \end{cases}" % r" \\ ".join(texts)
-
-
-class _JavaScript(Words):
-    """Says every operation where it stands, so that a browser rounds as Python does."""
-
-    minus, group = "-", "(%s)"
-    calls = {name: f"{name}(%s)" for name in ("ceil", "floor", "sqrt", "exp", "log", "log2", "quotient", "flow")} | {
-        "maximum": "max(%s)", "minimum": "min(%s)", "power": "power(%s)"}
-    signs = {ast.Gt: ">", ast.Lt: "<", ast.GtE: ">=", ast.LtE: "<=", ast.Eq: "===", ast.NotEq: "!==", ast.BitAnd: "&&",
-             ast.BitOr: "||", ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
-
-    def whole(self, node):
-        match node:
-            case ast.Call(ast.Name("where"), [condition, a, b]):
-                return f"{self.whole(condition)} ? {self.atom(a)} : {self.argument(b)}"
-            case ast.Compare(left, [relation], [right]):
-                return f"{self.term(left)} {self.signs[type(relation)]} {self.term(right)}"
-            case ast.BinOp(left, ast.BitAnd() | ast.BitOr() as join, right):
-                return f"{self.atom(left)} {self.signs[type(join)]} {self.atom(right)}"
-            case ast.BinOp(left, ast.Add() | ast.Sub() as operation, right):
-                first = self.whole(left) if _is_sum(left) else self.term(left)
-                return f"{first} {self.signs[type(operation)]} {self.term(right)}"
-            case ast.UnaryOp(ast.USub(), operand):
-                return self.minus + self.atom(operand)
-        return self.term(node)
-
-    def term(self, node):
-        match node:
-            case ast.BinOp(left, ast.Mult() | ast.Div() as operation, right):
-                return f"{self.term(left)} {self.signs[type(operation)]} {self.atom(right)}"
-        return self.atom(node)
-
-    def argument(self, node):
-        return self.whole(node)
-
-    def power(self, base, exponent):
-        return self.fenced(self.calls["power"], f"{self.whole(base)}, {self.whole(exponent)}")
-
-    def number(self, value):
-        return repr(value).replace("inf", "Infinity")
-
-
-def _is_sum(node):
-    return isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub))

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from book.pages import total_cost as page
-from book.pages.total_cost import fine_print_table, many, open_words, out_words, parts_bars
+from book.pages.total_cost import card_terms, fine_print_table, many, open_words, out_words, parts_bars, substitutes
 from book.pages.training_cost import decided, searched
 from gpucalc import Case, total_cost as tc, training_cost
-from gpucalc.decisions.market import card_terms, forbidden, substitutes
+from gpucalc.decisions.market import forbidden
 from gpucalc.rows import catalogue, price_book
 
 BOOKS = {path.stem: price_book.prices(path) for path in price_book.price_books()}

@@ -16,7 +16,7 @@ from book.build.inputs import ROOT, surroundings
 from book.pages import (break_even as renting_options, commitments, sharing, total_cost as bill_choice,
                         training_cost as offers, what_changed as page, what_to_buy as budget)
 from gpucalc import Case
-from gpucalc.decisions import capacity, market, rent_or_buy, token_offers, what_changed
+from gpucalc.decisions import capacity, rent_or_buy, token_offers, what_changed
 from gpucalc.rows import catalogue, price_book, project_books
 from tests.book.test_own_prices import HOSTILE, texts
 from tests.contents import PRICED
@@ -156,7 +156,7 @@ def moved(book):
 
 
 def terms(book):
-    return market.substitutes(book, "on-demand").to_dict("list"), market.card_terms(book).to_dict("list")
+    return bill_choice.substitutes(book, "on-demand").to_dict("list"), bill_choice.card_terms(book).to_dict("list")
 
 
 def rent_or_own_on_spot(book):

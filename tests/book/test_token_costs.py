@@ -10,7 +10,7 @@ from book.components.sentences import enough
 from book.components.show import reach, volume
 from book.pages import serving_cost as tokens
 from gpucalc import Case, serving as sv, serving_cost as sc
-from gpucalc.decisions import capacity, rent_own_or_api, token_offers
+from gpucalc.decisions import capacity, token_offers
 from gpucalc.rows import catalogue, price_book
 
 BOOK = price_book.prices(price_book.DATA / "prices" / "2026-06-24.csv")
@@ -336,12 +336,12 @@ def test_which_way_is_the_cheapest_in_words_and_drawn():
     bills = pandas.DataFrame([dict(requests_per_month=month, way=way, usd=usd, low=0.9 * usd, high=1.2 * usd, cold=cold, fleet="X",
                                    row="r") for way, cold, usds in (("an API", 0.0, (1, 10, 100)), ("servers", 0.5, (20, 20, 90)))
                               for month, usd in zip((1e6, 1e7, 1e8), usds)])
-    spans = rent_own_or_api.spans(bills.assign(cold=0.0), 0.05)
+    spans = tokens.spans(bills.assign(cold=0.0), 0.05)
     # Servers cost 2 times the API at 10 million and 0.9 times at 100: as much at 10 million x 10^(ln 2 / ln(2 / 0.9)).
     assert tokens.cheapest_words(spans) == "an API, from 73.8 million on servers (too close to call)"
-    assert tokens.cheapest_words(rent_own_or_api.spans(bills, 0.05)) == "an API at every volume"
+    assert tokens.cheapest_words(tokens.spans(bills, 0.05)) == "an API at every volume"
     near = bills.assign(cold=0.0, usd=[1, 10, 100, 20, 11, 105], low=[1, 10, 100, 20, 9, 90], high=[1, 10, 100, 20, 12, 120])
-    assert tokens.cheapest_words(rent_own_or_api.spans(near, 0.05)) == (
+    assert tokens.cheapest_words(tokens.spans(near, 0.05)) == (
         "an API at every volume (too close to call from 10 million to 100 million)")
     chart = tokens.volume_chart(bills, spans, 0.05, "The finding").to_dict()
     lines, *rules = chart["layer"]
