@@ -269,12 +269,6 @@ def prefill_replicas(requests_per_second, prompt_turn_seconds, prompts_apart=0, 
     return where(prompts_apart > 0, ceil(requests_per_second * prompt_turn_seconds / prompt_load), 0)
 
 
-@law
-def reading_replicas(replicas, prefill_replicas, prompts_apart=0):
-    """Replicas that read prompts (count): those that answer, or those for prompts alone. DistServe (arXiv 2401.09670)."""
-    return where(prompts_apart > 0, prefill_replicas, replicas)
-
-
 # Drafted tokens
 
 @law
