@@ -26,7 +26,7 @@ from .show import table
 
 MOST_REPLICAS = 4096
 # What `one_change` tries of a training job, with words for a number that needs them.
-CHANGES = {"recompute": {0: "none", 1: "attention scores", 2: "whole layers", 3: "torch's policy"}, "flash_attention": (0, 1),
+CHANGES = {"recompute": {0: "none", 1: "selective", 2: "whole layers", 3: "torch's policy"}, "flash_attention": (0, 1),
            "loss_chunks": (1, 8), "zero_stage": (0, 1, 2, 3), "offload_optimizer": (0, 1), "offload_gradients": (0, 1),
            "sequence_parallel": (0, 1)}
 

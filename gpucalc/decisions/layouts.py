@@ -3,6 +3,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterator
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,12 +76,12 @@ def order(by: str) -> list[str]:
 
 
 def blocks(case: Case, values: dict, global_batch: int, usd_per_hour: float | None = None,
-           memory_ends: tuple[float, float, float] = (1, 1, 1)) -> Iterator[Block]:
+           memory_ends: tuple[float, float, float] = (1, 1, 1), published_only: bool = False) -> Iterator[Block]:
     """The search over these values of `gpus` and of each axis: blocks in the order of the rows, worked out one at a time.
 
     A GPU's memory may be from low to high times what the formula says (`memory_ends`).
     """
-    return (_worked_out(case, part, global_batch, usd_per_hour, memory_ends) for part in _parts(values))
+    return (_worked_out(case, part, global_batch, usd_per_hour, memory_ends, published_only) for part in _parts(values))
 
 
 def size(values: dict) -> int:
@@ -99,7 +100,7 @@ def _parts(values):
         yield from _parts(values | {axis: values[axis][start:start + step]})
 
 
-def _worked_out(case, values, global_batch, usd_per_hour, memory_ends):
+def _worked_out(case, values, global_batch, usd_per_hour, memory_ends, published_only):
     """Every layout of these values of the axes, with its figures and the first rule that it breaks."""
     architecture, card = case.rows["model"], case.rows["gpu"]
     grid = _along_axes({"last_stage": [0, 1]} | values)
@@ -113,7 +114,8 @@ def _worked_out(case, values, global_batch, usd_per_hour, memory_ends):
     figures["gpu_seconds"] = cluster * figures["step_seconds"]
     if usd_per_hour is not None:
         figures["step_usd"] = figures["gpu_seconds"] / SECONDS_PER_HOUR * usd_per_hour
-    rules = [*_rules(architecture, cluster, layout, global_batch, **sizes(case)),
+    asked = [("published_only: degrees of a published run", used(layout, architecture))] if published_only else []
+    rules = [*asked, *_rules(architecture, cluster, layout, global_batch, **sizes(case)),
              *((text, figures["training_bytes"] <= card.memory_bytes / end)
                for text, end in ((OVER_MEMORY, memory_ends[0]), (CLOSE, memory_ends[2])))]
     layout = {"gpus": cluster} | {name: layout[name] for name in LAYOUT}
@@ -153,7 +155,6 @@ def _rules(architecture, cluster, layout, global_batch, sequence, gpus_per_node,
              (shard == 0) | (zero > 0) & (shard < replicas) & (replicas % np.maximum(shard, 1) == 0)),
             ("expert_tensor_parallel: 1 without experts",
              (layout["expert_tensor_parallel"] == 1) | (architecture.get("experts", 0) > 0)),
-            ("recompute: not 1 with FlashAttention, which keeps no scores", (recompute != 1) | (flash_attention == 0)),
             ("recomputed_share: 1 without recompute", (recompute > 0) | (layout["recomputed_share"] == 1)),
             (f"virtual_stages: as many layers in each chunk, but for {SPARE_PLACES} places",
              (chunks == 1) | (places - architecture["layers"] <= SPARE_PLACES)),
@@ -168,6 +169,7 @@ def _rules(architecture, cluster, layout, global_batch, sequence, gpus_per_node,
 FAMILY = "training step"
 # Kinds of parallelism; what a simpler layout has less of, the first first.
 KINDS = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel", "zero_stage")
+DEGREES_USED = (*KINDS[:4], "virtual_stages")
 SIMPLER = (*KINDS[:4], "recompute", "recomputed_share", "virtual_stages", "zero_bubble", "zero_stage", "shard_parallel")
 
 
@@ -216,6 +218,31 @@ def as_good(layouts: pd.DataFrame, by: str = "plan_seconds") -> pd.DataFrame:
     return layouts[layouts[by] <= layouts[by].min() * (1 + comparison_error()[0])]
 
 
+@kept
+def _published_degrees() -> list[tuple]:
+    """Of each published step whether its model has experts, its parameters, and the degrees of its layout."""
+    found = []
+    for row in catalogue.measurements().query("family == @FAMILY").itertuples():
+        inputs = json.loads(row.inputs)
+        case, degrees = Case.of(inputs), tuple(inputs.get(name, 1) for name in DEGREES_USED)
+        found.append((bands.value_of(case, "experts") > 0, float(case("params")), degrees))
+    return found
+
+
+def used(layouts: Any, architecture: Any) -> np.ndarray:
+    """Which layouts, a table or columns that broadcast, somebody ran and published.
+
+    Their degrees of tensor, pipeline, context and expert parallel and their chunks a stage are those of a measured step of a
+    model of the same class, which has experts too or none and half to twice the parameters. Data parallel, ZeRO, micro-batches
+    and recompute are left to the job.
+    """
+    known = {degrees for sparse, params, degrees in _published_degrees()
+             if sparse == (architecture.get("experts", 0) > 0) and 1 / 2 <= params / architecture["params"] <= 2}
+    alike = (reduce(np.logical_and, (layouts[name] == degree for name, degree in zip(DEGREES_USED, degrees)))
+             for degrees in known)
+    return np.asarray(reduce(np.logical_or, alike, np.zeros(1, bool)))
+
+
 def recommended(layouts: pd.DataFrame) -> dict[str, Any]:
     """The simplest layout within the error of the best, as a dict of its columns.
 
@@ -235,8 +262,8 @@ SHORT = {"TP": "tensor_parallel", "PP": "pipeline_parallel", "CP": "context_para
 PARTS = {"matrix_seconds": "matrix products", "elementwise_seconds": "norms, activations, sums",
          "tensor_seconds": "tensor parallel", "context_seconds": "context parallel", "expert_seconds": "expert parallel",
          "pipeline_seconds": "sends between stages"}
-RECOMPUTE = ("none", "scores", "layers", "all but products")
-RECOMPUTED = ("nothing recomputed", "attention scores recomputed", "whole layers recomputed", "all but products recomputed")
+RECOMPUTE = ("none", "selective", "layers", "all but products")
+RECOMPUTED = ("nothing recomputed", "norms and activations recomputed", "whole layers recomputed", "all but products recomputed")
 # The most chunks a stage that a published job had: NVIDIA, Llama-2-70B on 64 GPUs.
 MOST_CHUNKS = 20
 AIMS = ("plan_seconds", "step_seconds", "gpu_seconds", "gpus", "training_bytes")
@@ -290,7 +317,7 @@ def all_layouts(model: Any, gpu: Any, gpus: Any, global_batch: float, sequence: 
 
 
 def layouts_of(case: Case, gpus: Any, global_batch: float, axes: dict[str, Any] | None = None,
-               usd_per_hour: float | None = None) -> pd.DataFrame:
+               usd_per_hour: float | None = None, published_only: bool = False) -> pd.DataFrame:
     """Every layout of the case as a row; what rules one out is its `reason`, the first that applies, empty if nothing does.
 
     `gpus` is a count or several, `global_batch` the sequences of a step, `axes` has the values of an axis to search instead
@@ -300,11 +327,11 @@ def layouts_of(case: Case, gpus: Any, global_batch: float, axes: dict[str, Any] 
     figures are those of the next whole count below. Raises ValueError for more than MOST_LISTED layouts.
     """
     place = "one table; best_layouts searches more"
-    searched, factors = _searched(case, gpus, global_batch, axes, usd_per_hour, MOST_LISTED, place)
+    searched, factors = _searched(case, gpus, global_batch, axes, usd_per_hour, MOST_LISTED, place, published_only)
     return banded(pd.concat([block.table() for block in searched], ignore_index=True), factors)
 
 
-def _searched(case, gpus, global_batch, axes, usd_per_hour, most, place):
+def _searched(case, gpus, global_batch, axes, usd_per_hour, most, place, published_only=False):
     """The blocks of the search, and its bands. Raises ValueError for a value that is not allowed, and for more than `most`."""
     counts = sorted(set(np.atleast_1d(gpus).tolist()))
     prices = {} if usd_per_hour is None else {"usd_per_hour": usd_per_hour}
@@ -315,20 +342,23 @@ def _searched(case, gpus, global_batch, axes, usd_per_hour, most, place):
     if size(values) > most:
         raise ValueError(f"gpus, axes: {size(values):,} layouts; allowed: at most {most:,} in {place}")
     factors = ends(case)
-    return blocks(case, values, global_batch, usd_per_hour, factors["training_bytes"]), factors
+    return blocks(case, values, global_batch, usd_per_hour, factors["training_bytes"], published_only), factors
 
 
 def best_layouts(model: Any, gpu: Any, gpus: Any, global_batch: float, sequence: float, by: str = "plan_seconds",
                  count: int | None = 10, axes: dict[str, Any] | None = None, gpus_per_node: float | None = None,
-                 flash_attention: float = 1, usd_per_hour: float | None = None, **job: Any) -> pd.DataFrame:
+                 flash_attention: float = 1, usd_per_hour: float | None = None, published_only: bool = False,
+                 **job: Any) -> pd.DataFrame:
     """The layouts that run, best first, as a table: so many, or all; arguments as in `all_layouts`, `by` as in `best_of`.
+
+    `published_only` leaves those whose degrees somebody ran and published (`used`).
 
     Raises ValueError for more than MOST_SEARCHED layouts. Memory does not grow with their number.
     """
     _check_aim(by)
     case = layout_case(model, gpu, sequence, gpus_per_node=gpus_per_node, flash_attention=flash_attention, **job)
     best, counted, formula = None, 0, "step_seconds" if by == "plan_seconds" else by  # all plans are as far from their formulas
-    searched, factors = _searched(case, gpus, global_batch, axes, usd_per_hour, MOST_SEARCHED, "one search")
+    searched, factors = _searched(case, gpus, global_batch, axes, usd_per_hour, MOST_SEARCHED, "one search", published_only)
     for block in searched:
         counted = counted + np.bincount(block.broken.ravel(), minlength=len(block.reasons))
         found = block.best(formula, count)
@@ -391,8 +421,8 @@ def step_parts(case: Case) -> dict[str, float]:
     """Seconds of a step of the case's layout by what takes them, on its slowest stage; they sum to `step_seconds`."""
     step = max((case.but(last_stage=last).explain(step_seconds) for last in (0, 1)), key=lambda step: step.value)
     terms, given = step.terms, {name: value for each in step.steps for name, value in each.arguments.items()}
-    hidden = dict.fromkeys(PARTS, given["overlap"]) | {"expert_seconds": given["expert_overlap"]} | dict.fromkeys(
-        ("matrix_seconds", "elementwise_seconds"), 0)
+    hidden = dict.fromkeys(PARTS, given["overlap"]) | dict.fromkeys(("matrix_seconds", "elementwise_seconds"), 0) | {
+        f"{kind}_seconds": terms[f"{kind}_hidden_share"] for kind in ("tensor", "expert")}
     shown = {law: 1 - (1 - terms["lent_share"]) * share for law, share in hidden.items()}
     parts = {name: given["micro_batches"] * terms[law] * shown[law] for law, name in PARTS.items()}
     waiting = {"host": given["micro_batches"] * given["host_seconds"]} if given["host_seconds"] else {}
@@ -472,7 +502,7 @@ def usual_axes(architecture: Any, counts: Any, flash_attention: float = 1) -> di
     chunks = [each for each in range(2, MOST_CHUNKS + 1) if any(-layers % (each * stage) <= SPARE_PLACES for stage in stages[1:])]
     return dict(tensor_parallel=_divisors(architecture["heads"], most), pipeline_parallel=stages, virtual_stages=[1, *chunks],
                 context_parallel=[1, 2, 4, 8, 16], expert_parallel=_divisors(architecture.get("experts", 0) or 1, most),
-                zero_stage=[0, 1, 2, 3], micro_batch=[1, 2, 4, 8, 16], recompute=[0, 2, 3] if flash_attention else [0, 1, 2, 3],
+                zero_stage=[0, 1, 2, 3], micro_batch=[1, 2, 4, 8, 16], recompute=[0, 1, 2, 3],
                 sequence_parallel=[0, 1], recomputed_share=[1], expert_tensor_parallel=[1], shard_parallel=[0], zero_bubble=[0],
                 loss_chunks=[1])
 

@@ -59,13 +59,15 @@ def whole_values(hidden, layers, attending_share, norms_per_layer=..., moe_layer
     """Values one layer keeps of a token that tensor parallel does not divide (count). Korthikanti et al. 2022, section 4.1.
 
     The inputs of the norms, of attention and of the MLP, frozen or not (arXiv 2404.12406, section 1); of each expert of the
-    token its input and its output; of latent attention the compressed vectors before and after their norms. A norm out of
-    plain operations keeps an FP32 copy of its input, two values wide, and the normalized values besides. Inputs of products in
-    8 or 4 bits are kept as they were cast (Transformer Engine).
+    token its input, and its output where plain operations weight that (Megatron-Core weights what goes into the second product,
+    megatron/core/transformer/moe/experts.py); of latent attention the compressed vectors before and after their norms. A norm out
+    of plain operations keeps an FP32 copy of its input, two values wide, and the normalized values besides. Inputs of products
+    in 8 or 4 bits are kept as they were cast (Transformer Engine).
     """
     inputs = _kept_input(input_element_bytes, activation_element_bytes)
     norms = norms_per_layer * (1 + where(fusion <= 0, 2, 0)) + minimum(norms_per_layer, 2) * inputs
-    routed = (1 + inputs) * experts_per_token * moe_layers / layers * where(expert_latent > 0, expert_latent / hidden, 1)
+    sent = experts_per_token * moe_layers / layers * where(expert_latent > 0, expert_latent / hidden, 1)
+    routed = (inputs + where(fusion <= 0, 1, 0)) * sent
     return (norms + routed) * hidden + attending_share * (2 * q_lora_rank + 2 * kv_lora_rank + rope_head_dim)
 
 
@@ -127,6 +129,23 @@ def product_values(hidden, heads, gpu_kv_heads, head_dim, mlp_width, layers, att
     return attention + linear + width + where(kv_lora_rank > 0, 1, gated_mlp) * hidden
 
 
+@law
+def made_values(hidden, heads, head_dim, mlp_width, attending_share, norms_per_layer=..., gated_mlp=0, q_lora_rank=0,
+                kv_lora_rank=0, rope_head_dim=0, value_head_dim=0, tensor_parallel=1, sequence_parallel=0, fusion=...,
+                input_element_bytes=0, activation_element_bytes=...):
+    """Values of a token in one layer, on one GPU, that are cheap to make again (count): what norms and activations make for
+    products, and latent queries, keys and values expanded.
+
+    DeepSeek-V3 (arXiv 2412.19437, sections 3.2.3 and 3.3.3); NVIDIA Megatron-LM, `--recompute-modules layernorm mlp_act moe_act
+    mla_up_proj` (megatron/core/transformer/transformer_config.py).
+    """
+    inputs = _kept_input(input_element_bytes, activation_element_bytes)
+    norms = minimum(norms_per_layer, 2) * inputs * hidden / where(sequence_parallel > 0, tensor_parallel, 1)
+    expanded = where(q_lora_rank > 0, 2, 1) * (head_dim + rope_head_dim) + value_head_dim
+    latent = where(kv_lora_rank > 0, attending_share * heads * expanded, 0)
+    return norms + ((inputs + gated_mlp * where(fusion >= 2, 0, 1)) * mlp_width + latent) / tensor_parallel
+
+
 def _unscored(whole_tokens, gpu_tokens, whole_values, split_values, hidden, dropout, activation_element_bytes):
     """What a layer keeps without recompute beside its scores."""
     return (whole_tokens * (whole_values * activation_element_bytes + 2 * dropout * hidden * MASK_BYTES)
@@ -134,14 +153,14 @@ def _unscored(whole_tokens, gpu_tokens, whole_values, split_values, hidden, drop
 
 
 @law
-def layer_activation_bytes(score_bytes, gpu_tokens, whole_values, split_values, product_values, hidden, recompute=0,
+def layer_activation_bytes(score_bytes, gpu_tokens, whole_values, split_values, product_values, made_values, hidden, recompute=0,
                            recomputed_share=1, flash_attention=0, dropout=0, tensor_parallel=1, sequence_parallel=0,
                            activation_element_bytes=...):
     """What one layer keeps of a micro-batch for its backward pass, on one GPU (bytes). Korthikanti et al. 2022, table 2.
 
-    Sequence parallel divides what tensor parallel leaves whole. Selective recompute drops the scores; full recompute keeps
-    the layer's input alone; torch's policy keeps some products besides, and what sequence parallel scatters. Where a share of
-    the layers recomputes, this is the mean.
+    Sequence parallel divides what tensor parallel leaves whole. Selective recompute drops the scores, or with FlashAttention what
+    norms and activations make for products; full recompute keeps the layer's input alone; torch's policy keeps some products
+    besides, and what sequence parallel scatters. Where a share of the layers recomputes, this is the mean.
     """
     whole_tokens = gpu_tokens / where(sequence_parallel > 0, tensor_parallel, 1)
     unscored = _unscored(whole_tokens, gpu_tokens, whole_values, split_values, hidden, dropout, activation_element_bytes)
@@ -149,7 +168,9 @@ def layer_activation_bytes(score_bytes, gpu_tokens, whole_values, split_values, 
     layer_input = whole_tokens * hidden * activation_element_bytes
     products = (layer_input * (1 + 2 * sequence_parallel) + gpu_tokens * product_values * activation_element_bytes
                 + flash_attention * score_bytes)
-    kept = where(recompute >= 3, products, where(recompute >= 2, layer_input, where(recompute >= 1, unscored, everything)))
+    fused = where(flash_attention > 0, score_bytes - gpu_tokens * made_values * activation_element_bytes, 0)
+    selective = where(recompute >= 1, unscored + fused, everything)
+    kept = where(recompute >= 3, products, where(recompute >= 2, layer_input, selective))
     return everything + recomputed_share * (kept - everything)
 
 

@@ -215,14 +215,26 @@ def replica_sum_seconds(gpu_trained_params, gpu_trained_expert_params, gradient_
 
 
 @law
-def data_seconds(scatter_seconds, gather_seconds, replica_sum_seconds, micro_batches, zero_stage=0):
+def shard_rounds(micro_batches, pipeline_parallel=1, virtual_stages=1, zero_stage=0):
+    """How often in a step ZeRO's stages 2 and 3 pass over the layers (count): once for each micro-batch.
+
+    In an interleaved pipeline as many micro-batches as there are stages go through a chunk one after the other; their gradients
+    leave together in stage 2: breadth-first pipeline parallelism, Lamy-Poirier 2022 (arXiv 2211.05953, section 4); Llama 3
+    (arXiv 2407.21783, section 3.3.2), which keeps the weights. No engine is known to gather weights for a group in stage 3.
+    """
+    grouped = where(virtual_stages > 1, where(zero_stage >= 3, 0, 1), 0)
+    return where(grouped > 0, maximum(micro_batches / pipeline_parallel, 1), micro_batches)
+
+
+@law
+def data_seconds(scatter_seconds, gather_seconds, replica_sum_seconds, shard_rounds, zero_stage=0):
     """Gradients and weights of a step over the GPUs that hold the same parameters (s). ZeRO (arXiv 1910.02054, section 7).
 
     Gradients are scattered and gathered again: an all-reduce. From ZeRO-1 on the new weights are gathered instead. Stage 2
-    scatters after each micro-batch; stage 3 gathers the weights for each forward and each backward pass.
+    scatters after each round; stage 3 gathers the weights for each forward and each backward one.
     """
-    scatters = where(zero_stage >= 2, micro_batches, 1)
-    return scatters * scatter_seconds + where(zero_stage >= 3, 2 * micro_batches, 1) * gather_seconds + replica_sum_seconds
+    scatters = where(zero_stage >= 2, shard_rounds, 1)
+    return scatters * scatter_seconds + where(zero_stage >= 3, 2 * shard_rounds, 1) * gather_seconds + replica_sum_seconds
 
 
 @law
@@ -236,18 +248,19 @@ def lent_share(units, collective_units=...):
 
 @law
 def exposed_data_seconds(data_seconds, scatter_seconds, gather_seconds, replica_sum_seconds, micro_batch_seconds, micro_batches,
-                         stage_layers, lent_share, zero_stage=0, data_overlap=...):
+                         shard_rounds, stage_layers, lent_share, zero_stage=0, data_overlap=...):
     """How much longer data parallel makes a step (s): what outlasts the pass it runs beside, and what it takes from the rest.
 
-    Weights arrive under a forward pass, a third of a micro-batch; gradients leave under a backward pass, and stage 3 gathers
-    there again, as stage 0 does with what it summed. The first layer's weights and the last one's gradients have nothing to
-    hide behind. Below stage 2 gradients leave once a step, below stage 3 weights arrive once. FSDP (arXiv 2304.11277,
-    section 3.3).
+    Weights arrive under a forward pass, a third of a micro-batch or of those of a round; gradients leave under a backward pass,
+    and stage 3 gathers there again, as stage 0 does with what it summed. The first layer's weights and the last one's gradients
+    have nothing to hide behind. Below stage 2 gradients leave once a step, below stage 3 weights arrive once. FSDP (arXiv
+    2304.11277, section 3.3).
     """
-    forward, whole, split = data_overlap * micro_batch_seconds / 3, where(zero_stage >= 3, 1, 0), where(zero_stage >= 1, 1, 0)
+    forward = data_overlap * micro_batch_seconds * where(zero_stage >= 2, micro_batches / shard_rounds, 1) / 3
+    whole, split = where(zero_stage >= 3, 1, 0), where(zero_stage >= 1, 1, 0)
     arriving = split * maximum(gather_seconds - forward, gather_seconds / stage_layers)
     leaving = scatter_seconds + (1 - split + whole) * gather_seconds
     late = maximum(leaving - 2 * forward, scatter_seconds / stage_layers)
     last = maximum(late, leaving + replica_sum_seconds - 2 * forward)
-    shown = (1 + whole * (micro_batches - 1)) * arriving + where(zero_stage >= 2, micro_batches - 1, 0) * late + last
+    shown = (1 + whole * (shard_rounds - 1)) * arriving + where(zero_stage >= 2, shard_rounds - 1, 0) * late + last
     return shown + lent_share * (data_seconds - shown)

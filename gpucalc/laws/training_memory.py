@@ -31,8 +31,17 @@ def _held(dense, experts, split, shard_ranks, expert_shard_ranks):
 
 
 @law
+def weight_copies(pipeline_parallel=1, expert_parallel=1, zero_bubble=0):
+    """Copies of a stage's weights on one GPU (count): two where a pipeline runs both ways to hide the exchange of experts.
+    DeepSeek-V3, DualPipe (arXiv 2412.19437, section 3.2.1, table 2).
+    """
+    both = where(zero_bubble > 0, where(expert_parallel > 1, 1, 0), 0)
+    return 1 + where(pipeline_parallel > 1, both, 0)
+
+
+@law
 def held_weight_bytes(gpu_embedding_params, gpu_layer_params, gpu_expert_params, gpu_adapter_params, gpu_expert_adapter_params,
-                      weight_element_bytes, adapters, shard_ranks, expert_shard_ranks, frozen_element_bytes=0,
+                      weight_element_bytes, adapters, shard_ranks, expert_shard_ranks, weight_copies, frozen_element_bytes=0,
                       kept_element_bytes=..., cast_element_bytes=0, zero_stage=0):
     """Weights on one GPU (bytes): ZeRO splits them from stage 3 on (arXiv 1910.02054, section 5.3).
 
@@ -44,7 +53,7 @@ def held_weight_bytes(gpu_embedding_params, gpu_layer_params, gpu_expert_params,
     dense = gpu_embedding_params * embedding + gpu_layer_params * matrix + gpu_adapter_params * weight_element_bytes
     experts = gpu_expert_params * matrix + gpu_expert_adapter_params * weight_element_bytes
     casts = where(zero_stage >= 3, 0, cast_element_bytes * (gpu_layer_params + gpu_expert_params))
-    return _held(dense, experts, zero_stage >= 3, shard_ranks, expert_shard_ranks) + casts
+    return weight_copies * (_held(dense, experts, zero_stage >= 3, shard_ranks, expert_shard_ranks) + casts)
 
 
 @law
@@ -234,7 +243,8 @@ def communication_bytes(communicator_bytes=..., bucket_bytes=0, tensor_parallel=
                         context_parallel=1, expert_parallel=1):
     """Buffers of communication on one GPU (bytes): those of each group that it belongs to, and buckets of gradients and weights.
 
-    NCCL sets up its channels for each communicator; DeepSpeed fills a bucket before it sends.
+    NCCL sets up its channels for each communicator. DeepSpeed fills a bucket before it sends, of 5e8 elements unless told
+    otherwise, and with contiguous gradients one more while the first is sent (deepspeed/runtime/zero/stage_1_and_2.py).
     """
     replicas = where(data_parallel > 1, 1, 0)
     groups = (where(tensor_parallel > 1, 1, 0) + where(pipeline_parallel > 1, 1, 0) + where(context_parallel > 1, 1, 0)

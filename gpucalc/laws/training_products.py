@@ -12,6 +12,25 @@ def repeated(recompute, recomputed_share, least=2):
     return recomputed_share * (where(recompute >= least, 1, 0) - where(recompute >= 3, 1, 0))
 
 
+def _forwards(recompute, recomputed_share, dropped):
+    """How often a product runs forward: once, again with whole layers, and the share that torch's policy drops of it again.
+
+    Of query, key, value, output, gate, up and down it makes key, output and up again: half of the projections, and half of gate
+    and up (pytorch/torchtitan, torchtitan/distributed/activation_checkpoint.py: every second product).
+    """
+    return 1 + repeated(recompute, recomputed_share) + recomputed_share * where(recompute >= 3, dropped, 0)
+
+
+def _time(rows, inner, columns, output_element_bytes, product_peak, units, bandwidth, grouped_products, narrow_products,
+          tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, kernel_seconds, activation_element_bytes):
+    tiled = ceil(rows / tile_rows) * tile_rows
+    fill = rows / tiled * product_fill.formula(grouped_products * tiled, columns, units, tile_rows, tile_columns)
+    compute = 2 * rows * inner * columns / (product_peak * compute_efficiency * fill)
+    moved = ((rows + columns) * inner * 0.5**narrow_products * activation_element_bytes
+             + rows * columns * output_element_bytes)
+    return grouped_products * maximum(compute, moved / (bandwidth * bandwidth_efficiency)) + kernel_seconds
+
+
 @law
 def product_seconds(rows, inner, columns, product_peak, units, bandwidth, grouped_products=1, narrow_products=0, tile_rows=...,
                     tile_columns=..., compute_efficiency=1, bandwidth_efficiency=1, kernel_seconds=0,
@@ -22,54 +41,69 @@ def product_seconds(rows, inner, columns, product_peak, units, bandwidth, groupe
     end come on top.
     NVIDIA, Matrix multiplication background user's guide (docs.nvidia.com/deeplearning/performance).
     """
-    tiled = ceil(rows / tile_rows) * tile_rows
-    fill = rows / tiled * product_fill.formula(grouped_products * tiled, columns, units, tile_rows, tile_columns)
-    compute = 2 * rows * inner * columns / (product_peak * compute_efficiency * fill)
-    moved = (rows + columns) * inner * 0.5**narrow_products + rows * columns
-    traffic = moved * activation_element_bytes / (bandwidth * bandwidth_efficiency)
-    return grouped_products * maximum(compute, traffic) + kernel_seconds
+    return _time(rows, inner, columns, activation_element_bytes, product_peak, units, bandwidth, grouped_products,
+                 narrow_products, tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, kernel_seconds,
+                 activation_element_bytes)
 
 
-def _passes(rows, inner, columns, forwards, trained, products, product_peak, units, bandwidth, narrow_products, tile_rows,
-            tile_columns, compute_efficiency, bandwidth_efficiency, kernel_seconds, activation_element_bytes):
-    """Forward, as often as it runs, and backward: for the gradient of the input, and for that of a trained weight."""
-    def one(m, k, n):
-        return product_seconds.formula(m, k, n, product_peak, units, bandwidth, products, narrow_products, tile_rows,
-                                       tile_columns, compute_efficiency, bandwidth_efficiency, kernel_seconds,
-                                       activation_element_bytes)
-    return forwards * one(rows, inner, columns) + one(rows, columns, inner) + trained * one(columns, rows, inner)
+def _passes(rows, inner, columns, forwards, trained, sum_bytes, products, product_peak, units, bandwidth, narrow_products,
+            tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, kernel_seconds, activation_element_bytes):
+    """Forward, as often as it runs, and backward: for the gradient of the input, and for that of a trained weight.
 
-
-@law
-def projection_seconds(gpu_tokens, hidden, mixed_width, gpu_mixing_params, adapters, product_peak, units, bandwidth,
-                       tensor_parallel=1, recompute=0, recomputed_share=1, narrow_products=0, tile_rows=...,
-                       tile_columns=..., compute_efficiency=1, bandwidth_efficiency=1, kernel_seconds=0,
-                       activation_element_bytes=...):
-    """Products with the matrices that mix tokens in one layer, mean of the layers, on one GPU (s): into the heads, as one
-    product, and out of them.
+    The latter is added to the sum of those of other micro-batches, which is read and written in its own width: `sum_bytes` an
+    element (Megatron-LM, megatron/core/tensor_parallel/layers.py: gradient accumulation fusion).
     """
-    forwards = 1 + repeated(recompute, recomputed_share)
-
-    def passes(inner, columns):
-        return _passes(gpu_tokens, inner, columns, forwards, 1 - adapters, 1, product_peak, units, bandwidth,
-                       narrow_products, tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, kernel_seconds,
-                       activation_element_bytes)
-    out = mixed_width / tensor_parallel
-    return passes(hidden, gpu_mixing_params / hidden - out) + passes(out, hidden)
+    def one(m, k, n, output_bytes):
+        return _time(m, k, n, output_bytes, product_peak, units, bandwidth, products, narrow_products, tile_rows, tile_columns,
+                     compute_efficiency, bandwidth_efficiency, kernel_seconds, activation_element_bytes)
+    element = activation_element_bytes
+    return (forwards * one(rows, inner, columns, element) + one(rows, columns, inner, element)
+            + trained * one(columns, rows, inner, sum_bytes))
 
 
 @law
-def mlp_product_seconds(gpu_tokens, hidden, intermediate, adapters, product_peak, units, bandwidth, gated_mlp=0,
-                        tensor_parallel=1, recompute=0, recomputed_share=1, narrow_products=0, tile_rows=..., tile_columns=...,
-                        compute_efficiency=1, bandwidth_efficiency=1, kernel_seconds=0, activation_element_bytes=...):
-    """Products of one dense MLP on one GPU (s): up, with the gate as one product, and down. Megatron-LM (arXiv 1909.08053)."""
-    forwards, width = 1 + repeated(recompute, recomputed_share), intermediate / tensor_parallel
+def expanded_params(heads, head_dim, attending_share, q_lora_rank=0, kv_lora_rank=0, rope_head_dim=0, value_head_dim=0,
+                    tensor_parallel=1):
+    """Parameters that expand latent queries, keys and values in one layer on one GPU, mean of the layers (count)."""
+    queries = q_lora_rank * (head_dim + rope_head_dim)
+    return attending_share * heads * (queries + kv_lora_rank * (head_dim + value_head_dim)) / tensor_parallel
 
-    def passes(inner, columns):
-        return _passes(gpu_tokens, inner, columns, forwards, 1 - adapters, 1, product_peak, units, bandwidth,
-                       narrow_products, tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, kernel_seconds,
+
+@law
+def projection_seconds(gpu_tokens, hidden, mixed_width, gpu_mixing_params, expanded_params, adapters, gradient_element_bytes,
+                       product_peak, units, bandwidth, tensor_parallel=1, recompute=0, recomputed_share=1, flash_attention=0,
+                       narrow_products=0, tile_rows=..., tile_columns=..., compute_efficiency=1, bandwidth_efficiency=1,
+                       kernel_seconds=0, persistent_gradients=..., activation_element_bytes=...):
+    """Products with the matrices that mix tokens in one layer, mean of the layers, on one GPU (s): into the heads, as one
+    product, and out of them. Selective recompute beside FlashAttention expands latent vectors again.
+    """
+    out = mixed_width / tensor_parallel
+    inner = gpu_mixing_params / hidden - out
+    light = recomputed_share * flash_attention * (repeated(recompute, 1, 1) - repeated(recompute, 1))
+    again = light * expanded_params / (hidden * inner)
+
+    def passes(inner, columns, further):
+        return _passes(gpu_tokens, inner, columns, further + _forwards(recompute, recomputed_share, 1 / 2), 1 - adapters,
+                       (1 + persistent_gradients) * gradient_element_bytes, 1, product_peak, units, bandwidth, narrow_products,
+                       tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, kernel_seconds,
                        activation_element_bytes)
-    return passes(hidden, (1 + gated_mlp) * width) + passes(width, hidden)
+    return passes(hidden, inner, again) + passes(out, hidden, 0)
+
+
+@law
+def mlp_product_seconds(gpu_tokens, hidden, intermediate, adapters, gradient_element_bytes, product_peak, units, bandwidth,
+                        gated_mlp=0, tensor_parallel=1, recompute=0, recomputed_share=1, narrow_products=0, tile_rows=...,
+                        tile_columns=..., compute_efficiency=1, bandwidth_efficiency=1, kernel_seconds=0,
+                        persistent_gradients=..., activation_element_bytes=...):
+    """Products of one dense MLP on one GPU (s): up, with the gate as one product, and down. Megatron-LM (arXiv 1909.08053)."""
+    width = intermediate / tensor_parallel
+
+    def passes(inner, columns, dropped):
+        return _passes(gpu_tokens, inner, columns, _forwards(recompute, recomputed_share, dropped), 1 - adapters,
+                       (1 + persistent_gradients) * gradient_element_bytes, 1, product_peak, units, bandwidth, narrow_products,
+                       tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, kernel_seconds,
+                       activation_element_bytes)
+    return passes(hidden, (1 + gated_mlp) * width, gated_mlp / 2) + passes(width, hidden, 0)
 
 
 @law
@@ -83,30 +117,30 @@ def expert_tokens(gpu_tokens, experts=0, experts_per_token=0, tensor_parallel=1,
 
 
 @law
-def expert_product_seconds(gpu_tokens, expert_tokens, hidden, adapters, product_peak, units, bandwidth, experts=0,
-                           shared_experts=0, expert_intermediate=0, gated_mlp=0, expert_latent=0, tensor_parallel=1,
+def expert_product_seconds(gpu_tokens, expert_tokens, hidden, adapters, gradient_element_bytes, product_peak, units, bandwidth,
+                           experts=0, shared_experts=0, expert_intermediate=0, gated_mlp=0, expert_latent=0, tensor_parallel=1,
                            expert_parallel=1, expert_tensor_parallel=1, recompute=0, recomputed_share=1, narrow_products=0,
                            tile_rows=..., tile_columns=..., compute_efficiency=1, grouped_efficiency=1, bandwidth_efficiency=1,
-                           kernel_seconds=0, activation_element_bytes=...):
+                           kernel_seconds=0, persistent_gradients=..., activation_element_bytes=...):
     """Products of one layer of experts on one GPU (s): those of its experts in one kernel, the shared experts' besides, and those
     to fewer channels and back where experts work on them.
 
     MegaBlocks, Gale et al. 2022 (arXiv 2211.15841, section 4).
     """
-    forwards = 1 + repeated(recompute, recomputed_share)
-
-    def passes(rows, inner, columns, products, share=compute_efficiency):
-        return _passes(rows, inner, columns, forwards, 1 - adapters, products, product_peak, units, bandwidth,
+    def passes(rows, inner, columns, products, dropped, share=compute_efficiency):
+        return _passes(rows, inner, columns, _forwards(recompute, recomputed_share, dropped), 1 - adapters,
+                       (1 + persistent_gradients) * gradient_element_bytes, products, product_peak, units, bandwidth,
                        narrow_products, tile_rows, tile_columns, share, bandwidth_efficiency, kernel_seconds,
                        activation_element_bytes)
 
     def pair(rows, channels, width, products, share=compute_efficiency):
-        return passes(rows, channels, (1 + gated_mlp) * width, products, share) + passes(rows, width, channels, products, share)
+        return (passes(rows, channels, (1 + gated_mlp) * width, products, gated_mlp / 2, share)
+                + passes(rows, width, channels, products, 0, share))
     channels, fewer = where(expert_latent > 0, expert_latent, hidden), maximum(expert_latent, 1)
     routed = pair(expert_tokens, channels, maximum(expert_intermediate, 1) / expert_tensor_parallel,
                   maximum(experts, 1) / expert_parallel, compute_efficiency * grouped_efficiency)
     shared = pair(gpu_tokens, hidden, maximum(shared_experts * expert_intermediate, 1) / tensor_parallel, 1)
-    narrowed = passes(gpu_tokens, hidden, fewer, 1) + passes(gpu_tokens, fewer, hidden, 1)
+    narrowed = passes(gpu_tokens, hidden, fewer, 1, 0) + passes(gpu_tokens, fewer, hidden, 1, 0)
     return routed + where(shared_experts > 0, shared, 0) + where(expert_latent > 0, narrowed, 0)
 
 
@@ -125,11 +159,12 @@ def core_attention_seconds(gpu_tokens, attention_token_flops, peak_flops, clock_
 
 
 @law
-def head_seconds(gpu_tokens, hidden, vocab, adapters, peak_flops, units, bandwidth, clock_share=1, tensor_parallel=1,
-                 tile_rows=..., tile_columns=..., compute_efficiency=1, bandwidth_efficiency=1, kernel_seconds=0,
-                 activation_element_bytes=...):
+def head_seconds(gpu_tokens, hidden, vocab, adapters, gradient_element_bytes, peak_flops, units, bandwidth, clock_share=1,
+                 tensor_parallel=1, tile_rows=..., tile_columns=..., compute_efficiency=1, bandwidth_efficiency=1,
+                 kernel_seconds=0, persistent_gradients=..., activation_element_bytes=...):
     """Products with the output head on one GPU, in 16 bits (s): no recipe runs it in 8 (NVIDIA Transformer Engine manual)."""
-    return _passes(gpu_tokens, hidden, vocab / tensor_parallel, 1, 1 - adapters, 1, peak_flops * clock_share, units, bandwidth, 0,
+    return _passes(gpu_tokens, hidden, vocab / tensor_parallel, 1, 1 - adapters,
+                   (1 + persistent_gradients) * gradient_element_bytes, 1, peak_flops * clock_share, units, bandwidth, 0,
                    tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, kernel_seconds, activation_element_bytes)
 
 

@@ -3,7 +3,7 @@
 A micro-batch costs matrix products, memory traffic outside them and collectives; the step repeats it, waits for the pipeline
 to fill and drain, and ends with the gradients and the optimizer.
 """
-from ..core.arithmetic import SECONDS_PER_HOUR, minimum, where
+from ..core.arithmetic import SECONDS_PER_HOUR, maximum, minimum, where
 from ..core.law import law
 from .arithmetic_intensity import prefill_pairs, prompt_index_flops
 from .training_products import repeated
@@ -51,11 +51,12 @@ def step_flops(layer_token_flops, attention_token_flops, step_tokens, layers, vo
 def recomputed_token_flops(layer_token_flops, attention_token_flops, recompute=0, recomputed_share=1, flash_attention=0):
     """FLOP of a token in one layer that the backward pass does again (count). Korthikanti et al. 2022 (arXiv 2205.05198).
 
-    Full recompute runs the layer again, selective its scores and values, and the policy that keeps the products none of them.
-    FlashAttention always makes the scores again, half of attention (arXiv 2205.14135, section 3.1).
+    Full recompute runs the layer again, selective its scores and values, and torch's policy some third of the products: of seven
+    key, output and up. FlashAttention always makes the scores again, half of attention (arXiv 2205.14135, section 3.1).
     """
     whole, scores = repeated(recompute, recomputed_share), repeated(recompute, recomputed_share, 1)
-    return whole * layer_token_flops + attention_token_flops * where(flash_attention > 0, whole + 1 / 2, scores)
+    products = whole + recomputed_share * where(recompute >= 3, 1, 0) / 3
+    return products * layer_token_flops + attention_token_flops * where(flash_attention > 0, whole + 1 / 2, scores)
 
 
 @law
@@ -86,20 +87,22 @@ def pace_layers(stage_layers, pace_heads, layers, pipeline_parallel=1):
 def elementwise_values(hidden, heads, kv_heads, head_dim, mlp_width, layers, attending_share, blocks_per_layer, linear_values,
                        gated_mlp=0, positions=0, norms_per_layer=..., moe_layers=0, experts_per_token=0, kv_lora_rank=0,
                        rope_head_dim=0, linear_layers=0, expert_latent=0, dropout=0, recompute=0, recomputed_share=1,
-                       tensor_parallel=1, sequence_parallel=0):
+                       flash_attention=0, tensor_parallel=1, sequence_parallel=0):
     """Values that a layer moves for a token outside matrix products, on one GPU (count); Ivanov et al. 2020 (arXiv 2007.00072).
 
     Reads and writes, forward and backward: norm 2 and 5 (its weights want a pass of their own), residual sum 3 and 3, with
     dropout a mask of a byte more and backward a pass of its own, rotary positions 2 and 2, copies to k experts and back
-    2(1 + k) each way, activation 2 and 3 of the width, gated 3 and 5. A linear layer reads and writes what it keeps.
+    2(1 + k) each way, activation 2 and 3 of the width, gated 3 and 5. A linear layer reads and writes what it keeps. Selective
+    recompute beside FlashAttention runs norms and activations again.
     """
     forward = 1 + recomputed_share * where(recompute >= 2, 1, 0)
+    again = forward + recomputed_share * where(flash_attention > 0, repeated(recompute, 1, 1) - repeated(recompute, 1), 0)
     sums = blocks_per_layer * (3 * forward + 3 + dropout * (forward / 2 + 5 / 2))
     sent = moe_layers / layers * 2 * (1 + experts_per_token) * where(expert_latent > 0, expert_latent / hidden, 1)
-    whole = hidden * (norms_per_layer * (2 * forward + 5) + sums + sent * (forward + 1))
+    whole = hidden * (norms_per_layer * (2 * again + 5) + sums + sent * (forward + 1))
     rotated = where(kv_lora_rank > 0, (heads + 1) * rope_head_dim, (heads + kv_heads) * head_dim) * where(positions > 0, 0, 1)
     mixed = 2 * attending_share * rotated + linear_layers / layers * linear_values
-    split = mixed * (forward + 1) + mlp_width * ((2 + gated_mlp) * forward + 3 + 2 * gated_mlp)
+    split = mixed * (forward + 1) + mlp_width * ((2 + gated_mlp) * again + 3 + 2 * gated_mlp)
     return whole / where(sequence_parallel > 0, tensor_parallel, 1) + split / tensor_parallel
 
 
@@ -149,16 +152,43 @@ def elementwise_seconds(pace_layers, pace_heads, elementwise_values, score_value
 
 
 @law
+def tensor_hidden_share(overlap=0, tensor_overlap=..., tensor_parallel=1, sequence_parallel=0, gpus_per_node=...):
+    """Share of tensor-parallel communication that runs beside the products it feeds or follows (fraction).
+
+    Products in pieces are written for sequence parallel and for one node: NVIDIA Transformer Engine, userbuffers; NVIDIA
+    Megatron-Bridge, docs/performance-guide.md; PyTorch, async tensor parallel.
+    """
+    near = where(tensor_parallel > gpus_per_node, 0, where(sequence_parallel > 0, 1, 0))
+    return maximum(overlap, tensor_overlap * near)
+
+
+@law
+def expert_hidden_share(expert_seconds, matrix_seconds, micro_batches, exchange_overlap=..., recompute=0, pipeline_parallel=1,
+                        virtual_stages=1, zero_bubble=0):
+    """Share of the exchange of experts that runs beside other work (fraction): the forward pass of a micro-batch beside the
+    backward pass of the one before, so that the first and the last have none, and no longer than the products take.
+
+    DeepSeek-V3, DualPipe (arXiv 2412.19437, section 3.2.1). A pipeline needs several chunks a stage or DualPipe for it, and whole
+    layers may not be recomputed: NVIDIA Megatron-Bridge, src/megatron/bridge/training/comm_overlap.py.
+    """
+    paired = where(pipeline_parallel > 1, where(virtual_stages > 1, 1, where(zero_bubble > 0, 1, 0)), 1)
+    whole = where(recompute >= 2, where(recompute >= 3, 0, 1), 0)
+    share = exchange_overlap * paired * (1 - whole) * (1 - 1 / micro_batches)
+    return minimum(share, matrix_seconds / maximum(expert_seconds, matrix_seconds))
+
+
+@law
 def micro_batch_seconds(matrix_seconds, elementwise_seconds, tensor_seconds, context_seconds, expert_seconds, pipeline_seconds,
-                        lent_share, overlap=0, expert_overlap=0, host_seconds=0):
+                        tensor_hidden_share, expert_hidden_share, lent_share, overlap=0, host_seconds=0):
     """Time between micro-batches of a full pipeline (s); `overlap` is the share of their communication that is hidden.
 
-    Traffic of experts has a share of its own: DualPipe (arXiv 2412.19437, section 3.2.1). What is hidden takes
-    multiprocessors from the products. Eager programs leave the GPU waiting for the host.
+    Traffic of tensor parallel and of experts have shares of their own. What is hidden takes multiprocessors from the products.
+    Eager programs leave the GPU waiting for the host.
     """
-    sent = tensor_seconds + context_seconds + pipeline_seconds
-    hidden = overlap * sent + expert_overlap * expert_seconds
-    return matrix_seconds + elementwise_seconds + sent + expert_seconds - (1 - lent_share) * hidden + host_seconds
+    sent = context_seconds + pipeline_seconds
+    hidden = overlap * sent + tensor_hidden_share * tensor_seconds + expert_hidden_share * expert_seconds
+    shown = sent + tensor_seconds + expert_seconds - (1 - lent_share) * hidden
+    return matrix_seconds + elementwise_seconds + shown + host_seconds
 
 
 # The step

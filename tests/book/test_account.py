@@ -131,7 +131,7 @@ def test_one_change_leaves_the_rest_of_the_job():
 def test_every_other_setting_is_tried_once():
     job = training_job(Case(model="Llama-3-8B", recipe="lora", **JOB, **SETTINGS)).but(tensor_parallel=2)
     assert [text for text in one_change(job) if not text.startswith("recipe")] == [
-        "recompute = 0 (none)", "recompute = 1 (attention scores)", "recompute = 3 (torch's policy)", "flash_attention = 0", "loss_chunks = 8", "zero_stage = 0",
+        "recompute = 0 (none)", "recompute = 1 (selective)", "recompute = 3 (torch's policy)", "flash_attention = 0", "loss_chunks = 8", "zero_stage = 0",
         "zero_stage = 1", "zero_stage = 2", "offload_optimizer = 1", "offload_gradients = 1", "sequence_parallel = 1", "micro_batch = 2"]
     assert "zero_stage = 3" in one_change(job.but(zero_stage=0))
     assert "recompute = 2 (whole layers)" in one_change(job.but(recompute=0))

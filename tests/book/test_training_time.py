@@ -9,8 +9,8 @@ from book.pages.training_time import pipeline_picture, step_picture
 from gpucalc.core.evaluate import Case
 from tests.pictures import boxes, widths
 
-BOUND = dict(efficiency="bound", overlap=1, data_overlap=1, expert_overlap=1, latency=0, network_latency=0, base_latency=0,
-             kernel_seconds=0, collective_units=0, tile_rows=1, tile_columns=1, attention_efficiency=1)
+BOUND = dict(efficiency="bound", overlap=1, data_overlap=1, tensor_overlap=1, exchange_overlap=1, latency=0, network_latency=0,
+             base_latency=0, kernel_seconds=0, collective_units=0, tile_rows=1, tile_columns=1, attention_efficiency=1)
 
 
 def test_published_steps():

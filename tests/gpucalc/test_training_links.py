@@ -167,8 +167,11 @@ def test_gradients_and_weights(stage, width, pieces):
 
 
 def test_passes_of_data_parallel():
-    given = dict(scatter_seconds=5, gather_seconds=3, replica_sum_seconds=1, micro_batches=6)
+    given = dict(scatter_seconds=5, gather_seconds=3, replica_sum_seconds=1, shard_rounds=6)
     assert [links.data_seconds(**given, zero_stage=stage) for stage in range(4)] == [9, 9, 6 * 5 + 3 + 1, 6 * 5 + 12 * 3 + 1]
+    # In chunks the gradients of a turn of four micro-batches leave together; weights are gathered for each.
+    assert [links.shard_rounds(8, 4, chunks, stage) for chunks, stage in ((1, 2), (2, 2), (2, 3))] == [8, 2, 8]
+    assert links.shard_rounds(2, 4, 2, 2) == 1
 
 
 def test_experts_are_shared_by_fewer():
@@ -197,12 +200,14 @@ def test_hybrid_sharding_sums_over_the_other_groups():
 def test_what_data_parallel_shows():
     # A micro-batch of 30: forward 10, backward 20. A third of each transfer, one layer of three, is always seen.
     given = dict(data_seconds=0, scatter_seconds=12, gather_seconds=9, replica_sum_seconds=0, micro_batch_seconds=30,
-                 micro_batches=4, stage_layers=3, lent_share=0)
+                 micro_batches=4, shard_rounds=4, stage_layers=3, lent_share=0)
     assert [links.exposed_data_seconds(**given, zero_stage=stage) for stage in range(4)] == [4, 3 + 4, 3 + 4 * 4, 4 * 3 + 4 * 4]
     assert links.exposed_data_seconds(**given | dict(scatter_seconds=28), zero_stage=1) == 3 + 28 / 3
     assert links.exposed_data_seconds(**given | dict(scatter_seconds=48), zero_stage=1) == 3 + 28
     assert links.exposed_data_seconds(**given, zero_stage=1, data_overlap=0) == 9 + 12
     assert links.exposed_data_seconds(**given, zero_stage=3, data_overlap=0) == 4 * (9 + 9 + 12)
+    # Two rounds of two micro-batches have twice as long each.
+    assert links.exposed_data_seconds(**given | dict(shard_rounds=2, scatter_seconds=48), zero_stage=2) == 3 + 2 * 16
     # A tenth of the multiprocessors is lent as long as something is hidden: 21 seconds, 7 of them seen.
     assert links.exposed_data_seconds(**given | dict(data_seconds=21, lent_share=0.1), zero_stage=1) == close(7 + 1.4)
     assert links.lent_share(units=132) == 16 / 132 and links.lent_share(units=1) == 0

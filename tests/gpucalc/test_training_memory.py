@@ -57,15 +57,18 @@ def test_state_of_full_training():
 
 def test_weights_on_one_gpu():
     held = tm.held_weight_bytes
-    without = dict(gpu_adapter_params=0, gpu_expert_adapter_params=0, adapters=0) | ALONE
+    without = dict(gpu_adapter_params=0, gpu_expert_adapter_params=0, adapters=0, weight_copies=1) | ALONE
     assert held(**PARTS | without, weight_element_bytes=2, frozen_element_bytes=0.5, kept_element_bytes=3) == 1500 * 2
     # Adapters of 2 bytes beside matrices of half a byte and embeddings of 3.
-    widths = dict(weight_element_bytes=2, frozen_element_bytes=0.5, kept_element_bytes=3, adapters=1)
+    widths = dict(weight_element_bytes=2, frozen_element_bytes=0.5, kept_element_bytes=3, adapters=1, weight_copies=1)
     dense, experts = 100 * 3 + 1000 * 0.5 + 10 * 2, 400 * 0.5 + 4 * 2
     assert held(**PARTS, **widths, **ALONE) == dense + experts
     assert held(**PARTS, **widths, zero_stage=2, **RANKS) == dense + experts
     # 8 GPUs hold the same dense weights, 8 / 4 the same experts.
     assert held(**PARTS, **widths, zero_stage=3, **RANKS) == dense / 8 + experts / 2
+    # DualPipe holds each stage twice.
+    assert held(**PARTS, **widths | dict(weight_copies=2), **ALONE) == 2 * (dense + experts)
+    assert [tm.weight_copies(*each) for each in ((8, 8, 1), (8, 8, 0), (8, 1, 1), (1, 8, 1))] == [2, 1, 1, 1]
 
 
 @pytest.mark.parametrize("law, widths, stage", [
@@ -305,7 +308,7 @@ def test_what_comes_on_top_of_the_peak():
 
 # The whole job
 
-ON_EIGHT = dict(zero_stage=3, micro_batch=1, sequence=8192, micro_batches=1, recompute=1, flash_attention=1,
+ON_EIGHT = dict(zero_stage=3, micro_batch=1, sequence=8192, micro_batches=1, flash_attention=1,
                 fragmentation=0.1, framework_bytes=10**9)
 
 
@@ -313,14 +316,14 @@ def test_llama_3_8b_on_eight_h100():
     terms = Case(LLAMA_8B, catalogue.recipe("mixed-adamw-fp32-grads"), data_parallel=8,
                  **ON_EIGHT).terms(tm.training_bytes)
     resident = 8_030_261_248 * 18 / 8 + (LLAMA_8B_TABLES + 2 * LLAMA_8B_LAYER) * 2 + LLAMA_8B_LAYER * 4
-    activations, gradients = 167_936 * 8192, 8192 * 2 * (2 * 4096 + 3 * 14336)
+    activations, gradients = (167_936 + 32 * 4) * 8192, 8192 * 2 * (2 * 4096 + 3 * 14336)
     at_loss = resident + 32 * activations + 8192 * (2 * 4096 * 2 + 128256 * 14)
     assert terms["resident_bytes"] == resident == 21_914_338_304
-    assert terms["activation_bytes"] == 32 * activations == 44_023_414_784
-    assert terms["loss_moment_bytes"] == terms["peak_bytes"] == at_loss == 80_781_394_944
+    assert terms["activation_bytes"] == 32 * activations == 44_056_969_216
+    assert terms["loss_moment_bytes"] == terms["peak_bytes"] == at_loss == 80_814_949_376
     assert terms["head_moment_bytes"] == at_loss - 8192 * 128256 * 12 + 4 * 128256 * 4096
-    assert terms["first_layer_moment_bytes"] == resident + 32 * activations + 8192 * 32 * 4 + gradients
-    assert terms["last_layer_moment_bytes"] == resident + activations + 8192 * 32 * 4 + gradients
+    assert terms["first_layer_moment_bytes"] == resident + 32 * activations + gradients
+    assert terms["last_layer_moment_bytes"] == resident + activations + gradients
     assert terms["step_moment_bytes"] == resident
     assert terms["training_bytes"] == close(at_loss * 1.1 + 1e9 + 392 * 2**20)
 

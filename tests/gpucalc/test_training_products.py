@@ -4,7 +4,7 @@ import pytest
 from gpucalc import training_products as products
 
 RATES = dict(product_peak=1000, units=1, bandwidth=1e9, tile_rows=1, tile_columns=1)
-LAYER = dict(gpu_tokens=16, hidden=10, adapters=0, **RATES)
+LAYER = dict(gpu_tokens=16, hidden=10, adapters=0, gradient_element_bytes=4, **RATES)
 
 
 def close(value):
@@ -22,6 +22,8 @@ def test_experts_that_tensor_parallel_splits():
     assert products.expert_product_seconds(**given, kernel_seconds=1) == close(6 * half + 6)
     assert products.expert_product_seconds(**given, recompute=2, recomputed_share=0.5, kernel_seconds=1) == close(3.5 * 2 * half + 7)
     assert products.expert_product_seconds(**given | dict(adapters=1), recompute=3) == close(2 * 2 * half)
+    # Torch's policy makes the up product of gate, up and down again.
+    assert products.expert_product_seconds(**given, gated_mlp=1, recompute=3) == close((3 * 3 + 1) * half)
     # Two shared experts are one of twice the width, halved by tensor parallel of 2, for all 16 tokens of the GPU.
     shared = 2 * 16 * 2 * 10 * 20 / 1000
     assert products.expert_product_seconds(**given, shared_experts=2, tensor_parallel=2) == close(3 * 2 * half + 3 * shared)
@@ -66,13 +68,18 @@ def test_experts_on_fewer_channels():
 
 def test_values_narrower_than_keys():
     # 4 heads with values of 2 come out in 8 columns: 10 x 16 weights lead in and 8 x 10 out.
-    given = dict(mixed_width=8, gpu_mixing_params=10 * 16 + 8 * 10, **LAYER)
+    given = dict(mixed_width=8, gpu_mixing_params=10 * 16 + 8 * 10, expanded_params=40, **LAYER)
     assert products.projection_seconds(**given) == close(3 * 2 * 16 * (160 + 80) / 1000)
+    # Selective recompute expands latent vectors again, 40 weights of those that lead in; scores that are kept are another matter.
+    assert products.projection_seconds(**given, recompute=1, flash_attention=1) == close(2 * 16 * (3 * 240 + 40) / 1000)
+    assert products.projection_seconds(**given, recompute=1) == products.projection_seconds(**given)
+    # Two heads: queries of 3 + 1 from 5 latent values, keys of 3 and values of 2 from 4, in half of the layers.
+    assert products.expanded_params(2, 3, 0.5, 5, 4, 1, 2) == 0.5 * 2 * (5 * 4 + 4 * 5)
 
 
 def test_the_gradient_of_a_weight_has_a_row_for_each_column():
     # 100 tokens are padded to 128 rows, forward and for the gradient of the input; that of the weight pads 130 columns to 256.
-    given = dict(gpu_tokens=100, hidden=10, vocab=130, peak_flops=1000, units=1, bandwidth=1e9, tile_rows=128, tile_columns=256)
+    given = dict(gpu_tokens=100, hidden=10, gradient_element_bytes=4, vocab=130, peak_flops=1000, units=1, bandwidth=1e9, tile_rows=128, tile_columns=256)
     whole, weight = 2 * 128 * 130 * 10 / 1000, 2 * 256 * 100 * 10 / 1000
     assert products.head_seconds(**given, adapters=0) == close(2 * whole + weight)
     assert products.head_seconds(**given, adapters=1) == close(2 * whole)
@@ -89,6 +96,16 @@ def test_a_product_is_compute_or_traffic():
     assert products.product_seconds(**given, grouped_products=3) == close(3 * 0.48)
 
 
+def test_the_sum_of_gradients_is_read_and_written():
+    # 16 tokens at 10 bytes/s: both ways 10 x 50 weights of 2 bytes, tokens of 10 and 50 values in and out; the gradient's FP32
+    # sum is read and written, or written once.
+    head = LAYER | dict(vocab=50, peak_flops=1e9, bandwidth=10)
+    del head["product_peak"]
+    moved = 2 * (10 * 50 + 16 * 10 + 16 * 50) * 2 + 16 * (10 + 50) * 2
+    assert products.head_seconds(**head) == close((moved + 10 * 50 * 8) / 10)
+    assert products.head_seconds(**head, persistent_gradients=0) == close((moved + 10 * 50 * 4) / 10)
+
+
 def test_tiles_and_waves():
     # 300 x 200 in tiles of 128 are 3 x 2, of 384 x 256; on 4 units two waves, six of eight places filled.
     given = dict(rows=300, inner=5, columns=200, product_peak=1000, units=4, bandwidth=1e9)
@@ -101,18 +118,19 @@ def test_tiles_and_waves():
 
 def test_products_of_a_layer():
     # 16 tokens; 4 query and 2 key-value heads of 3: into 12 + 2 x 6 columns, out of 12. Forward once, backward twice.
-    given = dict(gpu_tokens=16, hidden=10, adapters=0, **RATES)
-    attention = dict(mixed_width=12, gpu_mixing_params=10 * 24 + 12 * 10)
+    given, attention = LAYER, dict(mixed_width=12, gpu_mixing_params=10 * 24 + 12 * 10, expanded_params=0)
     flops = 2 * 16 * (10 * 24 + 12 * 10)
     assert products.projection_seconds(**given, **attention) == close(3 * flops / 1000)
     assert products.projection_seconds(**given | dict(adapters=1), **attention, recompute=2) == close(3 * flops / 1000)
     assert products.projection_seconds(**given, **attention, recompute=2, recomputed_share=0.5, kernel_seconds=1) == close(
         3.5 * flops / 1000 + 2 * 3.5)
+    # Of query, key, value and output torch's policy makes two again, of gate, up and down one.
+    assert products.projection_seconds(**given, **attention, recompute=3) == close(3.5 * flops / 1000)
     # Gate and up 10 x 20 each, down 20 x 10, halved by tensor parallel.
     assert products.mlp_product_seconds(**given, intermediate=20, gated_mlp=1, tensor_parallel=2, recompute=3) == close(
-        3 * 2 * 16 * 3 * 10 * 20 / 2 / 1000)
+        (3 * 3 + 1) * 2 * 16 * 10 * 20 / 2 / 1000)
     # The head, in 16 bits whatever the layers do.
-    head = dict(gpu_tokens=16, hidden=10, adapters=0, vocab=50, peak_flops=500) | RATES
+    head = LAYER | dict(vocab=50, peak_flops=500)
     del head["product_peak"]
     assert products.head_seconds(**head, tensor_parallel=2) == close(3 * 2 * 16 * 10 * 25 / 500)
     assert products.head_seconds(**head | dict(adapters=1), clock_share=0.5) == close(2 * 2 * 16 * 10 * 50 / 250)
@@ -125,8 +143,7 @@ def test_products_of_experts():
     # Two tensor-parallel GPUs send half of the tokens each; if tensor parallel splits the experts, both take in all of them.
     assert products.expert_tokens(**spread, tensor_parallel=2) == 8
     assert products.expert_tokens(**spread, tensor_parallel=2, expert_tensor_parallel=2) == 16
-    given = dict(gpu_tokens=16, expert_tokens=16, hidden=10, adapters=0, **RATES, experts=8, expert_intermediate=20,
-                 expert_parallel=4)
+    given = dict(expert_tokens=16, **LAYER, experts=8, expert_intermediate=20, expert_parallel=4)
     routed = 3 * 2 * (2 * 16) * 2 * 10 * 20 / 1000
     assert products.expert_product_seconds(**given) == close(routed)
     assert products.expert_product_seconds(**given, shared_experts=1) == close(routed + 3 * 2 * 16 * 2 * 10 * 20 / 1000)
