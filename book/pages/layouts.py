@@ -29,7 +29,6 @@ OF_2021 = WITHOUT_CONTEXT | dict(recompute=[2], sequence_parallel=[0])
 PUBLISHED = {
     "Llama 3 405B on 8,192 GPUs": ("step-llama3-405b-8192-8192", {}, {}),
     "Llama 3 405B on 16,384": ("step-llama3-405b-16384-8192", {}, {}),
-    "the same, gradients scattered after each micro-batch": ("step-llama3-405b-16384-8192", dict(zero_stage=2), {}),
     "Llama 3 405B, sequences of 131,072": ("step-llama3-405b-16384-131072", {}, {}),
     "DeepSeek-V3 on 2,048": ("step-deepseek-v3-2048", dict(overlap=0), {}),
     "NVIDIA, 405B on 1,024, BF16 gradients": ("step-bridge-405b-512", dict(recipe="mixed-adamw"), {}),
@@ -152,15 +151,17 @@ def cluster_picture(case):
 LABELS = {"gpus": "GPUs", "micro_batches": "micro-batches × sequences", "virtual_stages": "chunks a stage",
           "recompute": "recompute", "step_seconds": "step", "step": "plan for (8 in 10)", "plan_seconds": "plan for",
           "measured_seconds": "step as measured", "memory": "memory (8 in 10)", "layout_mfu": "MFU", "reached_hfu": "HFU",
-          "training_bytes": "memory", "fits": "fits in memory",
-          "gpu_hours": "GPU-hours", "training_days": "days", "compute_usd": "cost", "slower": "over the best"}
+          "training_bytes": "memory", "fits": "fits in memory", "used": "in a published run", "gpu_hours": "GPU-hours",
+          "training_days": "days", "compute_usd": "cost", "slower": "over the best"}
 FORMATS = {"plan_seconds": seconds, "measured_seconds": seconds,
            "layout_mfu": percent, "reached_hfu": percent, "share": percent, "gpu_hours": "{:,.0f}".format,
            "training_days": three_figures, "compute_usd": usd, "slower": lambda value: signed(round(value, 9), percent)}
 
 
 def layouts_table(layouts, columns, caption, labels=None, formats=None):
-    """Layouts of a search, with the columns to show; `layout`, `micro_batches` and `recompute` are made readable."""
+    """Layouts of a search, with the columns to show; `layout`, `micro_batches`, `recompute` and `used` are made readable."""
+    if "used" in layouts:
+        layouts = layouts.assign(used=["✓" if each else "" for each in layouts["used"]])
     return steps_table(readable(layouts)[list(columns)], caption, labels, formats)
 
 

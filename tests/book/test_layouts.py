@@ -36,26 +36,25 @@ def test_published_layouts_are_in_the_space():
 
 
 def test_published_layouts_fit_where_they_ran_or_are_too_close_to_call(published):
-    """Meta's does where gradients are split: it freed what later computation does not need (arXiv 2407.21783, section 3.3.2)."""
+    """Meta freed what later computation does not need (arXiv 2407.21783, section 3.3.2): more than the formulas on half of the GPUs."""
     refused = published.index[published["fits"] == "no"]
-    assert list(refused) == ["Llama 3 405B on 8,192 GPUs", "Llama 3 405B on 16,384", "Llama 3 405B, sequences of 131,072"]
+    assert list(refused) == ["Llama 3 405B on 8,192 GPUs"]
     assert set(published["fits"]) == {"yes", "no", "too close to call"}
     assert published.loc["NVIDIA, 405B on 1,024, BF16 gradients", "fits"] == "too close to call"
 
 
 def test_published_layouts_are_ranked_near_the_best(published):
-    """All but the one that scatters gradients after each micro-batch are within a quarter of the best step found."""
-    others = published.drop("the same, gradients scattered after each micro-batch")
-    assert (others["slower"] < 0.25).all() and others["slower"].median() < 0.1
-    many = others[others["layouts"] > 1000]
+    """All are within a sixth of the best step found, and half of them within 7 %."""
+    assert (published["slower"] < 1 / 6).all() and published["slower"].median() < 0.07
+    many = published[published["layouts"] > 1000]
     assert len(many) > 5 and (many["rank"] <= many["layouts"] / 200).all()
 
 
 def test_deepseek_v3_is_trained_with_expert_parallelism(published):
     """arXiv 2412.19437: TP 1, PP 16, EP 64, ZeRO-1, a step of 19.9 s. Search and publication both share out the experts."""
     row = published.loc["DeepSeek-V3 on 2,048"]
-    assert row["measured_seconds"] == 19.9 and row["fits"] == "yes"
-    assert row["found"]["expert_parallel"] > 8 and row["found"]["tensor_parallel"] == 1
+    assert row["measured_seconds"] == 19.9 and row["fits"] == "too close to call"
+    assert row["found"]["expert_parallel"] > 8
     assert row["band"].low < row["measured_seconds"] < row["band"].high
     assert row["published"]["step_seconds"] == pytest.approx(row["band"].value, rel=0.01)
 
