@@ -79,7 +79,7 @@ def random_case(draw, name, book):
     if draw.random() < 0.97:
         pool = rents if draw.random() < 0.2 else rents[rents["term"] == "on-demand"]  # what decides where no term is named
         held["cards"] = ", ".join(draw.sample(sorted(set(pool["gpu"])), draw.choice(CARDS)))
-    if draw.random() < 0.2:  # a card of the reader's own, or one that hardly anybody rents out
+    if draw.random() < 0.1:  # a card of the reader's own, or one that hardly anybody rents out
         own = {"own_cards": draw.choice([1, 2, 4, 16]), "usd_per_kwh": 0.3, "gpus_per_server": draw.choice([1, 2, 8])}
         held["cards"] = draw.choice(list(rows("gpus")))
         held |= dict(list(own.items())[:draw.randrange(4)])

@@ -68,7 +68,7 @@ PAGE_FIXES = {
     r"</t[dh]>\s*(?=<t[dh][ >])": "", r"</tr>\s*(?=<tr[ >])": "",
 }
 # The core lessons in the list of pages.
-CORE_TITLES = "|".join(re.escape(PAGES[name]) for name in CORE)
+CORE_TITLES = "|".join(re.escape(PAGES[name]) for name in CORE if name in PAGES) or "(?!)"
 IN_SIDEBAR = re.compile(rf'(<li class="toctree-l1[^"]*)("><a [^>]*>\s*(?:{CORE_TITLES})\s*</a>)')
 HEADLINE = re.compile(r'<div class="cell[^"]*tag_headline.*?<p>(.*?)</p>', re.DOTALL)
 FIRST_PARAGRAPH = re.compile(r"<h1.*?<p>(.*?)</p>", re.DOTALL)

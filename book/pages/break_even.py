@@ -37,7 +37,8 @@ SHORT = {"utilization": "utilization", "years": "years of use", "server_usd": "p
          "availability": "availability", "support_share": "support", "repair_share": "repairs", "staff_usd_per_year": "staff",
          "depreciation_rate": "loss of value", "discount_rate": "cost of capital", "rent_decline": "fall of rents",
          "lead_months": "lead time", "machine_interruption_seconds": "time until spot is taken",
-         "checkpoint_seconds": "time of a checkpoint", "restart_seconds": "time to restart", "acceptance": "drafts accepted"}
+         "checkpoint_seconds": "time of a checkpoint", "restart_seconds": "time to restart", "acceptance": "drafts accepted",
+         "host_memory_bandwidth": "host memory"}
 # What a price is that may not decide, by its confidence.
 DOUBTS = {"floor": "a “from” price, not one you can count on", "secondary": "a price that somebody else reported",
           "recalled": "a price from memory"}

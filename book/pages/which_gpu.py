@@ -356,12 +356,14 @@ ASKED = {
     "compute_usd": "Is it within the budget?", "spread_misfits": "Can its experts be spread so?",
     "server_misfits": "Do its servers hold a replica?", "policy_bytes": "Does all of the state fit its memory?",
     "trainer_misfits": "Does a layout split the job?", "rollout_misfits": "Can an engine be split so?",
-    "missing_places": "Is there room for the answers?"}
+    "missing_places": "Is there room for the answers?", "link_misfits": "Is the latency of its link known?",
+    "rented_gpus": "Are there so many of the cards?"}
 # The lesson behind a limit where it is not that of its formula's topic.
 _LESSONS = {"prompt": "serving",
             "unrented": "sources", "unlinked": "interconnect", "gpus_per_server": "interconnect", "lacks_format": "quantization",
             "batch": "kv_cache", "tensor_parallel": "interconnect", "split_misfits": "layouts", "layout_misfits": "layouts",
             "spread_misfits": "experts", "server_misfits": "interconnect", "rollout_misfits": "post_training",
+            "link_misfits": "interconnect",
             "missing_places": "post_training", "window_usd": "serving_cost", "forbidden": "total_cost",
             "doubtful_price": "sources", "doubtful_term": "commitments"}
 _ROW, _HEAD, _MAP_WIDE, _COST = 78, 20, 360, ' class="fill-a" fill="#246be6"'

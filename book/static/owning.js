@@ -251,8 +251,8 @@ window.gpucalc = window.gpucalc || {};
     const [usd, low, high] = ends;
     const has = plan.most_rented < Infinity, way = has ? data.ways.yours : windowed ? data.ways.hours : data.ways.rented;
     const bought = [...asked, ...ordered(batched).slice(0, 1)];
-    const found = [...bought, ...(plan.priced ? [{ way, usd, low, high, who: plan.provider, doubt: "", row: plan.row }] : [])];
-    if (windowed || has || !plan.priced) {
+    const found = [...bought, ...(plan.priced ?? 1 ? [{ way, usd, low, high, who: plan.provider, doubt: "", row: plan.row }] : [])];
+    if (windowed || has || !(plan.priced ?? 1)) {
       const lacks = bought.length ? [] : [data.ways.api];
       return { requests, rows: ordered(found), lacks, busy: null, below: null, turn: null, level: null, owning: null };
     }

@@ -331,8 +331,8 @@ _WORK = _times("window_requests", ("half the work", 0.5), ("a tenth of the work"
                ("ten times the work", 10))
 _REPLICA = ("gpu", "tensor_parallel", "attention_parallel", "offer")
 # What a case with adapters has beside others: laws, and that all products of a layer have adapters, as engines allow for.
-ADAPTED = {"held_adapter_bytes": "served_adapter_bytes", "added_pass_seconds": "adapter_pass_seconds",
-           **dict.fromkeys(("adapt_query", "adapt_key", "adapt_value", "adapt_output", "adapt_mlp"), 1)}
+ADAPTED: dict[str, Any] = {"held_adapter_bytes": "served_adapter_bytes", "added_pass_seconds": "adapter_pass_seconds",
+                           **dict.fromkeys(("adapt_query", "adapt_key", "adapt_value", "adapt_output", "adapt_mlp"), 1)}
 _OWN = (Change("own_cards", "twice the cards", times=2, own=True), Change("prompt", "prompts half as long", times=0.5, own=True))
 _NARROW = (Change("weight_format", "weights in 8 bits", "FP8"), Change("weight_format", "weights in 4 bits", "INT4-g128"),
            Change("cache_element_bytes", "a cache in 8 bits", 1))

@@ -86,7 +86,7 @@ def ways(case: Case, book: pd.DataFrame, plan: Mapping[str, Any]) -> Ways:
     bought = _api_way(case, book, requests) + (_batch_way(case, book, requests) if windowed else [])
     has = plan.get("most_rented", math.inf) < math.inf
     way = YOURS if has else FOR_HOURS if windowed else RENTED
-    found = bought + ([Way(way, *ends, plan["provider"], "", plan["row"])] if plan.get("priced", 1) else [])
+    found = bought + ([Way(way, ends[0], ends[1], ends[2], plan["provider"], "", plan["row"])] if plan.get("priced", 1) else [])
     if windowed or has or not plan.get("priced", 1):
         return Ways(requests, _ordered(found), (() if bought else (API,)), None, None, None, None, None)
     held = {name: float(plan[name]) for name in (*DEGREES, "batch", *TIMES) if name in plan}

@@ -94,7 +94,7 @@ def served_adapter_bytes(lora_params, max_loras=0, tensor_parallel=1, pipeline_p
 
 
 @law
-def adapter_pass_seconds(served_adapter_bytes, layers, products_per_layer, memory_rate, batch=1, max_loras=0, kernel_seconds=0):
+def adapter_pass_seconds(served_adapter_bytes, layers, products_per_layer, memory_rate, batch, max_loras=0, kernel_seconds=0):
     """What adapters add to a pass (s): those that its sequences use are read, and two small products stand beside each of the
     model's. Punica (arXiv 2310.18547, section 4): one kernel for all adapters of a batch.
 

@@ -141,7 +141,7 @@ def test_all_that_pages_refuse_is_said_at_once():
     with pytest.raises(BuildError) as caught:
         check_case(Given(case={"gpu": "H100", "batch": "many", "utilisation": 1, "utilization": 1.5, "prices": "a.csv"}), declared)
     lines = str(caught.value).splitlines()[1:]
-    assert "close: H100 SXM 80GB" in lines[0] and lines[0].endswith("(one)")
+    assert "gpu 'H100' may be H100 SXM 80GB | " in lines[0] and lines[0].endswith("(one)")
     assert lines[1] == "  parameter 'batch' is 'many'; allowed: a number (one, two)"
     assert lines[2] == "  utilisation: no page has this parameter; close: utilization"
     assert "is 1.5; allowed: a number above 0 and at most 1" in lines[3] and lines[4] == "  prices: give it as PRICES=" and len(lines) == 5

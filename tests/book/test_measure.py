@@ -360,7 +360,7 @@ def test_a_file_is_not_overwritten(tmp_path, capsys):
 @pytest.mark.parametrize("words, told", [
     (["--predict"], "no GPU is found; give --gpu with a SKU of data/gpus.csv, or --peak-flops and --bandwidth"),
     (["--predict", "--peak-flops", "1e12"], "--peak-flops and --bandwidth: give both or neither"),
-    (["--predict", "--gpu", "H100"], "data/gpus.csv has no gpu 'H100'; close: H100 SXM 80GB"),
+    (["--predict", "--gpu", "H100"], "gpu 'H100' may be H100 SXM 80GB | H100 PCIe 80GB"),
     (["--predict", "--peak-flops", "-1", "--bandwidth", "1e9"], "peak_flops"),
     (["--gpu", "H100 SXM 80GB"], "PyTorch finds no GPU"),
     (["--compare", "--out", "none.csv"], "none.csv: No such file or directory")])

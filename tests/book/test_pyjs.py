@@ -345,7 +345,7 @@ def constant(value):
 
 
 def test_what_is_printed_is_small():
-    assert len(figures_script()) < 12_000 and len(texts_script()) < 8_000 and len(case_script()) < 10_000
+    assert len(figures_script()) < 12_000 and len(texts_script()) < 8_000 and len(case_script()) < 10_500
     assert len(answers_script()) < 22_500 and len(reading_script()) < 80_000
 
 

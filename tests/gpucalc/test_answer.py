@@ -465,7 +465,8 @@ def test_every_card_answers_for_a_model_that_fits_it(book, own):
         told = answer_words.told(answer, book, *deciding.more(answer, book))
         assert gpu in told.headline or answer.best is None
         if answer.best and not answer.best["priced"]:
-            assert told.cards[-2].big == ("Only power" if own else "Not known") and "0.00" not in str(told.cards)
+            said = [text for card in told.cards[-2:] for text in (card.big, card.small, card.note)]
+            assert said[0] == ("Only power" if own else "Not known") and "0.00 " not in " ".join(said)
             assert math.isnan(deciding.table(answer, book)["usd_per_hour"].astype(float)[0])
 
 

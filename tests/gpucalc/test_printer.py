@@ -215,7 +215,7 @@ def test_the_order_is_the_authors():
     assert in_both("kv_bytes_per_token", index_bytes_per_token=0, kv_lora_rank=0, layers_per_cache=1) == (
         r"2 L_c n_{\mathrm{kv}} d e_c", "2 × cached layers × KV heads × head size × cache element bytes")
     assert printer.words(expression.tree(LAWS["engine_room_bytes"])) == (
-        "max(memory bytes × memory utilization − GPU weight bytes − profile bytes − framework bytes, 0)")
+        "max(memory bytes × memory utilization − (GPU weight bytes + held adapter bytes + profile bytes + framework bytes), 0)")
     texts = dict(zip(LAWS["engine_room_bytes"].arguments, ("M", "W", "A_p", "M_c", r"\mu")))
     assert printer.tex(expression.tree(LAWS["engine_room_bytes"]), texts) == r"\max(M \mu - W - A_p - M_c, 0)"
     law = LAWS["input_usd_per_million"]

@@ -133,7 +133,7 @@ def test_one_place_and_prompts_of_no_time_are_a_queue_of_one_server():
     """M/D/1 at 0.6: a request of T waits 0.6 T / (2 x 0.4) = 0.75 T on average."""
     case = simulator.server(*simulator.SERVERS[0], batch=1, prompt=1, output=100)
     loaded = simulator.at_load(case, "own", 0.6)
-    first, token, _ = simulator.simulated(loaded, count=6000)
+    first, token, *_ = simulator.simulated(loaded, count=6000)
     whole = loaded("request_seconds")
     assert first.mean() == pytest.approx(0.75 * whole + loaded("replica_prefill_seconds"), rel=0.12)
     assert np.ptp(token) / token.mean() < 0.01
@@ -183,4 +183,4 @@ def test_the_p99_of_the_gaps_between_tokens(mode, within):
         gaps = simulator.simulated(held, mode, 2500)[3]
         late = np.quantile(gaps, 0.99)
         assert within[0] <= float(held("late_gap_seconds")) / late <= within[1], load
-        assert mode == "apart" or late > 1.9 * gaps.mean()
+        assert mode == "apart" or late > 1.8 * gaps.mean()
