@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from .core.evaluate import Case
     from .decisions.decide import compare, decide
     from .decisions import layouts, what_changed
+    from .rows.catalogue import gpus, models
 
 __all__ = ["LAWS", "QUANTITIES", "Case", "activation_memory", "apart", "arithmetic_intensity", "break_even", "budget", "choosing",
            "collectives", "commitments", "compare", "counters", "decide", "demand", "derating", "energy", "experts", "financing",
-           "goodput", "interconnect", "kernels", "kv_cache", "layouts", "lengths", "linear_layers", "low_rank", "memories",
-           "model_size", "nodes", "owning", "post_training", "quantization", "queueing", "renting", "rollouts", "serving",
+           "goodput", "gpus", "interconnect", "kernels", "kv_cache", "layouts", "lengths", "linear_layers", "low_rank", "memories",
+           "model_size", "models", "nodes", "owning", "post_training", "quantization", "queueing", "renting", "rollouts", "serving",
            "serving_cost", "serving_layouts", "serving_volume", "sharding", "shares", "sharing", "stops", "topology",
            "total_cost", "training_cost", "training_links", "training_memory", "training_products", "training_time", "waiting",
            "what_changed", "worth"]
@@ -38,6 +39,8 @@ def __getattr__(name):
         return import_module("gpucalc.core.evaluate").Case
     if name in ("layouts", "what_changed"):
         return import_module(f"gpucalc.decisions.{name}")
+    if name in ("gpus", "models"):
+        return getattr(import_module("gpucalc.rows.catalogue"), name)
     if name in ("compare", "decide"):
         return getattr(import_module("gpucalc.decisions.decide"), name)
     raise AttributeError(f"module 'gpucalc' has no attribute {name!r}")

@@ -12,9 +12,21 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-def gpus() -> "DataFrame":
-    """All GPUs, by full SKU, with what `gpu` adds to a row."""
-    return _gpus().copy()
+def gpus(wanted: list[str] | None = None) -> "DataFrame":
+    """GPUs as a table, indexed by full SKU: all, or those `wanted`, by names as people write them (`gpucalc.gpus`).
+
+    Columns are those of data/gpus.csv in SI units, with what `gpu` adds to a row. Raises ValueError for a name that no row has, or
+    several may have, with those that are close.
+    """
+    return _chosen(_gpus(), "gpu", wanted)
+
+
+def _chosen(frame, kind, wanted):
+    if wanted is None:
+        return frame.copy()
+    if isinstance(wanted, str):
+        raise ValueError(f"{kind}s: '{wanted}' is text; allowed: a list of names, as in {kind}s(['{wanted}'])")
+    return frame.loc[list(dict.fromkeys(names.key(kind, each) for each in wanted))].copy()
 
 
 @kept
@@ -28,9 +40,21 @@ def links() -> "DataFrame":
     return table("links").copy()
 
 
-def models() -> "DataFrame":
-    """All models, by name."""
-    return table("models").copy()
+def models(wanted: list[str] | None = None) -> "DataFrame":
+    """Models as a table, indexed by name: all, or those `wanted`, by names as people write them (`gpucalc.models`).
+
+    Columns are those of data/models.csv. A name that ends in .json is the path of a Hugging Face config.json. Raises ValueError as
+    `gpus` does.
+    """
+    if wanted is None or isinstance(wanted, str):
+        return _chosen(table("models"), "model", wanted)
+    given = [model(each) for each in wanted]
+    frame = table("models")
+    own = [row for row in given if row.name not in frame.index]
+    if own:
+        from pandas import concat
+        frame = concat([frame, frame.from_records([dict(row) for row in own], [row.name for row in own])])
+    return frame.loc[list(dict.fromkeys(row.name for row in given))].rename_axis("model")
 
 
 def recipes() -> "DataFrame":

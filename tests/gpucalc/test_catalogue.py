@@ -1,6 +1,7 @@
 """The shipped data are valid and consistent."""
 import pytest
 
+import gpucalc
 from gpucalc.core.evaluate import FINDERS, Case
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import QUANTITIES
@@ -209,3 +210,15 @@ def test_shipped_tables_are_checked(tmp_path, monkeypatch):
         assert str(error.value).startswith(expected)
     monkeypatch.undo()
     tables.table.cache_clear()
+
+
+def test_tables_of_named_rows():
+    cards = gpucalc.gpus(["rtx 4090", "H100 SXM", "RTX 4090 24GB"])
+    assert list(cards.index) == ["RTX 4090 24GB", "H100 SXM 80GB"] and cards.bandwidth["H100 SXM 80GB"] == 3.35e12
+    path = str(DATA.parent / "tests" / "configs" / "Command-R-35B.json")
+    models = gpucalc.models(["llama 3 70b", path])
+    assert models.index.name == "model" and list(models.layers) == [80, catalogue.model(path).layers]
+    assert len(gpucalc.gpus()) == len(catalogue.gpus()) and len(gpucalc.models()) == len(catalogue.models())
+    for bad, said in ((["H100"], "may be H100 SXM 80GB"), (["H0"], "has no gpu 'H0'"), ("H100", "allowed: a list")):
+        with pytest.raises(ValueError, match=said):
+            gpucalc.gpus(bad)
