@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from .decisions import layouts, what_changed
     from .rows.catalogue import gpus, models
 
-__all__ = ["LAWS", "QUANTITIES", "Case", "activation_memory", "apart", "arithmetic_intensity", "break_even", "budget", "choosing",
-           "collectives", "commitments", "compare", "counters", "decide", "demand", "derating", "energy", "experts", "financing",
-           "goodput", "gpus", "interconnect", "kernels", "kv_cache", "layouts", "lengths", "linear_layers", "low_rank", "memories",
-           "model_size", "models", "nodes", "owning", "post_training", "quantization", "queueing", "renting", "rollouts", "serving",
-           "serving_cost", "serving_layouts", "serving_volume", "sharding", "shares", "sharing", "stops", "topology",
-           "total_cost", "training_cost", "training_links", "training_memory", "training_products", "training_time", "waiting",
-           "what_changed", "worth"]
+__all__ = ["LAWS", "QUANTITIES", "Case", "activation_memory", "apart", "arithmetic_intensity", "break_even", "budget",
+           "choosing", "collectives", "commitments", "compare", "counters", "decide", "demand", "derating", "energy", "experts",
+           "financing", "goodput", "gpus", "interconnect", "kernels", "kv_cache", "layouts", "lengths", "linear_layers",
+           "low_rank", "memories", "model_size", "models", "nodes", "owning", "post_training", "quantization", "queueing",
+           "renting", "rollouts", "serving", "serving_cost", "serving_layouts", "serving_volume", "sharding", "shares",
+           "sharing", "stops", "topology", "total_cost", "training_cost", "training_links", "training_memory",
+           "training_products", "training_time", "waiting", "what_changed", "worth"]
 
 
 # Loaded when a case is asked for a band.

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def gpus(wanted: list[str] | None = None) -> "DataFrame":
     """GPUs as a table, indexed by full SKU: all, or those `wanted`, by names as people write them (`gpucalc.gpus`).
 
-    Columns are those of data/gpus.csv in SI units, with what `gpu` adds to a row. Raises ValueError for a name that no row has, or
-    several may have, with those that are close.
+    Columns are those of data/gpus.csv in SI units, with what `gpu` adds to a row. Raises ValueError for a name that no row has,
+    or several may have, with those that are close.
     """
     return _chosen(_gpus(), "gpu", wanted)
 
@@ -43,8 +43,8 @@ def links() -> "DataFrame":
 def models(wanted: list[str] | None = None) -> "DataFrame":
     """Models as a table, indexed by name: all, or those `wanted`, by names as people write them (`gpucalc.models`).
 
-    Columns are those of data/models.csv. A name that ends in .json is the path of a Hugging Face config.json. Raises ValueError as
-    `gpus` does.
+    Columns are those of data/models.csv. A name that ends in .json is the path of a Hugging Face config.json. Raises ValueError
+    as `gpus` does.
     """
     if wanted is None or isinstance(wanted, str):
         return _chosen(table("models"), "model", wanted)
