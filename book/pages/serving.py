@@ -149,55 +149,78 @@ def plan_error_table():
 
 # Diagrams of a server: batches on a time line, and the queue in front of its replicas.
 
-# An example: places of a batch, tokens of each answer in the order in which they are asked for, and what the sheet shows of time.
-_PLACES, _ANSWERS, _TIME = 4, (9, 4, 12, 6, 7, 10, 5, 8, 11, 6, 9, 7), 30
+# An example: slots of a batch, and how long answers are, in the order in which they are asked for, as shares of the mean.
+_SLOTS, _LENGTHS = 4, (1.1, 0.5, 1.6, 0.8, 0.9, 1.3, 0.6, 1.0, 1.4, 0.8, 1.2, 0.8)
 _PROMPT, _TOKEN, _PAUSE = "prompt", "token", "pause"
 _COLORS = {_PROMPT: "b", _TOKEN: "a", _PAUSE: "wash"}
 
 
-def schedule(continuous, answers=_ANSWERS, places=_PLACES, time=_TIME):
-    """What each place does at each time: a prompt stops the others; a free place is filled at once, or when all are free."""
-    waiting, left, done = list(answers), [0] * places, []
+def schedule(continuous, answers, prompt, token, slots=_SLOTS, ends=math.inf):
+    """What each slot does, as (start, end, [doing]) in seconds, until all answers are written or a pass would not end by `ends`.
+
+    prompt, token: seconds of a prompt, which stops the other slots, and of a pass. A free slot is filled at once, or when all are.
+    """
+    waiting, left, done, now = list(answers), [0] * slots, [], 0
     filling = True
-    while len(done) < time:
-        free = [place for place in range(places) if not left[place]]
-        filling = bool(free) and (continuous or filling or len(free) == places)
+    while waiting or any(left):
+        free = [slot for slot in range(slots) if not left[slot]]
+        filling = bool(free) and (continuous or filling or len(free) == slots)
         if filling and waiting:
             left[free[0]] = waiting.pop(0)
-            done.append([_PROMPT if place == free[0] else _PAUSE if left[place] else None for place in range(places)])
+            doing, takes = [_PROMPT if slot == free[0] else _PAUSE if left[slot] else None for slot in range(slots)], prompt
         else:
-            done.append([_TOKEN if rest else None for rest in left])
+            doing, takes = [_TOKEN if rest else None for rest in left], token
             left = [max(rest - 1, 0) for rest in left]
+        if now + takes > ends * (1 + 1e-9):
+            break
+        done.append((now, now + takes, doing))
+        now += takes
     return done
 
 
+def written(done):
+    """Tokens that a schedule writes."""
+    return sum(doing.count(_TOKEN) for _, _, doing in done)
+
+
 def batching_picture(case):
-    """The same requests in batches that start and end together, and in a batch that is kept full."""
+    """The same requests in batches that start and end together, and in a batch that is kept full, both for the same time."""
     sheet, yours = Sheet(252), Yours(case)
-    written = [_lines(sheet, top, title, schedule(continuous))
-               for top, title, continuous in ((0, "Static: a batch starts and ends together", False),
-                                              (96, "Continuous: a free place is filled at once", True))]
-    sheet.arrow((70, 196), (392, 196)).text(8, 200, "time", color="soft")
+    mean, prompt, token = case.inputs["output"], case(serving.replica_prefill_seconds), case(serving.replica_pass_seconds)
+    answers = [max(round(mean * length), 1) for length in _LENGTHS]
+    static = schedule(False, answers[:2 * _SLOTS], prompt, token)
+    ends = static[-1][1]
+    full = schedule(True, answers * 3, prompt, token, ends=ends)
+    for top, title, done in ((0, "Static: a batch starts and ends together", static),
+                             (96, "Continuous: a free slot is filled at once", full)):
+        _lines(sheet, top, title, done, ends)
+    sheet.arrow((70, 196), (392, 196)).text(8, 200, f"{seconds(ends)}", color="soft")
     sheet.box(8, 215, 12, 12, color="b").words(26, 226, "a prompt, ", yours.replica_prefill_seconds)
-    sheet.box(176, 215, 12, 12).words(194, 226, "a token for each, ", yours.replica_pass_seconds)
-    sheet.box(8, 235, 12, 12, color="wash", outline="line").text(26, 246, "a place that waits while another's prompt is read")
-    return sheet.picture(f"Kept full, the same server writes {written[1]} tokens instead of {written[0]}",
-                         f"{_PLACES} places over time. Static batches leave places empty until the longest answer ends and "
-                         f"write {written[0]} tokens; continuous batching fills each at once and writes {written[1]}. While a "
-                         "prompt is read, the other places pause.")
+    sheet.box(176, 215, 12, 12).words(194, 226, "tokens, one each ", yours.replica_pass_seconds)
+    sheet.box(8, 235, 12, 12, color="wash", outline="line").text(26, 246, "a slot that waits while another's prompt is read")
+    more, fewer = written(full), written(static)
+    return sheet.picture(
+        f"Kept full, the same server writes {more:,} tokens instead of {fewer:,} in {seconds(ends)}",
+        f"{_SLOTS} slots over {seconds(ends)}, answers of {min(answers):,} to {max(answers):,} tokens. Static batches leave slots empty "
+        f"until the longest answer ends and write {fewer:,} tokens; continuous batching fills each at once and writes {more:,}, "
+        f"{percent(more / fewer - 1)} more. While a prompt is read, the other slots pause.")
 
 
-def _lines(sheet, top, title, done):
-    """The places of one server as lines of what they do; returns the tokens written."""
+def _lines(sheet, top, title, done, ends):
+    """The slots of one server as lines of what they do, as wide as it takes; what goes on is one box."""
     sheet.text(8, top + 16, title, bold=True)
-    wide = 324 / len(done)
-    for place in range(_PLACES):
-        y = top + 26 + 15 * place
-        sheet.text(8, y + 11, f"place {place + 1}", color="soft")
-        for moment, doing in enumerate(done):
-            if doing[place]:
-                sheet.box(68 + moment * wide, y, wide - 1, 12, color=_COLORS[doing[place]], round=1)
-    return sum(doing == _TOKEN for moment in done for doing in moment)
+    for slot in range(_SLOTS):
+        y = top + 26 + 15 * slot
+        sheet.text(8, y + 11, f"slot {slot + 1}", color="soft")
+        runs = []
+        for start, end, doing in done:
+            if runs and runs[-1][2] == doing[slot]:
+                runs[-1][1] = end
+            else:
+                runs.append([start, end, doing[slot]])
+        for start, end, doing in runs:
+            if doing:
+                sheet.box(68 + 324 * start / ends, y, max(324 * (end - start) / ends - 0.4, 0.4), 12, color=_COLORS[doing], round=0)
 
 
 def queue_picture(case):

@@ -1,13 +1,16 @@
 """The pictures of links and of serving, and the table of cards that share a model: their figures are the formulas'."""
 import re
+from itertools import pairwise
 
 import pytest
 
 from book.pages.interconnect import known, neighbor_picture, one_user, ring_picture, splits, useful
-from book.pages.serving import batching_picture, queue_picture, schedule, slice_table
+from book.pages.serving import batching_picture, queue_picture, schedule, slice_table, written
 from gpucalc import Case, interconnect as ic, serving as sv
 from gpucalc.core.evaluate import Row
+from gpucalc.core.figures import seconds
 from gpucalc.rows import catalogue
+from tests.pictures import widths
 
 SERVER = Case(model="Llama-3-70B", gpu="A100 SXM 80GB", link="NVLink 3", efficiency="achieved", tensor_parallel=8, batch=20, prompt=500,
               output=200, context=sv.mean_context, requests_per_second=1000 / 60)
@@ -36,20 +39,30 @@ def test_neighbors_have_what_the_ports_give():
 
 @pytest.mark.parametrize("continuous", [False, True])
 def test_a_server_answers_in_turn(continuous):
-    """Each prompt stops the others; an answer has all its tokens; no place stands idle while somebody waits, if batching continues."""
+    """Each prompt stops the others; an answer has all its tokens; no slot stands idle while somebody waits, if batching continues."""
     answers = (3, 1, 2, 2)
-    done = schedule(continuous, answers, places=2, time=14)
-    assert sum(moment.count("prompt") for moment in done) == len(answers)
-    assert sum(moment.count("token") for moment in done) == sum(answers)
-    assert all(set(moment) <= {"prompt", "pause", None} or "prompt" not in moment for moment in done)
-    started = [number for number, moment in enumerate(done) if "prompt" in moment]
-    assert started == ([0, 1, 3, 6] if continuous else [0, 1, 5, 6])
+    done = schedule(continuous, answers, prompt=5, token=1, slots=2)
+    doing = [each for _, _, each in done]
+    assert sum(moment.count("prompt") for moment in doing) == len(answers) and written(done) == sum(answers)
+    assert all(set(moment) <= {"prompt", "pause", None} or "prompt" not in moment for moment in doing)
+    started = [start for start, _, moment in done if "prompt" in moment]
+    assert started == ([0, 5, 11, 18] if continuous else [0, 5, 13, 18])
+    assert all(before[1] == after[0] for before, after in pairwise(done)) and all(
+        end - start == (5 if "prompt" in moment else 1) for start, end, moment in done)
 
 
 def test_the_batch_that_is_kept_full_writes_more():
+    """Both lines last as long, and a box is as wide as what it stands for lasts: the gain is that of the printed times."""
     drawn = batching_picture(SERVER)
-    more, fewer = map(int, re.search(r"writes (\d+) tokens instead of (\d+)", drawn.source).groups())
-    assert more > fewer and 'data-yours="replica_pass_seconds"' in drawn.source
+    more, fewer = (float(each.replace(",", "")) for each in re.search(r"writes ([\d,]+) tokens instead of ([\d,]+) in", drawn.source).groups())
+    prompt, token = SERVER(sv.replica_prefill_seconds), SERVER(sv.replica_pass_seconds)
+    longest = [round(200 * 1.6), round(200 * 1.3)]
+    lasts = 8 * prompt + sum(longest) * token
+    answers = [round(200 * each) for each in (1.1, 0.5, 1.6, 0.8, 0.9, 1.3, 0.6, 1.0)]
+    assert fewer == sum(answers) and fewer < more < 4 * lasts / token
+    assert f"in {seconds(lasts)}" in drawn.source and 'data-yours="replica_pass_seconds"' in drawn.source
+    prompts = [wide + 0.4 for wide in widths(drawn, "b") if wide != 12]
+    assert len(prompts) > 16 and prompts[0] == pytest.approx(324 * prompt / lasts, rel=0.02)
 
 
 @pytest.mark.parametrize("replicas", [1, 3, 6])
