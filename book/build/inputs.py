@@ -95,7 +95,7 @@ class Frozen:
 
     @property
     def topics(self):
-        return [Path(name).stem for name in self.digests if re.fullmatch(r"notebooks/[^/]+\.md", name)]
+        return [Path(name).stem for name in self.digests if re.fullmatch(r"notebooks/(?!README)[^/]+\.md", name)]
 
 
 def place(target, content, time=None):

@@ -77,7 +77,7 @@ def inputs_of(digests, given):
 
 def declared(root):
     """The parameters that each notebook declares, with their defaults, and those that may be None besides."""
-    return {path.stem: (declared_in(path), optional_in(path)) for path in sorted((root / "notebooks").glob("*.md"))}
+    return {path.stem: (declared_in(path), optional_in(path)) for path in sorted((root / "notebooks").glob("[a-z]*.md"))}
 
 
 def check_prices(root, given):

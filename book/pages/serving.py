@@ -158,7 +158,8 @@ _COLORS = {_PROMPT: "b", _TOKEN: "a", _PAUSE: "wash"}
 def schedule(continuous, answers, prompt, token, slots=_SLOTS, ends=math.inf):
     """What each slot does, as (start, end, [doing]) in seconds, until all answers are written or a pass would not end by `ends`.
 
-    prompt, token: seconds of a prompt, which stops the other slots, and of a pass. A free slot is filled at once, or when all are.
+    prompt, token: seconds of a prompt, which stops the other slots, and of a pass. A free slot is filled at once, or when all
+    are free.
     """
     waiting, left, done, now = list(answers), [0] * slots, [], 0
     filling = True
@@ -201,9 +202,9 @@ def batching_picture(case):
     more, fewer = written(full), written(static)
     return sheet.picture(
         f"Kept full, the same server writes {more:,} tokens instead of {fewer:,} in {seconds(ends)}",
-        f"{_SLOTS} slots over {seconds(ends)}, answers of {min(answers):,} to {max(answers):,} tokens. Static batches leave slots empty "
-        f"until the longest answer ends and write {fewer:,} tokens; continuous batching fills each at once and writes {more:,}, "
-        f"{percent(more / fewer - 1)} more. While a prompt is read, the other slots pause.")
+        f"{_SLOTS} slots over {seconds(ends)}, answers of {min(answers):,} to {max(answers):,} tokens. Static batches leave "
+        f"slots empty until the longest answer ends and write {fewer:,} tokens; continuous batching fills each and writes "
+        f"{more:,}, {percent(more / fewer - 1)} more. While a prompt is read, the other slots pause.")
 
 
 def _lines(sheet, top, title, done, ends):
@@ -220,7 +221,8 @@ def _lines(sheet, top, title, done, ends):
                 runs.append([start, end, doing[slot]])
         for start, end, doing in runs:
             if doing:
-                sheet.box(68 + 324 * start / ends, y, max(324 * (end - start) / ends - 0.4, 0.4), 12, color=_COLORS[doing], round=0)
+                wide = max(324 * (end - start) / ends - 0.4, 0.4)
+                sheet.box(68 + 324 * start / ends, y, wide, 12, color=_COLORS[doing], round=0)
 
 
 def queue_picture(case):

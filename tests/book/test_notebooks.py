@@ -19,13 +19,14 @@ from book.build.inputs import ROOT
 from book.components.links import contents
 from gpucalc.core.printer import SYMBOLS
 
-TEXTS = sorted((ROOT / "notebooks").glob("*.md"))
+README = ROOT / "notebooks/README.md"
+TEXTS = sorted((ROOT / "notebooks").glob("[a-z]*.md"))
 PAGES = TEXTS + sorted((ROOT / "book").glob("*.md"))
 HIDDEN = {"remove-cell", "remove-input", "hide-cell"}
 VISIBLE_LINES, VISIBLE_COLUMNS, PARAMETER_LINES, HIDDEN_LINES = 12, 88, 40, 25
 # Lines of Python in all notebooks, without sentences and blank lines: logic belongs into gpucalc, where tests hold it.
 MOST_CODE = 5200
-WITHOUT_HEADLINE = ("conventions", "drills", "sources")
+WITHOUT_HEADLINE = ("conventions", "drills", "sources", "start")
 SENTENCES = ("%%say", "%%exercise")
 
 
@@ -244,7 +245,13 @@ def test_a_typed_symbol_is_one_of_the_vocabulary(path):
 def test_every_recording_has_its_text_and_every_notebook_its_page():
     assert {path.stem for path in (ROOT / "notebooks").glob("*.ipynb")} == {path.stem for path in TEXTS}
     pages = {"index", *(name for names in contents().values() for name in names)}
-    assert pages == {path.stem for path in PAGES if not path.stem.endswith("_worksheet")}
+    assert pages == {path.stem for path in PAGES if not path.stem.endswith("_worksheet")} - {"start"}
+
+
+def test_the_list_of_notebooks_has_each_once_by_its_title():
+    listed = re.findall(r"^- \[(\w+)\]\((\w+)\.md\): (.+)$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    titles = {path.stem: re.search(r"^# (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)[1] for path in TEXTS}
+    assert sorted(listed) == sorted((name, name, title) for name, title in titles.items() if name != "start")
 
 
 # A figure with a unit, typed in prose

@@ -19,8 +19,8 @@ from gpucalc.laws.kv_cache import kv_bytes_per_token
 
 GIVEN = {"model": "Llama-3-8B", "gpu": "H100 SXM 80GB", "prices": None, "provider": "AWS", "term": "spot", "utilization": 0.6,
          "usd_per_hour": None, "gpus": 8, "committed": 0}
-WITHOUT = ("claims", "conventions", "drills", "interview")
-PAGES = [path for path in sorted((ROOT / "notebooks").glob("*.md")) if path.stem not in WITHOUT]
+WITHOUT = ("claims", "conventions", "drills", "interview", "start")
+PAGES = [path for path in sorted((ROOT / "notebooks").glob("[a-z]*.md")) if path.stem not in WITHOUT]
 KINDS = {"int": int, "float": (int, float), "str": str, "bool": bool, "list": list, "dict": dict}
 PRICE_MESSAGE = r"parameter: usd_per_hour \(price of one rented GPU-hour\) is {}; allowed: a number above 0 USD/hour"
 
