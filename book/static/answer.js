@@ -50,16 +50,29 @@ window.gpucalc = window.gpucalc || {};
   // The answer with the ends of the best choice; those of other GPUs' choices are blank where it did not take them to find it.
   function answerTo({ rows, inputs, rents }) {
     const given = new gpucalc.Case(rows, inputs), kind = kindOf(rows.job), whole = completed(given, kind);
-    const tables = gpucalc.market(whole, kind, rents), { plan } = solved(whole, kind, tables, ["plan"]), ends = new Map();
+    const tables = gpucalc.market(whole, kind, rents), { plan, kept, ends, best } = chosen(whole, kind, tables);
+    const lost = nearest(plan, data().chains[kind], whole);
+    return { given, case: whole, kind, rents, tables, plan, kept, objective: data().objectives[kind], best,
+      lost, own: ofOwn(whole, kind, tables, lost), figures: best ? figuresOf(whole, best, ends.get(best.gpu), kind) : {} };
+  }
+
+  // The choices at the plan in order, and the best of them, with the ends of its GPU's.
+  function chosen(whole, kind, tables) {
+    const { plan } = solved(whole, kind, tables, ["plan"]), ends = new Map();
     let kept = ranked(plan.kept, ends, kind), best = null;
     while (count(kept) && !ends.has(kept.gpu[0])) {
       ends.set(kept.gpu[0], solved(whole, kind, tables, ENDS, kept.gpu[0]));
       kept = ranked(plan.kept, ends, kind);
       best = rowOf(kept, 0);
     }
-    const lost = nearest(plan, data().chains[kind], whole);
-    return { given, case: whole, kind, rents, tables, plan, kept, objective: data().objectives[kind], best,
-      lost, own: ofOwn(whole, kind, tables, lost), figures: best ? figuresOf(whole, best, ends.get(best.gpu), kind) : {} };
+    return { plan, kept, ends, best };
+  }
+
+  // The best choices by the share of cases in which the limits hold, null where there is none.
+  function levelsOf({ case: whole, kind, tables, best }) {
+    const own = valueOf(whole, "sure");
+    return [...new Set([...data().levels, own])].sort((a, b) => a - b)
+      .map((share) => [share, share === own ? best : chosen(whole.but({ sure: share }), kind, tables).best]);
   }
 
   // What a load comes to on the reader's own cards: the most that they carry to 1 %, and where they do not hold the weights, what the
@@ -267,5 +280,5 @@ window.gpucalc = window.gpucalc || {};
     return value === Infinity ? null : isWhole(name) ? Math.ceil(value) : value;
   }
 
-  Object.assign(gpucalc, { answerTo, changed, ranged, binding, bindsOf, helping, helpsOf, sortedBinds, sortedHelps, turning, turnsOf });
+  Object.assign(gpucalc, { answerTo, changed, ranged, binding, bindsOf, helping, helpsOf, levelsOf, sortedBinds, sortedHelps, turning, turnsOf });
 }

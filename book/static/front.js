@@ -173,7 +173,7 @@
   function compared(answer) {
     const swap = button("Swap the two", () => { [state, versus] = [versus, state]; keep(); later(); });
     const drop = button("Forget A", () => { versus = null; keep(); later(); });
-    return views.compare(versus, state, { a: gpucalc.answered(versus), b: answer }, [swap, " ", drop]);
+    return views.compare(versus, state, { a: gpucalc.decided(versus), b: answer }, [swap, " ", drop]);
   }
 
   function keepAsA() {

@@ -58,7 +58,7 @@
     parts.helps.append("Helps most: ", help);
     parts.why.append(link);
     const { title, big, ...rest } = parts;
-    const element = make("li", { className: id === "sure" ? "case-card case-card-sure" : "case-card" }, title, big, picture.drawing, ...Object.values(rest));
+    const element = make("li", { className: id === "decision" ? "case-card case-decision" : "case-card" }, title, big, picture.drawing, ...Object.values(rest));
     const write = (part, text) => {
       part.textContent = text || "";
       part.hidden = !text;
@@ -169,7 +169,7 @@
     const figures = answers.b.cards.flatMap((answer) => {
       const other = answers.a.cards.find(({ id }) => id === answer.id);
       const both = (each) => cell([each.big, each.small].filter(Boolean).join("; "));
-      return other ? [rowOf(answer.title, both(other), both(answer), cell(WINS[better(other.bar, answer.bar, answer.id, real)] ?? ""))] : [];
+      return other && !other.pending ? [rowOf(answer.title, both(other), both(answer), cell(WINS[better(other.bar, answer.bar, answer.id, real)] ?? ""))] : [];
     });
     return framed(keys.length ? "" : make("p", { textContent: "The two are the same so far: change the case above." }),
       table([["", ""], ["A"], ["this case"], ["better"]], [...inputs, ...figures], title));

@@ -29,14 +29,15 @@ window.gpucalc = window.gpucalc || {};
     };
   }
 
-  // The cards as answer_words.py or owning_words.py makes them, and one on how sure they are.
-  function cardsOf(made, known, why) {
-    const [big, small] = ["big_sure", "small_sure"].map((name) => fill(name, known));
-    return [...made.map(({ name, title, big, small, note, page, link, bar }) =>
-      card(name, title, { big, small, note }, bar, [page, link], name === "fits" ? known.memory_bytes : 0)),
-    card("sure", gpucalc.texts.sure, { big, small, note: "" }, null, why)];
-  }
-  const allCards = (found, known) => cardsOf(word().cards(found, known), known, ["measurements", "how wrong the formulas are"]);
+  // The decision with how sure it is, and the cards as answer_words.py or owning_words.py makes them.
+  const cardsOf = (made, known, big, note, why) => [
+    card("decision", gpucalc.texts.decision, { big, small: fill("small_decision", known), note }, null, why),
+    ...made.map(({ name, title, big: figure, small, note: said, page, link, bar }) =>
+      card(name, title, { big: figure, small, note: said }, bar, [page, link], name === "fits" ? known.memory_bytes : 0))];
+  const sure = (found) => fill("levels", { levels: word().levels({ ...found, levels: gpucalc.levelsOf(found) }) });
+  const allCards = (found, known, note = "") => cardsOf(word().cards(found, known), known, fill("headline", known), note, ["measurements", "how wrong the formulas are"]);
+  // Cards without a verdict, until all sides of it are known.
+  const waiting = (cards, ...ids) => cards.map((each) => (ids.includes(each.id) ? { ...each, big: fill("comparing", {}), small: "", note: "", pending: true } : each));
 
   // Where nothing keeps the limits: what comes nearest.
   function noCard(found, known, rows) {
@@ -84,7 +85,7 @@ window.gpucalc = window.gpucalc || {};
     if (found.lacks) return nothing(fill("lacks", known));
     Object.assign(known, word().plain(words.of_deal(found)));
     const turns = words.turning(found, gpucalc.catalogue.jobs[state.job].takes);
-    return { ...nothing(), cards: cardsOf(words.cards(found, known), known, ["break_even", "how the draws are made"]),
+    return { ...nothing(), cards: cardsOf(words.cards(found, known), known, fill("headline_own", known), "", ["break_even", "how the draws are made"]),
       flips: turns.map(([key, value, text]) => ({ key, value: Number(value.toPrecision(6)), text: begun(text) })) };
   }
 
@@ -117,7 +118,7 @@ window.gpucalc = window.gpucalc || {};
     }
     const { options, flips, ...rest } = nothing(), likeness = word().likeness(found);
     const held = { cautions: word().cautions(known), commands: word().commands(found, known), likeness };
-    return { found, known, shown: { ...rest, cards: allCards(found, known), ...held } };
+    return { found, known, shown: { ...rest, cards: waiting(allCards(found, known), "decision", "ways"), ...held } };
   }
 
   function made(state) {
@@ -144,6 +145,7 @@ window.gpucalc = window.gpucalc || {};
   function* steps(state, shown) {
     const of = known(state), [binds, helps, turns] = [[], [], []];
     if (of.found && !of.full) {
+      if (!of.decided) yield* decide(of);
       const ranged = gpucalc.ranged(of.found), rows = rowsOf(ranged);
       const flips = ranged.best ? flipsOf(rows, state) : [];
       yield of.shown = { ...of.shown, options: optionsOf(rows), flips };
@@ -156,20 +158,32 @@ window.gpucalc = window.gpucalc || {};
     return of.full ?? shown;
   }
 
-  // What the other ways to get the work done add to the facts.
-  function waysFacts(found) {
-    const served = gpucalc.owning && !gpucalc.trains(found.kind);
-    return word().case_facts(found, gpucalc.prices, served ? gpucalc.waysToServe(found.case, found.best, gpucalc.owning) : null);
+  // What is decided: the other ways to serve the load, and what the plan costs by how sure it is.
+  function* decide(of) {
+    const { found } = of, others = found.best && gpucalc.owning && !gpucalc.trains(found.kind);
+    found.ways = others ? gpucalc.waysToServe(found.case, found.best, gpucalc.owning) : null;
+    yield;
+    const note = sure(found);
+    of.decided = true;
+    of.known = found.best ? word().case_facts(found, gpucalc.prices, found.ways) : of.known;
+    const cards = found.best ? waiting(allCards(found, of.known, note), others ? "" : "ways") : of.shown.cards.map((each) => ({ ...each, small: note }));
+    yield of.shown = { ...of.shown, cards, cautions: found.best ? word().cautions(of.known) : [] };
+  }
+
+  // The answer as soon as it is decided.
+  function decided(state) {
+    for (const shown of steps(state)) if (shown) return shown;
+    return answer(state);
   }
 
   function filled({ known: facts, shown }, found, turns) {
     const { binds } = found, [first] = word().helps(found);
     const texts = found.best ? gpucalc.told.begun(word().binds(found, facts)) : [];
     const about = texts.map((_, k) => gpucalc.texts.limited[binds[k]?.[0]] ?? "cost"), last = found.best ? "cost" : "fits";
-    const of = found.best ? waysFacts(found) : facts;
-    const ways = found.best ? allCards(found, of).find(({ id }) => id === "ways") : null;
+    const of = found.best ? word().case_facts(found, gpucalc.prices, found.ways) : facts;
+    const ways = found.best ? word().cards(found, of).find(({ name }) => name === "ways") : null;
     const help = first ? { text: begun(word().helping(found, first)), change: gpucalc.changed(first.change) } : null;
-    const cards = shown.cards.map((each) => ({ ...(each.id === "ways" ? ways ?? each : each),
+    const cards = shown.cards.map((each) => ({ ...each, ...(each.id === "ways" && ways ? { big: ways.big, small: ways.small, note: ways.note, pending: false } : {}),
       binds: texts.filter((_, k) => about[k] === each.id).join("; "), helps: (each.id === last && help) || each.helps }));
     const flips = turns.map(({ change, gpu }) => ({ key: change.name, value: change.value, text: begun(word().turned(change, gpu)) }));
     return { ...shown, cards, cautions: found.best ? word().cautions(of) : [], flips: [...shown.flips, ...flips] };
@@ -200,5 +214,5 @@ window.gpucalc = window.gpucalc || {};
   // Something of each script before this one: where one did not load there is no answer, rather than one in part.
   const PARTS = ["data", "owning", "catalogue", "Grid", "Case", "figures", "columns", "solve", "Points", "market", "rentOrBuy", "text",
     "rents", "configs", "readConfig", "readRents", "jobOf", "answerTo", "words"];
-  if (PARTS.every((name) => gpucalc[name])) Object.assign(gpucalc, { answer, atOwnRents, more });
+  if (PARTS.every((name) => gpucalc[name])) Object.assign(gpucalc, { answer, atOwnRents, decided, more });
 }

@@ -6,7 +6,7 @@ from typing import Any, TYPE_CHECKING
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import QUANTITIES
 from gpucalc.decisions import capacity, jobs, rent_or_buy, token_offers
-from gpucalc.decisions.answer import LOAD, WIDE
+from gpucalc.decisions.answer import LEVELS, LOAD, WIDE
 from gpucalc.decisions.capacity import cache_formats, left_out, narrow_products, with_links
 from gpucalc.decisions.market import (forbidden, GROUPS, LONG_SEQUENCE, MORE_BATCHES, NETWORKS, NO_PRICE, OWN_TERM, SERVER,
                                       SPREAD, STAGES, stale, TENSOR, TERMS, TRIED, UNPRICED)
@@ -92,7 +92,7 @@ def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
         "lacking": {name: _lacking(name) for name in rows("formats")},
         "lacking_cache": {f"{width:g}": _lacking(None, width) for width in cache_formats()}, "narrow": narrow(),
         "networks": [_network(NETWORKS[near]) for near in (False, True)], "server": SERVER, "terms": TERMS,
-        "usual_term": jobs.USUAL_TERM, "owned": OWN_TERM, "unpriced": UNPRICED, "no_price": NO_PRICE, "most_load": LOAD,
+        "usual_term": jobs.USUAL_TERM, "owned": OWN_TERM, "unpriced": UNPRICED, "no_price": NO_PRICE, "most_load": LOAD, "levels": LEVELS,
         "replicas": {"tensor": TENSOR, "groups": GROUPS, "stages": STAGES, "batches": jobs.BATCHES,
                      "more_batches": MORE_BATCHES},
         "engine": capacity.ENGINE,

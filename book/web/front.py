@@ -111,7 +111,7 @@ def limits_of() -> dict[str, Any]:
 def texts_of() -> dict[str, Any]:
     """The texts of an answer, and what decides which of them are said."""
     return dict(texts=answer_texts.TEXTS | answer_texts.PAGE | engine_flags.TEXTS, parts=answer_words.PARTS,
-                nouns=answer_texts.NOUNS, words=answer_texts.WORDS, sure=answer_texts.SURE,
+                nouns=answer_texts.NOUNS, words=answer_texts.WORDS, decision=answer_texts.DECISION,
                 titles=answer_texts.TITLES, why=answer_texts.WHY, forms=answer_words.FORMS, tables=answer_words.TABLES,
                 own=answer_texts.OWN, limited=answer_texts.LIMITED)
 

@@ -12,7 +12,7 @@ _FIGURES = ("number", "three_figures", "seconds", "unit_symbol", "exact", "gib",
             "signed", "chance", "times", "in_unit", "quantity", "_scaled", "_minus")
 _FILL = ("fill", "begun", "_holds", "_true", "_field", "_key")
 _WORDS = ("case_facts", "named", "narrow_cache", "plain", "choice", "cards", "cautions", "compared", "nearest", "binds", "helps",
-          "helping", "loosened", "flips", "turned", "commands", "said_verdict", "turning_rent", "_of_best", "_of_ways",
+          "helping", "loosened", "flips", "turned", "levels", "commands", "said_verdict", "turning_rent", "_of_best", "_of_ways",
           "_on_spot", "_of_kind", "_layout", "against", "likeness", "apart", "better", "_is_less", "_value", "_distance",
           "_before", "_less")
 _RENTS = ("Amount", "Column", "Spread", "plain", "amount", "_without_currency", "readings", "_without_same", "agreed", "settled",

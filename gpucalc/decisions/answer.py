@@ -26,6 +26,8 @@ WIDE = 3
 _NOTHING = 1e-9
 # Requests per second up to which the load is sought that own cards carry.
 LOAD = 1e9
+# The shares of cases whose plans stand side by side, beside the case's own.
+LEVELS = (0.5, 0.8, 0.9)
 _FAR = NormalDist().inv_cdf((1 + bands.INSIDE) / 2)
 
 
@@ -65,7 +67,7 @@ class Answer(NamedTuple):
     of the best choice by card; `binds` what each limit costs the best one (share of the objective), the most first; `helps` the
     changes that make it cheaper, the best first. `own` says of cards that the reader has the most load that they carry
     (`carried`, requests/s), and where they do not hold the weights, what the memory of their host has to and the least time of a
-    token then.
+    token then. `levels` are the best choices by the share of cases in which the limits hold, None where there is none.
     """
 
     case: Case
@@ -76,6 +78,7 @@ class Answer(NamedTuple):
     binds: list[tuple[str, float]]
     helps: list[Help]
     own: dict[str, float] = {}
+    levels: list[tuple[float, dict | None]] = []
 
     def __deepcopy__(self, _):
         return self    # pandas copies what a table carries
@@ -141,7 +144,17 @@ def answer(case: Case, book: pd.DataFrame) -> Answer:
     costs = limit_costs(whole, tables, kind, kept)
     binds = sorted([cost for cost in costs if cost[1] > _NOTHING], key=lambda cost: -cost[1])
     helps = helping(case, whole, book, tables, kept, costs)
-    return Answer(whole, kind, kept, lost, shown, binds, helps, of_own(whole, tables, kind, lost))
+    return Answer(whole, kind, kept, lost, shown, binds, helps, of_own(whole, tables, kind, lost), levels(whole, tables, kind, kept))
+
+
+def levels(case, tables, kind, kept):
+    """The best choice at each of `LEVELS` and at the case's own share, of which `kept` is the list."""
+    own = rule.value_of(case, "sure")
+    found = {own: kept}
+    for share in {*LEVELS} - {own}:
+        held = case.but(sure=share)
+        found[share] = ranked(rule.solve(JOBS[kind].chain, held, tables, judged(held)), kind)
+    return [(share, row(found[share], 0) if rule.count(found[share]) else None) for share in sorted(found)]
 
 
 def of_own(case, tables, kind, lost):

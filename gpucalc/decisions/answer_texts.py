@@ -10,4 +10,4 @@ CAUTIONS = tuple(_HELD["cautions"])
 # By kind of decision and card the page that explains it, and what the link says; the same of rent or buy.
 WHY = {kind: {card: tuple(link) for card, link in cards.items()} for kind, cards in _HELD["why"].items()}
 OWN = {card: tuple(told) for card, told in _HELD["own"].items()}
-SURE = _HELD["sure"]["title"]
+DECISION = _HELD["decision"]["title"]

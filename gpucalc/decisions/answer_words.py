@@ -133,7 +133,8 @@ def _of_ways(ways, rent):
         if verdict.cheaper == "owning":
             house, least = "own", min(rent, known["own_usd"] * rent / ways.level)
     known |= {"way": "api" if known.get("api_usd", math.inf) < least else house} if known else {}
-    return plain(known | {"api_below": (ways.below or math.inf) if ways else math.inf})
+    return plain(known | {"api_below": (ways.below or math.inf) if ways else math.inf,
+                          "api_turn": (ways.turn or math.inf) if ways else math.inf})
 
 
 def _on_spot(answer):
@@ -177,7 +178,7 @@ def choice(answer: Answer, row: dict[str, Any]) -> dict[str, Any]:
 __all__ = ["FLIPS", "FORMS", "NAMED", "TABLES", "TIME", "WORTH", "Card", "Command", "Told", "begun", "cards", "choices",
            "commands", "facts", "fill", "named", "told"]
 
-FORMS = ("seconds", "percent", "dollars", "usd", "hourly", "days", "chance", "times", "gib")
+FORMS = ("three_figures", "seconds", "percent", "dollars", "usd", "hourly", "days", "chance", "times", "gib")
 WORTH = 0.005    # less than this rounds to no per cent
 FLIPS = 3
 _ALL = TEXTS | PAGE | engine_flags.TEXTS
@@ -234,11 +235,12 @@ class Told(NamedTuple):
     prices: str
     commands: list[Command] = []
     noted: list[tuple[str, list[str]]] = []
+    sure: str = ""
 
     @property
     def lists(self) -> tuple[tuple[str, list[str]], ...]:
         """What is said in lists, each with its title; the last ones are of the reader's own prices."""
-        return (("What binds", self.binds), ("What to loosen", self.loosen), ("What helps", self.helps),
+        return (("How sure?", [self.sure] if self.sure else []), ("What binds", self.binds), ("What to loosen", self.loosen), ("What helps", self.helps),
                 ("What flips it", self.flips), ("Be careful", self.cautions), *self.noted)
 
 
@@ -302,14 +304,22 @@ def told(answer: Answer, book: Any, turns: list | None = None, ways: Ways | None
     rows = choices(answer, book)
     out = [row for row in rows if row["reason"] and not row["holds"]]
     loosen, there = loosened(answer, out, known), answer.best is not None
-    headline = fill(_of_kind("headline", kind), known) if there else fill("headline_none", known | nearest(answer, out, loosen))
+    headline = fill("headline", known) if there else fill("headline_none", known | nearest(answer, out, loosen))
     return Told(
         question=fill(_of_kind("question", kind), known) + "?", headline=headline, cards=cards(answer, known) if there else [],
         rows=rows, binds=begun(binds(answer, known)) if there else [],
         helps=begun(helping(answer, each) for each in helps(answer)), loosen=begun(text for text, _ in loosen),
         flips=begun([*(text for *_, text in flips(rows)), *(turned(*each) for each in turns or [])]) if there else [],
         cautions=cautions(known) if there else [], prices=fill("prices", known), commands=commands(answer, known),
-        noted=notes(book))
+        noted=notes(book), sure=levels(answer))
+
+
+def levels(answer: Answer) -> str:
+    """What is taken, and what it costs, by the share of cases in which the limits hold."""
+    found = [(figures.chance(share), fill("level", {**(choice(answer, row) if row else {}), "kind": answer.kind}))
+             for share, row in answer.levels]
+    texts = {text: ", ".join([share for share, other in found if other == text]) for _, text in found}
+    return "; ".join([f"{shares}: {text}" for text, shares in texts.items()])
 
 
 def nearest(answer: Answer, lost: list[dict[str, Any]], loosen: list[tuple[str, dict]]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The answers of the front page against Python's: random cases, what a reader types wrong, and the page by its own policy."""
 import math
+import re
 from unittest.mock import patch
 from urllib.parse import quote
 
@@ -42,6 +43,7 @@ ANSWERS = """(states) => states.map((state) => {
       binds, helps: helps.map(({ change, after }) => [change.words, after]),
       cards: best ? words.cards(found, known).map(({ big, small, note }) => [big, small, note]) : [],
       commands: words.commands(found, known).map(({ title, text, note }) => [title, text, note]),
+      sure: words.levels({ ...found, levels: gpucalc.levelsOf(found) }), headline: best && gpucalc.told.fill("headline", known),
       reasons: choices.map(({ gpu, layout, reason }) => [gpu, layout, reason]),
       said: [best ? words.binds(found, known) : [], words.helps(found).map((each) => words.helping(found, each)),
         best ? words.flips(choices).map(([, , text]) => text) : [], words.loosened(found, choices, known).map(([text]) => text)]
@@ -147,6 +149,7 @@ def test_what_is_said_is_the_same(answers):
     for (held, _, _, _, told), found in each_found(answers):
         assert [[card.big, card.small, card.note] for card in told.cards] == found["cards"], held
         assert [list(each) for each in told.commands] == found["commands"], held
+        assert told.sure == found["sure"] and found["headline"] in (None, told.headline), held
         reasons = [[row["gpu"], row["layout"], row["reason"]] for row in told.rows]
         assert sorted(reasons) == sorted(found["reasons"]), held
         assert [told.binds, told.helps, told.flips, told.loosen, told.cautions] == [[text[:1].upper() + text[1:] for text in each]
@@ -212,7 +215,7 @@ def test_rent_or_buy_is_said_as_in_python(page, book, held):
     told = owning_words.told(rent_or_buy.rent_or_buy(case, book), case, book)
     found = page.evaluate("(state) => gpucalc.answer(state)", held)
     cards = [[card.title, card.big, card.small, card.note] for card in told.cards]
-    assert cards == [[card[part] for part in ("title", "big", "small", "note")] for card in found["cards"] if card["id"] != "sure"]
+    assert cards == [[card[part] for part in ("title", "big", "small", "note")] for card in found["cards"] if card["id"] != "decision"]
     assert sorted(told.flips) == sorted(flip["text"] for flip in found["flips"])
     assert bool(found["faults"]) == (not told.cards)
 
@@ -473,6 +476,44 @@ def test_the_page_answers_by_itself_where_a_worker_fails(browser, folder):
         cards, _ = shown(page)
         assert not page.workers and "USD a month" in " ".join(cards)
         page.context.close()
+
+
+# Records every text of the decision and of the card of ways, by whether the answer was settled then.
+RECORDED = """addEventListener("DOMContentLoaded", () => {
+  const said = window.said = [];
+  new MutationObserver(() => {
+    const cards = [...document.querySelectorAll(".case-card")].filter((each) => each.matches(".case-decision") || /Rent, buy/.test(each.textContent));
+    const text = cards.map((each) => each.querySelector(".case-big").textContent).join(" | ");
+    if (cards.length && said[said.length - 1] !== text) said.push(text);
+  }).observe(document.body, { childList: true, subtree: true, characterData: true });
+})"""
+
+
+@pytest.mark.parametrize("address", [CASE, CASE + "&ways=rent", "job=qlora&model=Llama-2-7B&training_tokens=2e7",
+                                     "job=batch&model=Llama-3-8B&window_requests=1000000", "job=rent_or_buy&gpu=H100+SXM+80GB"])
+def test_a_verdict_never_changes_after_it_is_shown(browser, folder, book, address):
+    """From the first paint to the settled answer it is "comparing ..." and then the verdict of Python, by the page and by a worker."""
+    with serving(folder) as served:
+        for where in (served + "/index.html", (folder / "index.html").as_uri()):
+            page = browser.new_page()
+            page.add_init_script(RECORDED)
+            page.goto(f"{where}#{address}")
+            page.wait_for_function("() => /binds|Helps|flip/.test(document.body.textContent)")
+            page.wait_for_timeout(500)
+            decisions, ways = zip(*[[*each.split(" | "), ""][:2] for each in page.evaluate("said")])
+            for texts in (decisions, ways):
+                shown = [text for text in dict.fromkeys(texts) if not text.startswith("comparing")]
+                assert len(shown) == 1 and texts[-1] == shown[0], texts
+            page.context.close()
+    case = case_file.case_of(page_state(address))
+    told = (owning_words.told(rent_or_buy.rent_or_buy(case, book), case, book) if owning_words.is_owning(case) else
+            answer_words.told(found := plan.answer(case, book), book, *deciding.more(found, book)))
+    assert decisions[-1] == told.headline
+
+
+def page_state(address):
+    pairs = (part.split("=") for part in address.replace("+", " ").split("&"))
+    return {name: float(text) if re.fullmatch(r"[\d.e]+", text) else text for name, text in pairs}
 
 
 def test_rents_of_ones_own_decide_and_stay_text(browser, folder):

@@ -39,7 +39,7 @@ def ways(api, own, level, cheaper, sure):
         (API, api, ""), (OWNED, own, ""), (API, 1, "rumour")) if usd]
     verdict = SimpleNamespace(cheaper=cheaper, sure=sure)
     owning = SimpleNamespace(deal=SimpleNamespace(likely={"years": 4}), verdict=verdict)
-    return SimpleNamespace(rows=rows, below=None, level=level, owning=owning)
+    return SimpleNamespace(rows=rows, below=None, turn=None, level=level, owning=owning)
 
 
 @pytest.mark.parametrize("api, own, level, cheaper, rent, way", [
@@ -55,8 +55,8 @@ def test_an_api_is_the_cheapest_way_only_below_renting_and_owning(api, own, leve
 
 def test_without_other_ways_nothing_is_said_of_them():
     assert answer_words._of_ways(None, 100) == {}
-    doubted = SimpleNamespace(rows=[Way(API, 1, 1, 1, "Acme", "rumour", "row")], below=3, level=None, owning=None)
-    assert answer_words._of_ways(doubted, 100) == {"api_below": 3}
+    doubted = SimpleNamespace(rows=[Way(API, 1, 1, 1, "Acme", "rumour", "row")], below=3, turn=9, level=None, owning=None)
+    assert answer_words._of_ways(doubted, 100) == {"api_below": 3, "api_turn": 9}
 
 
 def beside(row, best=None):
