@@ -34,9 +34,15 @@ NO_PLAN = {"memory": "the model does not fit its memory", "the whole answer": "o
            "the first token": "a prompt alone takes too long", "the time per token": "a pass alone takes too long"}
 
 
+# A slow end of so many times the plan is no number to plan with.
+_SAFE = 3
+
+
 def fleet_table(fleets, columns, caption, late_share, **formats):
-    """The columns of `capacity.fleets` that are named, as a table; a dash where no number is enough."""
+    """The columns of `capacity.fleets` that are named, as a table; a dash where no number is enough, or none that anybody would buy."""
     shown = fleets[columns].replace(math.inf, math.nan)
+    if {"gpus", "high_gpus"} <= {*columns}:
+        shown["high_gpus"] = shown["high_gpus"].where(shown["high_gpus"] <= _SAFE * shown["gpus"])
     return table(shown, caption, labels=LABELS | {"answer_seconds": f"{percent(1 - late_share)} within"},
                  formats={"offered_load": percent} | formats)
 
