@@ -7,6 +7,12 @@
 
   const keysIn = (phrase) => [...phrase.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
   const asked = (job) => phrases(job).flatMap(keysIn);
+  // Cards are any, one that the reader may have, or theirs, which nobody rents to them.
+  function spoken(phrase, state) {
+    const keys = keysIn(phrase), mine = Object.hasOwn(state, "own_cards"), [cards, own] = ["cards", "own_cards"].map((key) => keys.includes(key));
+    if (own) return cards === mine && (mine || !/^any$|,/.test(state.cards ?? "any"));
+    return !mine || !keys.some((key) => ["cards", "provider", "region", "term"].includes(key));
+  }
   const defaultOf = (job, key) => gpucalc.catalogue.jobs[job].defaults[key];
 
   function shown(key, value) {
@@ -152,14 +158,14 @@
   }
 
   // What the sentence is made of for a state: the same again means that only the values differ.
-  const shape = (state) => [state.job, ...cases.either(state.job).map((ways) => cases.chosen(state, ways)[0])].join(" ");
+  const shape = (state) => [phrases(state.job).map((phrase) => spoken(phrase, state)), state.job, ...cases.either(state.job).map((ways) => cases.chosen(state, ways)[0])].join(" ");
 
   function sentence(state, change, controls) {
     const ways = cases.either(state.job);
     const others = ways.flatMap((way) => way.filter((each) => each !== cases.chosen(state, way)).flat());
     const parts = ["I want to ", blank("job", controls, change)];
     const fits = (key) => cases.takes(state.job, key) && !others.includes(key);
-    for (const phrase of phrases(state.job).filter((each) => keysIn(each).every(fits))) {
+    for (const phrase of phrases(state.job).filter((each) => keysIn(each).every(fits) && spoken(each, state))) {
       for (const [index, text] of phrase.split(/\{(\w+)\}/).entries()) {
         if (index % 2 === 0) { parts.push(text); continue; }
         parts.push(blank(text, controls, change));

@@ -93,14 +93,13 @@ def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
         "lacking_cache": {f"{width:g}": _lacking(None, width) for width in cache_formats()}, "narrow": narrow(),
         "networks": [_network(NETWORKS[near]) for near in (False, True)], "server": SERVER, "terms": TERMS,
         "usual_term": jobs.USUAL_TERM, "owned": OWN_TERM, "unpriced": UNPRICED, "no_price": NO_PRICE, "most_load": LOAD,
-        "levels": LEVELS,
         "replicas": {"tensor": TENSOR, "groups": GROUPS, "stages": STAGES, "batches": jobs.BATCHES,
                      "more_batches": MORE_BATCHES},
         "engine": capacity.ENGINE,
         "offers": _offers(book), "apis": _apis(book), "file": book.attrs["file"], "date": book.attrs["date"],
         "assumptions": {name: [row["low"], row["likely"], row["high"]] for name, row in rows("assumptions").items()},
         "spread": SPREAD, "tried": TRIED, "long_sequence": LONG_SEQUENCE, "bands": _bands(laws), "families": _families(laws),
-        "wide": WIDE, "apart": {differs: row["ratio"] for differs, row in rows("ratio_errors").items()}}
+        "wide": WIDE, "levels": LEVELS, "apart": {differs: row["ratio"] for differs, row in rows("ratio_errors").items()}}
 
 
 def _plain(value):

@@ -240,8 +240,8 @@ class Told(NamedTuple):
     @property
     def lists(self) -> tuple[tuple[str, list[str]], ...]:
         """What is said in lists, each with its title; the last ones are of the reader's own prices."""
-        return (("How sure?", [self.sure] if self.sure else []), ("What binds", self.binds), ("What to loosen", self.loosen), ("What helps", self.helps),
-                ("What flips it", self.flips), ("Be careful", self.cautions), *self.noted)
+        return (("How sure?", [self.sure] if self.sure else []), ("What binds", self.binds), ("What to loosen", self.loosen),
+                ("What helps", self.helps), ("What flips it", self.flips), ("Be careful", self.cautions), *self.noted)
 
 
 # Texts with facts put in

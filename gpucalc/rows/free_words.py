@@ -256,20 +256,22 @@ class Words:
 
     def of_cards(self, found, said):
         """The cards as the job's input, and the number of them where it has one."""
-        single = self.inputs["job"] == "rent_or_buy"
-        first = said[0][1].names[0]
-        self.inputs = self.inputs | ({"gpu": first} if single else {"cards": ", ".join(found)})
+        job, first, own = self.inputs["job"], said[0][1].names[0], self.takes("own_cards") and self.take(_OWN) and len(said) == 1
+        single = job == "rent_or_buy"
+        self.inputs = self.inputs | ({"gpu": first} if single else {"cards": first if own else ", ".join(found)})
         for name, meant in said:
             if not meant.sure:
-                others, taken = [key for key in rows("gpus") if key in meant.names], first if single else "any of them"
+                others, taken = [key for key in rows("gpus") if key in meant.names], first if single or own else "any of them"
                 self.asks.append(Ask("gpu" if single else "cards", name, taken, others))
         number = "gpus_per_server" if single else "gpus"
+        if own:
+            self.inputs = self.inputs | {"own_cards": self.count or 1}
+            if not self.count:
+                self.granted.append("you have one of them")
         if self.count and self.takes(number):
             self.inputs = self.inputs | {number: self.count}
-        elif self.count:
+        elif self.count and not own:
             self.granted.append(f"{self.count} of these: how many are needed is what the answer says")
-        if self.takes("ways") and self.take(_OWN):
-            self.inputs = self.inputs | {"ways": "own"}
         self.text = self.text.replace("§", "|")
 
     def provider(self):

@@ -531,3 +531,27 @@ def test_text_of_a_price_file_ends_no_script():
     assert literal(["</script>", "<!--", "a\u2028b"]) == '["\\u003c/script>","\\u003c!--","a\\u2028b"]'
     with pytest.raises(ValueError):
         literal([math.nan])
+
+
+def test_cards_of_ones_own_are_said_in_the_sentence(browser, folder, book):
+    """One card brings the blank for their number; with it nobody rents them, and free words fill it too."""
+    page = visit(browser, f"{(folder / 'index.html').as_uri()}#{CASE}")
+    sentence = page.locator(".case-sentence")
+    assert not page.locator(".case-sentence #case-own_cards").count() and "from" in sentence.inner_text()
+    page.locator("#case-cards").select_option("RTX 3090 24GB")
+    own = page.locator(".case-sentence #case-own_cards")
+    own.click()
+    page.keyboard.type("16")
+    page.keyboard.press("Enter")
+    assert own.input_value() == "16" and "own_cards=16" in page.url and " on my " in sentence.text_content()
+    assert not page.locator(".case-sentence #case-provider").count() and page.locator(".case-more #case-usd_per_kwh").count() == 1
+    own.fill("")
+    page.keyboard.press("Enter")
+    assert "own_cards" not in page.url and page.locator(".case-sentence #case-provider").count() == 1
+    page.locator("#case-words").fill("can my 2x3090 run gpt-oss-120b at 1 request a second")
+    page.keyboard.press("Enter")
+    told = answer_words.told(plan.answer(case_file.case_of({"job": "serve", "model": "gpt-oss-120b", "requests_per_second": 1,
+                                                            "cards": "RTX 3090 24GB", "own_cards": 2}), book), book)
+    page.wait_for_function("(text) => document.querySelector('.case-card').textContent.includes(text)", arg=told.headline)
+    assert own.input_value() == "2" and "65.2 GB" in told.headline and "51.5 GB" in told.headline and page.problems == []
+    page.context.close()
