@@ -378,6 +378,8 @@ def compared(answer: Answer, kept: list[dict[str, Any]]) -> list[dict[str, Any]]
     case |= {} if trains(answer.kind) else {"weights": float(value_of(answer.case, "weight_bytes"))}
     for gpu, lost in sorted(answer.lost.items(), key=_distance):
         row = case | choice(answer, lost.row) | plain({"value": lost.value, "most": lost.most})
+        row |= {f"{name}_bytes": row[count] * row["memory_bytes"]
+                for name, count in (("replica", "replica_gpus"), ("server", "gpus_per_server")) if count in row}
         row |= {"gpu": gpu, "limit": lost.limit.most if isinstance(lost.limit.most, str) else "", "holds": False}
         layout = _layout(row, answer.kind) if lost.step else ""
         found.append(row | {"layout": layout, "reason": fill(f"lost_{lost.limit.of}", row)})

@@ -156,6 +156,28 @@ def test_what_is_said_is_the_same(answers):
                                                                                     for each in found["said"]], held
 
 
+# Limits that are kept or not, with nothing to count.
+FLAGS = {"doubtful_price", "doubtful_term", "forbidden", "lacks_format", "unrented", "unlinked", "link_misfits", "split_misfits",
+         "spread_misfits", "layout_misfits", "trainer_misfits", "rollout_misfits", "excess_machines", "missing_places"}
+
+
+def test_a_no_names_what_is_needed_and_what_is_there(cases, book):
+    """Two numbers in each reason but those of a flag, and of a time that is never reached; one GPU may be a word."""
+    more = [{"job": "serve", "model": "gpt-oss-120b", "requests_per_second": 1, "cards": "RTX 3090 24GB"} | each
+            for each in ({}, {"tensor_parallel": 2}, {"own_cards": 2})]
+    counted = 0
+    for answer, told in [(each.answer, each.told) for each in cases if each.answer] + [
+            (found := plan.answer(case_file.case_of(held), book), answer_words.told(found, book)) for held in more]:
+        for row in told.rows:
+            lost = answer.lost.get(row["gpu"])
+            if not row["holds"] and lost.limit.of not in FLAGS and math.isfinite(lost.value):
+                words = re.sub(r" (one|its|a machine)\b", " 1", row["reason"])
+                assert len(re.findall(r"(?<![\w.,])[\d.,]*\d", words)) >= 2, row["reason"]
+                counted += 1
+    assert counted > 20
+    assert told.headline.count("GB") == 3 and "65.2 GB" in told.headline and "51.5 GB" in told.headline
+
+
 @pytest.mark.parametrize("held", [CHAT, {"job": "lora", "model": "Llama-3-8B", "training_tokens": 1e8},
                                   {"job": "embed", "model": "Llama-3-8B", "window_requests": 1e6}], ids=lambda held: held["job"])
 def test_cards_that_nobody_rents_out_are_rows_as_in_python(page, book, held):
