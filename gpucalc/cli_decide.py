@@ -1,5 +1,6 @@
 """The commands `gpucalc decide` and `ask`: a case in, and out what to take, how many, from whom, what binds, helps, flips it."""
 import argparse
+import json
 import os
 import re
 import sys
@@ -20,6 +21,7 @@ from .rows.tables import OWN_GPUS
 WIDTH, NEXT = 100, 5
 USAGE = """\
 gpucalc decide CASE.yaml [--prices FILE] [--compare OTHER.yaml] [--rows N,M] [--report OUT.html]
+                          [--json]
 
 gpucalc ask "WORDS" [--prices FILE] [--report OUT.html]
 
@@ -30,6 +32,7 @@ CASE.yaml         a case as those of data/cases: job, model, what it must do, an
 --compare FILE    another case, side by side with this one
 --rows N,M        two choices of this case side by side, by their number in the list, the best being 1
 --report FILE     writes the answer as one HTML page
+--json            prints the answer as JSON, as data/answer.schema.json has it
 """
 
 
@@ -52,7 +55,8 @@ def _options(given, asked):
     parser.add_argument("file", nargs="*")
     for name in ("case", "prices", "only", "rate", "gpus", "compare", "rows", "report"):
         parser.add_argument(f"--{name}", default="")
-    parser.add_argument("-h", "--help", action="store_true")
+    for name in ("-h", "--help"), ("--json",):
+        parser.add_argument(*name, action="store_true")
     options = parser.parse_args(given)
     if len(options.file) > 1 and not asked:
         parser.error(f"unrecognized arguments: {' '.join(options.file[1:])}")
@@ -80,6 +84,8 @@ def _answered(options):
             faults.append(str(error))
     if faults:
         raise ValueError("\n".join(faults))
+    if options.json:
+        return json.dumps(deciding.as_data(held["case"], held["book"]), ensure_ascii=False, indent=1)
     answer = (_owning if is_owning(held["case"]) and not (options.compare or options.rows) else _shown)(options, held)
     return "\n".join([*options.told, answer]) if options.words else answer
 

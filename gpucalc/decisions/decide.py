@@ -101,6 +101,43 @@ def table(answer: plan.Answer, book: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
+def as_data(case: Any, prices: Any = None) -> dict[str, Any]:
+    """The answer as plain data, as data/answer.schema.json has it: figures in SI units and USD, None where there is none.
+
+    case, prices: as `decide` takes them. Raises ValueError with a line for each fault.
+    """
+    case, book = read(case), book_of(prices)
+    levels: list[dict[str, Any]] = []
+    if owning_words.is_owning(case):
+        told, objective = owning_words.told(rent_or_buy(case, book), case, book), "usd_per_hour"
+        choices = owning_words.table(case, book)
+    else:
+        answer = plan.answer(case, book)
+        told, choices, objective = words.told(answer, book, *more(answer, book)), table(answer, book), answer.objective
+        for share, row in answer.levels:
+            held = words.choice(answer, row) if row else {}
+            levels.append({"sure": share} | {name: held.get(name) for name in ("gpu", "gpus", "provider", "objective")})
+        choices = choices.assign(holds=choices["reason"] == "")
+    bands = {objective: "plan", f"low_{objective}": "low", f"high_{objective}": "high"}
+    cards = [{name: getattr(card, name) for name in ("name", "title", "big", "small", "note")}
+             | (card.bar or plan.Figure(math.nan, math.nan, math.nan, None, ""))._asdict() for card in told.cards]
+    made = {"case": case_file.held_of(case), "question": told.question, "decision": told.headline, "how_sure": told.sure,
+            "levels": levels, "objective": {"name": objective, "unit": QUANTITIES[objective].unit}, "cards": cards,
+            "choices": choices.rename(columns=bands).to_dict("records"), "commands": [each._asdict() for each in told.commands],
+            "prices": told.prices}
+    return _finite(made | {name: getattr(told, name) for name in ("binds", "helps", "loosen", "flips", "cautions")})
+
+
+def _finite(value):
+    """The same in plain numbers, lists and texts, None for what is infinite or blank."""
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_finite(each) for each in value]
+    value = value.item() if hasattr(value, "item") else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 # Two cases side by side
 
 @selection

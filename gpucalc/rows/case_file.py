@@ -228,8 +228,14 @@ def _spelled(held):
 def as_yaml(case: Case) -> str:
     """The case as the text of a file that `read_case` takes, without what is the job's own.
 
-    Raises ValueError for what such a file does not hold: a case of no job, tables, formulas and columns.
+    Raises ValueError as `held_of` does.
     """
+    return "".join(f"{name}: {_written(value)}\n" for name, value in held_of(case).items())
+
+
+def held_of(case: Case) -> dict[str, Any]:
+    """The names and values of such a file. Raises ValueError for what it does not hold: a case of no job, tables, formulas and
+    columns."""
     job = case.rows.get("job")
     if job is None:
         raise ValueError("job: missing; allowed: a case with one")
@@ -245,7 +251,7 @@ def as_yaml(case: Case) -> str:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ValueError(f"{name}: {shortened(repr(value), 60)}; allowed: a number")
         lines[name] = value
-    return "".join(f"{name}: {_written(value)}\n" for name, value in lines.items())
+    return lines
 
 
 def _written(value):
