@@ -2,16 +2,16 @@
 // browser starts none, as for a page that is a file.
 //
 //   gpucalc.asking(state, hear)      // hear(answer) with the cards, and again with all that is told; returns what stops it
-//   gpucalc.answered(state)          // the answer with the cards, or what went wrong as its fault
+//   gpucalc.answered(state)          // the answer with the cards, or as `ask` gives it, or what went wrong as its fault
 //
 // The worker is this script too, behind those that answer, which the page names.
 "use strict";
 if (!self.document) self.window = self;
 self.gpucalc ??= {};
 
-gpucalc.answered = (state) => {
+gpucalc.answered = (state, ask = gpucalc.answer) => {
   try {
-    return gpucalc.answer(state);
+    return ask(state);
   } catch (error) {
     console.error(error);
     return { faults: [{ key: "", text: `No answer to this: ${error.message}` }], cards: [], cautions: [], options: [], flips: [] };

@@ -173,7 +173,7 @@
   function compared(answer) {
     const swap = button("Swap the two", () => { [state, versus] = [versus, state]; keep(); later(); });
     const drop = button("Forget A", () => { versus = null; keep(); later(); });
-    return views.compare(versus, state, { a: gpucalc.decided(versus), b: answer }, [swap, " ", drop]);
+    return views.compare(versus, state, { a: gpucalc.answered(versus, gpucalc.decided), b: answer }, [swap, " ", drop]);
   }
 
   function keepAsA() {
@@ -288,8 +288,8 @@
       make("div", { className: "case-chips", attributes: { role: "group", "aria-label": "Examples" } },
         ...chips.map(([chip]) => chip), button("Paste a case", askCase, "case-chip")),
       make("label", { className: "case-words" }, "Ask in your own words, or fill the blanks below", line), took, which,
-      ask.element, tools, notes, make("h2", { className: "case-hidden", textContent: "The answers" }), answers.element,
-      care, prices, share, comparison, runs, options, paper, status);
+      ask.element, notes, make("h2", { className: "case-hidden", textContent: "The answers" }), answers.element,
+      care, prices, tools, share, comparison, runs, options, paper, status);
   }
 
   gpucalc.front = { askSeveral };

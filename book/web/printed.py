@@ -9,7 +9,7 @@ from gpucalc.rows import case_file, config, files, free_words, intake, names
 from . import drills, pasted, pyjs, typed
 
 _FIGURES = ("number", "three_figures", "seconds", "unit_symbol", "exact", "gib", "percent", "usd", "hourly", "dollars", "days",
-            "signed", "chance", "times", "in_unit", "quantity", "_scaled", "_minus")
+            "hours", "signed", "chance", "times", "in_unit", "quantity", "_scaled", "_minus")
 _FILL = ("fill", "begun", "_holds", "_true", "_field", "_key")
 _WORDS = ("case_facts", "named", "narrow_cache", "plain", "choice", "cards", "cautions", "compared", "nearest", "binds", "helps",
           "helping", "loosened", "flips", "turned", "levels", "commands", "said_verdict", "turning_rent", "_of_best", "_of_ways",

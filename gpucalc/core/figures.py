@@ -92,8 +92,13 @@ def dollars(value: float) -> str:
 
 
 def days(value: float) -> str:
-    """A time in days at three significant figures, in hours where it is less than one."""
-    return number(value, "day") if value >= 1 else number(24 * value, "hour")
+    """A time in days at three significant figures, where it is less than one as `hours`."""
+    return number(value, "day") if value >= 1 else hours(24 * value)
+
+
+def hours(value: float) -> str:
+    """A time in hours at three significant figures, in minutes where it is less than two hours."""
+    return in_unit(60 * value, "min") if value > 0 and value < 2 else number(value, "hour")
 
 
 def signed(value: float, show: Callable[[float], str] | None = None) -> str:

@@ -178,7 +178,7 @@ def choice(answer: Answer, row: dict[str, Any]) -> dict[str, Any]:
 __all__ = ["FLIPS", "FORMS", "NAMED", "TABLES", "TIME", "WORTH", "Card", "Command", "Told", "begun", "cards", "choices",
            "commands", "facts", "fill", "named", "told"]
 
-FORMS = ("three_figures", "seconds", "percent", "dollars", "usd", "hourly", "days", "chance", "times", "gib")
+FORMS = ("three_figures", "seconds", "percent", "dollars", "usd", "hourly", "days", "hours", "chance", "times", "gib")
 WORTH = 0.005    # less than this rounds to no per cent
 FLIPS = 3
 _ALL = TEXTS | PAGE | engine_flags.TEXTS

@@ -181,7 +181,7 @@ def test_nothing_keeps_the_limits(book, run, tmp_path):
     answer = deciding.answered(deciding.read(NOTHING), book)
     told = answer_words.told(answer, book, *deciding.more(answer, book))
     assert answer.best is None and told.cards == [] and told.flips == [] and told.cautions == []
-    assert told.headline.startswith("Nothing on offer keeps the limits") and "comes nearest" in told.headline
+    assert told.headline.startswith("No offer meets these limits") and "comes nearest" in told.headline
     assert told.loosen and all(text.startswith("Allow ") and " instead of " in text for text in told.loosen)
     assert all(row["reason"] for row in told.rows)
     path = tmp_path / "case.yaml"

@@ -82,7 +82,8 @@ def test_what_a_choice_costs_beside_the_best(facts, said):
     assert fill("later", facts) == said
 
 
-SMALL, LARGE = dict(weights=16e9, memory_bytes=25.8e9), dict(weights=65.2e9, memory_bytes=25.8e9)
+HELD = dict(memory_bytes=25.8e9, gpus_per_server=2, server_bytes=51.5e9, replica_bytes=51.5e9)
+SMALL, LARGE = HELD | dict(weights=16e9), HELD | dict(weights=65.2e9)
 
 
 @pytest.mark.parametrize(("name", "facts", "said"), [
@@ -92,11 +93,11 @@ SMALL, LARGE = dict(weights=16e9, memory_bytes=25.8e9), dict(weights=65.2e9, mem
     ("lost_tensor_parallel", dict(SMALL, value=8.0, most=1.0, replica_gpus=8), "a replica needs 8 GPUs in one server, but it is offered one at a time"),
     ("lost_tensor_parallel", dict(SMALL, value=8.0, most=4.0, replica_gpus=8), "a replica needs 8 GPUs in one server, but a server has 4"),
     ("lost_tensor_parallel", dict(LARGE, value=2.0, most=1.0, replica_gpus=4),
-     "the weights take 65.2 GB, and a GPU has 25.8 GB: a replica needs 4 GPUs, 2 of them in one server, but it is offered one at a time"),
-    ("lost_server_misfits", dict(LARGE, replica_gpus=4), "the weights take 65.2 GB, and a GPU has 25.8 GB: a replica needs 4 GPUs, and no network joins its servers"),
-    ("lost_server_misfits", dict(SMALL, replica_gpus=4), "a replica needs 4 GPUs, and no network joins its servers"),
+     "the weights take 65.2 GB, and a server of 2 GPUs holds 51.5 GB: a replica needs 4 GPUs, 2 of them in one server, but it is offered one at a time"),
+    ("lost_server_misfits", dict(LARGE, replica_gpus=4), "the weights take 65.2 GB, and a server of 2 GPUs holds 51.5 GB: a replica needs 4 GPUs, and no network joins its servers of 2"),
+    ("lost_server_misfits", dict(SMALL, replica_gpus=4), "a replica needs 4 GPUs, and no network joins its servers of 2"),
     ("lost_batch", dict(LARGE, replica_gpus=1), "the weights, 65.2 GB, and one sequence do not fit in its 25.8 GB"),
-    ("lost_batch", dict(LARGE, replica_gpus=2), "the weights, 65.2 GB, and one sequence do not fit on 2 GPUs of 25.8 GB each"),
+    ("lost_batch", dict(LARGE, replica_gpus=2), "the weights, 65.2 GB, and one sequence do not fit on 2 GPUs, which hold 51.5 GB"),
     ("lost_lacks_format", dict(weight_format="FP8"), "no engine path for FP8 weights"),
 ])
 def test_why_a_gpu_is_out(name, facts, said):

@@ -136,7 +136,7 @@ def test_rounding_up_gives_the_next_prefix():
     (figures.usd(1234.5), "1,234.50 USD"), (figures.usd(12345.6), "12,346 USD"), (figures.usd(-0.5), "−0.50 USD"),
     (figures.usd(math.inf), "no price"),
     (figures.hourly(2.951), "2.95 USD/h"), (figures.hourly(-2), "−2.00 USD/h"), (figures.dollars(48_250), "48,200 USD"),
-    (figures.days(2), "2 days"), (figures.days(1), "1 day"), (figures.days(0.9996), "24.0 h"), (figures.days(0), "0 h"),
+    (figures.days(1 / 24), "60 min"), (figures.hours(0.399), "23.9 min"), (figures.hours(2), "2 h"), (figures.days(2), "2 days"), (figures.days(1), "1 day"), (figures.days(0.9996), "24.0 h"), (figures.days(0), "0 h"),
     (figures.hourly(math.inf), "no price"), (figures.hourly(1234.5), "1,234.50 USD/h"), (figures.times(math.inf), "no limit"),
     (figures.chance(0.01), "1 %"), (figures.chance(0.99), "99 %"), (figures.chance(0.0099), "less than 1 %"),
     (figures.signed(3), "+3"),
