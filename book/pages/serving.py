@@ -39,7 +39,7 @@ _SAFE = 3
 
 
 def fleet_table(fleets, columns, caption, late_share, **formats):
-    """The columns of `capacity.fleets` that are named, as a table; a dash where no number is enough, or none that anybody would buy."""
+    """The named columns of `capacity.fleets` as a table; a dash where no number is enough, or none that anybody would buy."""
     shown = fleets[columns].replace(math.inf, math.nan)
     if {"gpus", "high_gpus"} <= {*columns}:
         shown["high_gpus"] = shown["high_gpus"].where(shown["high_gpus"] <= _SAFE * shown["gpus"])

@@ -44,7 +44,7 @@ window.gpucalc = window.gpucalc || {};
     const asked = has ? null : wanted(job, "term") ?? (job.rows.term === undefined ? [usual] : null);
     const seller = has ? {} : { provider: wanted(job, "provider"), region: wanted(job, "region"), term: asked };
     let found = firm(selected(seller, read).filter((place) => !named || named.includes(read.gpu[place])), read, offers);
-    if (!found.some((place) => offers.sure[place])) {
+    if (named && !found.some((place) => offers.sure[place])) {
       offers = unsold(named.flatMap((gpu) => unpriced.map((size) => [gpu, size])), asked?.[0] ?? usual);
       [read, found] = [readOf(offers), offers.usd_per_hour.map((_, place) => place)];
     }

@@ -99,7 +99,7 @@ def offers_of(case, book, kind):
     named = wanted(case, "cards")
     found = _own(case, named, book) if "own_cards" in case.inputs else rents(book, **terms)
     found = found if named is None else found[found["gpu"].isin(named)]
-    if not firm(found).any():
+    if named and not firm(found).any():
         found = _unpriced([(gpu, size) for gpu in named for size in UNPRICED], *(terms["term"] or [USUAL_TERM])[:1], book)
     found = found.assign(sure=firm(found)).sort_values("sure", ascending=False, kind="stable")
     found = found.drop_duplicates(["provider", "gpu", "gpus_per_server", "term"]).sort_values("usd_per_hour", kind="stable")

@@ -221,7 +221,8 @@ def test_the_command_of_an_engine_and_its_log_are_as_in_python(page, book, more)
     told = answer_words.told(plan.answer(case_file.case_of(held), book), book)
     found = page.evaluate("(state) => gpucalc.answer(state)", held)
     assert [list(each) for each in told.commands] == [[each["title"], each["text"], each["note"]] for each in found["commands"]]
-    assert len(told.commands) == 1 and [card.note for card in told.cards] == [card["note"] for card in found["cards"]][:len(told.cards)]
+    shown = {card["id"]: card["note"] for card in found["cards"]}    # the other ways are compared later
+    assert len(told.commands) == 1 and {card.name: card.note for card in told.cards if card.name != "ways"}.items() <= shown.items()
 
 
 OWNED = [
