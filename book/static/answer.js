@@ -3,8 +3,7 @@
 //   const given = gpucalc.jobOf(state);                 // job.js
 //   const found = gpucalc.answerTo(given);              // { case, kind, kept, lost, figures }, with the ends of the best choice
 //   gpucalc.ranged(found)                               // the same with the ends of all choices
-//   gpucalc.bindsOf(found), helpsOf(found), turnsOf(found)   // [[limit, share]], [{ change, after, choice }], [{ change, gpu }]
-//   gpucalc.binding(found), helping(found, binds), turning(found)   // the same as steps, each of which solves the plan again
+//   gpucalc.binding(found), helping(found, binds), turning(found)   // [limit, share], { change, after, choice } and { change, gpu } or null
 //
 // Tables are lists by column. kept are the choices that keep all limits, the best first; lost the nearest of each other GPU.
 "use strict";
@@ -70,9 +69,8 @@ window.gpucalc = window.gpucalc || {};
 
   // The best choices by the share of cases in which the limits hold, null where there is none.
   function levelsOf({ case: whole, kind, tables, best }) {
-    const own = valueOf(whole, "sure");
-    return [...new Set([...data().levels, own])].sort((a, b) => a - b)
-      .map((share) => [share, share === own ? best : chosen(whole.but({ sure: share }), kind, tables).best]);
+    const own = valueOf(whole, "sure"), shares = [...new Set([...data().levels, own])].sort((a, b) => a - b);
+    return shares.map((share) => [share, share === own ? best : chosen(whole.but({ sure: share }), kind, tables).best]);
   }
 
   // What a load comes to on the reader's own cards: the most that they carry to 1 %, and where they do not hold the weights, what the
@@ -208,7 +206,6 @@ window.gpucalc = window.gpucalc || {};
     }
   }
 
-  const bindsOf = (found) => sortedBinds([...binding(found)]);
   const sortedBinds = (found) => found.filter(([, share]) => share > 1e-9).sort((a, b) => b[1] - a[1]);
 
   // The changes that lower the objective, with what it and the best choice are then, the lowest first; all that work if none did.
@@ -232,7 +229,6 @@ window.gpucalc = window.gpucalc || {};
   const changed = ({ name, value, along = [] }) =>
     ({ [name]: value, ...Object.fromEntries(along.map((each) => [each, data().assumptions[each][1]])) });
 
-  const helpsOf = (found) => sortedHelps([...helping(found, [...binding(found)])]);
   const sortedHelps = (found) => found.filter(Boolean).sort((a, b) => a.after - b.after);
 
   // The best choice with the changes; null where there is none, or the book has no such offer.
@@ -270,8 +266,6 @@ window.gpucalc = window.gpucalc || {};
     }
   }
 
-  const turnsOf = (found) => [...turning(found)].filter(Boolean);
-
   const isWhole = (name) => data().domains[data().quantities[name][2]][3];
   const toEven = (value) => (value % 1 === 0.5 && Math.floor(value) % 2 === 0 ? Math.floor(value) : Math.round(value));
 
@@ -280,5 +274,5 @@ window.gpucalc = window.gpucalc || {};
     return value === Infinity ? null : isWhole(name) ? Math.ceil(value) : value;
   }
 
-  Object.assign(gpucalc, { answerTo, changed, ranged, binding, bindsOf, helping, helpsOf, levelsOf, sortedBinds, sortedHelps, turning, turnsOf });
+  Object.assign(gpucalc, { answerTo, changed, ranged, binding, helping, levelsOf, sortedBinds, sortedHelps, turning });
 }

@@ -102,13 +102,10 @@ window.gpucalc = window.gpucalc || {};
 
   // The answer
 
-  const pricesOf = () => {
-    const { own_book: own, book, book_date: date } = gpucalc.prices;
-    return { date, note: own ? `Your prices, ${book}, lie over this book's.` : "" };
+  const nothing = (text = "") => {
+    const faults = text ? [{ key: "", text }] : [], { own_book: own, book, book_date: date } = gpucalc.prices;
+    return { faults, cards: [], cautions: [], options: [], flips: [], commands: [], prices: { date, note: own ? `Your prices, ${book}, lie over this book's.` : "" } };
   };
-  const nothing = (text = "") => (
-    { faults: text ? [{ key: "", text }] : [], cards: [], cautions: [], options: [], flips: [], commands: [],
-      prices: pricesOf() });
 
   function served(state, given) {
     const found = { ...gpucalc.answerTo(given), helps: [] }, known = word().case_facts(found, gpucalc.prices);
@@ -191,12 +188,7 @@ window.gpucalc = window.gpucalc || {};
 
   function more(state, shown, hear) {
     const left = steps(state, shown);
-    if (!hear) {
-      for (;;) {
-        const { done, value } = left.next();
-        if (done) return value;
-      }
-    }
+    if (!hear) return [...left] && answer(state);
     const later = window.requestIdleCallback ?? ((f) => setTimeout(f, 1));
     let stopped = false;
     const next = () => {
