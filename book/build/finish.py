@@ -243,6 +243,8 @@ def allowed(texts):
 
 def redirect(html, address, moved=MOVED):
     """Writes a page at each old address that leads to where its content went, with the section that was asked for, if any was."""
+    if not moved.exists():
+        return
     with open(moved, encoding="utf-8", newline="") as file:
         for old, new in csv.reader(file):
             name, _, section = new.partition("#")

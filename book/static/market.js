@@ -78,7 +78,7 @@ window.gpucalc = window.gpucalc || {};
   function own(job, [gpu]) {
     const { own_cards: cards, gpus_per_server: size = cards, usd_per_kwh: power } = job.inputs;
     const at = job.but({ tdp_watts: cell(gpu, "tdp_watts"), pue: gpucalc.data.assumptions.pue[1] });
-    const usd = power === undefined ? 0 : gpucalc.valueOf(at, "power_usd_per_hour").number;
+    const usd = power === undefined || cell(gpu, "tdp_watts") === null ? 0 : gpucalc.valueOf(at, "power_usd_per_hour").number;
     return unsold([[gpu, size]], gpucalc.data.owned, Math.max(usd, gpucalc.data.no_price));
   }
 

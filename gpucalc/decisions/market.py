@@ -127,7 +127,7 @@ def offers_of(case, book, kind):
 def _own(case, named, book):
     """The cards that the reader has, as an offer at what their power costs; not priced where a case has no price of power."""
     cards, usd = case.inputs["own_cards"], 0.0
-    if "usd_per_kwh" in case.inputs:
+    if "usd_per_kwh" in case.inputs and catalogue.gpu(*named).get("tdp_watts", math.nan) > 0:
         usd = case.but(gpu=catalogue.gpu(*named), pue=catalogue.assumed("pue"))(power_usd_per_hour)
     return _unpriced([(*named, case.inputs.get("gpus_per_server", cards))], OWN_TERM, book, max(usd, NO_PRICE))
 
