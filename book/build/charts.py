@@ -56,13 +56,18 @@ WIDE, NARROW = 700, 350
 KEPT = 500
 
 
+def described(spec: dict) -> str | None:
+    """What a chart says that it shows, or the first of its layers that says so."""
+    return next(filter(None, (each.get("description") for each in (spec, *spec.get("layer", [])))), None)
+
+
 def chart_html(spec: dict, cell: int = 0) -> str:
     """A chart as Sphinx writes it: its finding, what it shows in words, its specification, its caption if it has one.
 
     cell: the number of its cell, which an error names.
     """
     about = spec.get("usermeta", {})
-    alt, caption, finding = about.get("alt") or spec.get("description"), about.get("caption"), about.get("title")
+    alt, caption, finding = about.get("alt") or described(spec), about.get("caption"), about.get("title")
     if not alt:
         raise ValueError("a chart has no usermeta.alt and no description: say in it what the chart shows")
     return (
@@ -107,7 +112,7 @@ def compiled_html(spec, cache, cell):
 def named_by(spec):
     """What an error calls a chart."""
     about = spec.get("usermeta", {})
-    return about.get("title") or about.get("alt") or spec.get("description")
+    return about.get("title") or about.get("alt") or described(spec)
 
 
 def controls(vega):
