@@ -1,6 +1,5 @@
 """Rent or buy: how the draws spread and what decides, and reservations, spot and managed rents beside owning."""
 import collections
-import json
 from typing import NamedTuple
 
 import altair
@@ -16,16 +15,14 @@ from gpucalc.laws.owning import declining_residual, linear_residual, owned_usd_p
 from gpucalc.laws.renting import (checkpoint_interval, commitment_utilization, interruption_slowdown, level_usd_per_hour,
                                   spot_usd_per_hour)
 from gpucalc.laws.total_cost import managed_usd
-from gpucalc.rows import catalogue
-from gpucalc.rows.ages import firm, oldest  # noqa: F401 - for the page's cells
+from gpucalc.rows.ages import firm
 from gpucalc.rows.bands import CLOSE
 from gpucalc.rows.kept import selection
 from gpucalc.rows.price_book import RESERVED_YEARS
-from gpucalc.rows.rents import cheapest_rent, doubtful, rents
+from gpucalc.rows.rents import cheapest_rent, rents
 from ..components.charts import axis, finish, slider_chart
-from ..components.parameters import page_case  # noqa: F401
 from ..components.picture import Sheet, WIDE
-from ..components.show import guess, reach, table  # noqa: F401
+from ..components.show import reach, table
 from .total_cost import rents_with_services
 
 
@@ -45,34 +42,6 @@ SHORT = {"utilization": "utilization", "years": "years of use", "server_usd": "p
 # What a price is that may not decide, by its confidence.
 DOUBTS = {"floor": "a “from” price, not one you can count on", "secondary": "a price that somebody else reported",
           "recalled": "a price from memory"}
-
-
-def unsure(book, rent, given, **asked):
-    """The offer below the rent that may not decide, if any; none where the rent is given."""
-    return doubtful(book, rent, **asked).head(1) if given is None else book.head(0)
-
-
-def results(owned_hour, needed, meeting, worth, committed):
-    """What `bands_table` shows of draws: each with how it is written; no utilization where a rent is committed."""
-    shown = {"owned hour": (owned_hour, hourly)} | ({} if committed else {"break-even utilization": (needed, percent)})
-    return shown | {"rent above which owning is cheaper": (meeting, hourly),
-                    "net present value of owning a server": (worth, dollars)}
-
-
-def lasting(assumptions, here):
-    """Mean seconds until a machine is taken or fails: in a trace, here, by a cloud's rate, and by owned servers' failures."""
-    known = assumptions.loc["machine_interruption_seconds", rent_or_buy.ENDS]
-    failing = json.loads(catalogue.measurements().loc["interruptions-meta-1024", "inputs"])["machine_interruption_seconds"]
-    return {"a spot V100, in a trace of 2023": known["low"], "this page": here,
-            "spot, a fifth taken back in a month": known["high"], "an owned server of 8 A100, by its failures": failing}
-
-
-def works(machines):
-    """The workloads that are compared: three weeks once, two weeks in each quarter on machines together, and a steady service."""
-    weeks = 7 * HOURS_PER_DAY / HOURS_PER_YEAR
-    return [Work("train once", 1, 3 * weeks, once=True), Work("train regularly", machines, 4 * 2 * weeks),
-            Work("serve steadily, free to move", 4, 0.9, steady=True),
-            Work("serve steadily, tied to its cloud", 4, 0.9, steady=True, tied=True)]
 
 
 def short_name(name):

@@ -2,26 +2,12 @@
 from pandas import DataFrame
 
 from gpucalc.core.evaluate import Case
-from gpucalc.core.figures import number
+from gpucalc.core.figures import gib, number
 from gpucalc.laws import kv_cache
-from gpucalc.laws.sharding import check_layout
 from gpucalc.rows import catalogue
-from ..components.drills import drill  # noqa: F401 - for the page's cells
-from ..components.parameters import page_case
 from ..components.picture import Sheet
 from ..components.sentences import Yours
 from ..components.show import table
-
-
-def checked(namespace):
-    """Raises ValueError unless the notebook's parameters have allowed values and the model splits over so many GPUs."""
-    case = page_case(namespace)
-    check_layout(case.rows["model"], tensor_parallel=case.inputs["tensor_parallel"])
-
-
-def held_at_once(case):
-    """How many whole sequences an engine holds at once, with what to plan for and its range."""
-    return case.band(kv_cache.engine_room_bytes).through(lambda left: int(case.but(engine_room_bytes=left)(kv_cache.concurrency)))
 
 
 # What mixes tokens in the layers of a model, in words, and what they keep: a table of models of today.
@@ -98,7 +84,6 @@ def room_picture(case):
     """The memory of the GPUs to scale: weights, the cache of each sequence, what is kept back."""
     gpus, memory, back = case.inputs["replica_gpus"], case.rows["gpu"].memory_bytes, case.inputs["headroom"]
     weights, one, room = case("weight_bytes"), case("sequence_kv_bytes"), case("cache_room_bytes")
-    weight, cached, whole, spare = (number(held, "byte") for held in (weights, one, memory * gpus, back * memory * gpus))
     scale, sheet = 384 / (memory * gpus), Sheet(136)
     fits, start = int(case("max_batch")), 8 + weights * scale
     sheet.box(8, 40, weights * scale, 44, color="c").box(start, 40, room * scale, 44, color="wash")
@@ -106,10 +91,10 @@ def room_picture(case):
     for place in range(min(fits, 400)):
         sheet.box(start + place * wide, 40, max(wide - 1, 0.4), 44, round=0)
     sheet.box(392 - back * memory * gpus * scale, 40, back * memory * gpus * scale, 44, color=None, outline="line", dashed=True)
-    sheet.text(8, 30, f"weights {weight}", color="c", bold=True)
-    sheet.text(392, 30, f"kept back {spare}", at="end", color="soft")
-    sheet.text(start, 104, f"cache: {fits} × {cached}", color="a", bold=True, at="start" if start < 230 else "end")
-    sheet.text(8, 126, f"{gpus} × {case.rows['gpu'].name} together: {whole}", color="soft")
+    sheet.text(8, 30, f"weights {gib(weights)}", color="c", bold=True)
+    sheet.text(392, 30, f"kept back {gib(back * memory * gpus)}", at="end", color="soft")
+    sheet.text(start, 104, f"cache: {fits} × {gib(one)}", color="a", bold=True, at="start" if start < 230 else "end")
+    sheet.text(8, 126, f"{gpus} × {case.rows['gpu'].name} together: {gib(memory * gpus)}", color="soft")
     return sheet.picture(f"Beside the weights, {fits} sequences of {case.inputs['context']:,} tokens fit",
-                         f"Of {whole} the weights take {weight}, the engine keeps back {spare}, and {fits} sequences of {cached} "
-                         "fill the rest.")
+                         f"Of {gib(memory * gpus)} the weights take {gib(weights)}, the engine keeps back "
+                         f"{gib(back * memory * gpus)}, and {fits} sequences of {gib(one)} fill the rest.")

@@ -449,7 +449,7 @@ _SAID: dict[tuple, str] = {}
 
 @functools.cache
 def _branches(law):
-    return any(isinstance(node, ast.Call) for node in ast.walk(tree(LAWS[law])))
+    return any(isinstance(node, ast.Call | ast.Compare) for node in ast.walk(tree(LAWS[law])))
 
 
 def spoken(one: Drill, law: str) -> tuple[list[str], str]:

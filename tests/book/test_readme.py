@@ -40,7 +40,7 @@ SLOW = ("papermill", "make notebook", "make prices", ".venv/bin/python -m tests.
 # A pattern of commands, and of what each prints at the end.
 SHORT = {
     r"make check PRICES=mine.csv": "^Age: ",
-    r"make decide CASE=data/cases/chat_70b.yaml( PRICES=mine.csv COMPARE=data/cases/two_million_serve.yaml ROWS=1,4)?": r"\nTake \d+ × ",
+    r"make decide CASE=data/cases/chat_70b.yaml( PRICES=mine.csv COMPARE=data/cases/two_million_serve.yaml ROWS=1,4)?": r"\nTake (?:the API of |\d+ × )",
     r"make report CASE=mine.yaml OUT=report.html": r"The report is .*/report.html",
     r"make answer TOPIC=break_even": "The oldest price behind this is of ",
     r"make notebook TOPIC=kv_cache PARAMS=mine.yaml": r"The executed notebook is .*\.ipynb",

@@ -171,7 +171,7 @@ def test_the_buttons_work_under_the_policy(served, browser):
     before = page.locator("html").get_attribute("data-mode")
     page.locator(".theme-switch-button").click()
     assert page.locator("html").get_attribute("data-mode") != before
-    cell = page.locator("div.highlight:has(button.copybtn)").first
+    cell = page.locator("div.highlight:has(button.copybtn):visible").first
     cell.hover()
     cell.locator("button.copybtn").click()
     page.wait_for_function("async () => (await navigator.clipboard.readText()).length > 0")
