@@ -72,8 +72,8 @@ def _latent(row):
 
 
 def _routed(row):
-    routed = 2 * row.experts_per_token * row.moe_layers / row.layers
-    tensor = ("inputs and outputs of the token's experts", "experts, router", f"{routed:.3g} h", routed * row.hidden)
+    routed = row.experts_per_token * row.moe_layers / row.layers
+    tensor = ("inputs of the token's experts", "experts", f"{routed:.3g} h", routed * row.hidden)
     return [tensor] if routed else []
 
 

@@ -269,8 +269,10 @@ _TURN_FIELDS = ["say", "but", "times", "law", "unit", "scale"]
 _STEP = ["law", "said", "at"]
 _BLANK = re.compile(r"\{(\w+)")
 _NAMED = ("draw", "given", "but")
+# The number "a0" in letters and digits: JavaScript puts names of digits alone before the others of an object.
+_FIRST = 360
 _LONG = re.compile(r"(?<=[:,\[])([1-9]\d*?)(0{4,})(?=[,\]}])")
-_HEAD = """  const at = (number) => names[parseInt(number, 36)];
+_HEAD = """  const at = (number) => names[parseInt(number, 36) - 360];
   const filled = (text) => text.replace(/\\{(\\w+)/g, (_, number) => "{" + at(number));
   const entries = (held, of) => Object.fromEntries(Object.entries(held).map(([key, value]) => [at(key), of(value)]));
   const given = (fields, values) => {
@@ -302,7 +304,7 @@ def written(laws: list[str], kept: dict[str, Any], held: dict[str, list[str]], d
     taken = (each for law in laws for each in LAWS[law].arguments)
     columns = (name for each in data["rows"].values() for name in each["columns"])
     names = list(dict.fromkeys([*words, *held, *laws, *taken, *drawn, *asked, *columns]))
-    number = {name: _base36(at) for at, name in enumerate(names)}
+    number = {name: _base36(at + _FIRST) for at, name in enumerate(names)}
     compiled = ",\n".join(f'"{number[law]}":single("{_arguments(law, number)}",{javascript.function(LAWS[law])})' for law in laws)
     said = ["" if words.get(name) == _spaced(name) else words.get(name, 0) for name in names]
     kinds = list(dict.fromkeys((unit, allowed) for unit, _, allowed in held.values()))

@@ -216,8 +216,8 @@ def test_the_order_is_the_authors():
         r"2 L_c n_{\mathrm{kv}} d e_c", "2 × cached layers × KV heads × head size × cache element bytes")
     assert printer.words(expression.tree(LAWS["engine_room_bytes"])) == (
         "max(memory bytes × memory utilization − (GPU weight bytes + held adapter bytes + profile bytes + framework bytes), 0)")
-    texts = dict(zip(LAWS["engine_room_bytes"].arguments, ("M", "W", "A_p", "M_c", r"\mu")))
-    assert printer.tex(expression.tree(LAWS["engine_room_bytes"]), texts) == r"\max(M \mu - W - A_p - M_c, 0)"
+    texts = dict(zip(LAWS["engine_room_bytes"].arguments, ("M", "W", "A_p", "M_c", r"\mu", "A_l")))
+    assert printer.tex(expression.tree(LAWS["engine_room_bytes"]), texts) == r"\max(M \mu - (W + A_l + A_p + M_c), 0)"
     law = LAWS["input_usd_per_million"]
     texts = dict(zip(law.arguments, ("c", "T", "p", "t", "u")))
     assert printer.tex(expression.tree(law), texts) == r"\frac{10^{6} c t T}{3600 p u}"
