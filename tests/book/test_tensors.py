@@ -55,8 +55,8 @@ def test_the_widths_of_a_layer_of_latents_and_experts_by_hand():
     assert found["compressed vectors, before and after their norms"][1] == 2 * (1536 + 512) and found["rotary key"][1] == 64
     assert found["queries"][1] == found["keys"][1] == 128 * 192
     assert found["values"][1] == found["attention output"][1] == 128 * 128
-    routed = found["inputs and outputs of the token's experts"]
-    assert routed[1] == pytest.approx(2 * 8 * 58 / 61 * 7168) and routed[0] == "15.2 h"
+    routed = found["inputs of the token's experts"]
+    assert routed[1] == pytest.approx(8 * 58 / 61 * 7168) and routed[0] == "7.61 h"
 
 
 def test_a_plain_mlp_and_normed_keys_by_hand():
