@@ -224,9 +224,8 @@ def _next(told, kind, book):
     unit = answer_words.fill("per", {"kind": kind}).strip()
     table = [("", "GPU", "GPUs", "from", "rent", f"USD {unit}".strip(), "why not")]
     for number, row in nearest_rows(told):
-        sold = row.get("priced", 1)
-        rent = f"{row['usd_per_hour']:.2f}" if "usd_per_hour" in row and sold else ""
-        cost = three_figures(row["objective"]) if "objective" in row and sold else ""
+        rent = f"{row['usd_per_hour']:.2f}" if "usd_per_hour" in row else ""
+        cost = three_figures(row["objective"]) if "objective" in row else ""
         table.append((f"{number}", row["gpu"], f"{row['gpus']:,.0f}", _from(row, book), rent, cost, row["reason"]))
     return ["The next choices", *columns(table)] if len(table) > 1 else []
 

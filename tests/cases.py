@@ -54,7 +54,9 @@ class Worked(NamedTuple):
 
 def random_cases(seed, book):
     draw = random.Random(seed)
-    return ANSWERED + [random_case(draw, DEALT[number % len(DEALT)], book) for number in range(CASES - len(ANSWERED))]
+    found = [random_case(draw, DEALT[number % len(DEALT)], book) for number in range(CASES - len(ANSWERED))]
+    # Every tenth is the second of a job that is dealt twice: to serve, to train, or on pairs.
+    return ANSWERED + [on_own_cards(held, draw) if number % 10 == 1 else held for number, held in enumerate(found)]
 
 
 def random_case(draw, name, book):
@@ -79,11 +81,13 @@ def random_case(draw, name, book):
     if draw.random() < 0.97:
         pool = rents if draw.random() < 0.2 else rents[rents["term"] == "on-demand"]  # what decides where no term is named
         held["cards"] = ", ".join(draw.sample(sorted(set(pool["gpu"])), draw.choice(CARDS)))
-    if draw.random() < 0.1:  # a card of the reader's own, or one that hardly anybody rents out
-        own = {"own_cards": draw.choice([1, 2, 4, 16]), "usd_per_kwh": 0.3, "gpus_per_server": draw.choice([1, 2, 8])}
-        held["cards"] = draw.choice(list(rows("gpus")))
-        held |= dict(list(own.items())[:draw.randrange(4)])
     return held
+
+
+def on_own_cards(held, draw):
+    """The case on a card of the reader's own, or one that hardly anybody rents out."""
+    own = {"own_cards": draw.choice([1, 2, 4, 16]), "usd_per_kwh": 0.3, "gpus_per_server": draw.choice([1, 2, 8])}
+    return held | {"cards": draw.choice(list(rows("gpus")))} | dict(list(own.items())[:draw.randrange(4)])
 
 
 def random_value(name, draw, rents):

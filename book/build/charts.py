@@ -56,20 +56,15 @@ WIDE, NARROW = 700, 350
 KEPT = 500
 
 
-def described(spec: dict) -> str | None:
-    """What a chart says that it shows, or the first of its layers that says so."""
-    return next(filter(None, (each.get("description") for each in (spec, *spec.get("layer", [])))), None)
-
-
 def chart_html(spec: dict, cell: int = 0) -> str:
     """A chart as Sphinx writes it: its finding, what it shows in words, its specification, its caption if it has one.
 
     cell: the number of its cell, which an error names.
     """
     about = spec.get("usermeta", {})
-    alt, caption, finding = about.get("alt") or described(spec), about.get("caption"), about.get("title")
+    alt, caption, finding = about.get("alt"), about.get("caption"), about.get("title")
     if not alt:
-        raise ValueError("a chart has no usermeta.alt and no description: say in it what the chart shows")
+        raise ValueError("a chart has no usermeta.alt: say in it what the chart shows")
     return (
         f'<div class="chart">{f"""<p class="chart-finding">{escape(finding)}</p>""" if finding else ""}'
         f'<div role="img" aria-label="{escape(alt)}"><div class="chart-view"></div></div>'
@@ -101,18 +96,12 @@ def compiled_html(spec, cache, cell):
     try:
         chart = json.loads(compiled(spec, cache))
     except Exception as error:
-        named, reason = named_by(spec), " ".join(str(error).splitlines()[:2])
+        named, reason = spec["usermeta"].get("title") or spec["usermeta"]["alt"], " ".join(str(error).splitlines()[:2])
         raise ValueError(f"cell {cell}, chart {named!r}: {reason}") from error
     wide, narrow = chart["heights"]
     room = {"": wide} if wide == narrow else {" chart-wide": wide, " chart-narrow": narrow}
     kept_free = "".join(f'<svg class="pst-js-only{kind}" width="100%" height="{height}"></svg>' for kind, height in room.items())
     return f'<div class="chart-view">{kept_free}</div></div>{controls(chart["vega"])}{embedded(chart["vega"], "vega")}'
-
-
-def named_by(spec):
-    """What an error calls a chart."""
-    about = spec.get("usermeta", {})
-    return about.get("title") or about.get("alt") or described(spec)
 
 
 def controls(vega):

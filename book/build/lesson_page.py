@@ -104,7 +104,6 @@ def arrange(page, name, rerun):
     if headline is not None and guess is not None:
         headline.parent.remove(headline)
         put_inside(guess, headline, rerun)
-    put_code_below(page)
     number = topics().index(name) + 1
     for count, raw in enumerate((raw for raw in page.findall(nodes.raw) if FORMULA.search(raw.astext())), 1):
         link = rf'<a class="formula-number" href="#\1" aria-label="formula {number}.{count}">{number}.{count}</a>'
@@ -122,15 +121,6 @@ def put_inside(guess, headline, is_open):
     box["classes"] = []  # with any, a wrapper would close what is opened here
     at = box.parent.index(box) + 1
     box.parent[at:at] = [headline, html(f"</div>{FOLD_ENDS}")]
-
-
-def put_code_below(page):
-    """The folded code that makes a figure's numbers stands below the figure, which the next cell shows."""
-    for cell in list(page.findall(lambda node: isinstance(node, nodes.container) and "tag_hide-input" in node["classes"])):
-        at = cell.parent.index(cell)
-        shown = cell.parent[at + 1] if at + 1 < len(cell.parent) else None
-        if len(cell) == 1 and isinstance(shown, nodes.container) and "tag_remove-input" in shown["classes"]:
-            cell.parent[at:at + 2] = [shown, cell]
 
 
 def raws(node):

@@ -200,11 +200,11 @@ def _terms(answer):
 
 def _choices(answer, told, book):
     rows = [row for row in told.rows if row["holds"]]
-    shown = sorted({row["gpu"]: row for row in reversed(rows)}.values(), key=lambda row: row["objective"])[:_NEXT]
+    shown = sorted({row["gpu"]: row for row in reversed(rows)}.values(), key=lambda row: row.get("objective", 0))[:_NEXT]
     show = partial(figures.number, unit="USD")
     ends = [(row["gpu"], row.get("low_objective", row["objective"]), row["objective"], row.get("high_objective", math.inf))
-            for row in shown]
-    bars = choice_bars(ends, show) if shown else ""
+            for row in shown if "objective" in row]
+    bars = choice_bars(ends, show) if ends else ""
     unit = words.fill("per", {"kind": answer.kind})
     heads = ["GPU", "GPUs", "layout", "from", "USD/h", f"USD{unit}", "8 in 10 between", "why it is not the first"]
     out = [row for row in told.rows if not row["holds"]]
@@ -218,7 +218,8 @@ def _row(row, book):
     own = {True: " (yours)", False: " (not yours)"}[bool(row["yours"])] if book.attrs["own"] and priced else ""
     ends = [figures.three_figures(row[name]) for name in ("low_objective", "high_objective") if name in row]
     term = words.WORDS["in_term"].get(row.get("term"), row.get("term"))
-    sold = (f"{row['provider']}{own}, {term}, {row['date']}", f"{row['usd_per_hour']:.2f}") if priced else ("", "")
+    said = ", ".join(filter(None, [f"{row.get('provider', '')}{own}", term, row.get("date")]))
+    sold = (said, f"{row['usd_per_hour']:.2f}") if priced else ("", "")
     cost = figures.three_figures(row["objective"]) if "objective" in row else ""
     return (row["gpu"], f"{row['gpus']:,.0f}", row["layout"], *sold, cost, " and ".join(ends) if len(ends) == 2 else "",
             row["reason"] or "the best")
@@ -244,9 +245,10 @@ def _inputs(answer, book):
         gpu = catalogue.gpu(answer.best["gpu"])
         rows += [(in_words(name), figures.quantity(name, gpu[name]), f"{gpu.name}: {QUANTITIES[name].meaning}", gpu["source"],
                   gpu["date"]) for name in _OF_GPU if name in gpu and gpu[name] == gpu[name]]
-        price = book.loc[answer.best["row"]]
-        rows.append(("rent", figures.hourly(price["usd_per_hour"]), f"{price['provider']}, {price['region']}, {price['term']}",
-                     price["source"], price["date"]))
+        # The reader's own cards are in no book.
+        priced = [book.loc[name] for name in [answer.best["row"]] if name in book.index]
+        rows += [("rent", figures.hourly(price["usd_per_hour"]), f"{price['provider']}, {price['region']}, {price['term']}",
+                  price["source"], price["date"]) for price in priced]
     return _section("What was put in", _table(["", "value", "what it is", "source", "date"], rows))
 
 

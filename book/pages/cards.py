@@ -305,7 +305,7 @@ PETA, TERA = 1e15, 1e12
 _CLOSE = 0.015  # a data sheet's peak is rounded, and its clock too
 
 
-def _generation_rate(value):
+def _flop_rate(value):
     return number(value, "FLOP/second")
 
 
@@ -391,7 +391,7 @@ def peak_table():
     return table(frame, "Peak in 16 bits (Pascal: FP32) from units and clock, beside the data sheet",
                  labels={"gpu": "card", "unit_flops": "FLOP of a unit in a clock", "unit_peak": "by the formula",
                          "sheet": "data sheet", "units": "units", "clock": "clock"},
-                 formats={"sheet": _generation_rate, "unit_flops": "{:,.0f}".format,
+                 formats={"sheet": _flop_rate, "unit_flops": "{:,.0f}".format,
                           "off": difference})
 
 
@@ -429,7 +429,7 @@ def precision_table():
             for form, (column, _) in GENERATION_FORMATS.items()]
     return table(DataFrame(rows), "Formats of numbers and dense peaks in them",
                  labels={"bits": "bits in memory", "first": "from"},
-                 formats=dict.fromkeys(cards.index, _generation_rate) | {"bits": "{:.0f}".format})
+                 formats=dict.fromkeys(cards.index, _flop_rate) | {"bits": "{:.0f}".format})
 
 
 def _first(frame, column):
@@ -574,14 +574,6 @@ _KINDS = {"datacenter": ("data center", "d"), "workstation": ("workstation", "b"
 _QUARTERS = 4  # prices of fewer quarters say nothing about how they move
 
 
-def _as_rate(value):
-    return number(value, "FLOP/second")
-
-
-def _as_bytes(value):
-    return number(value, "byte/second")
-
-
 def _usd(value):
     return number(value, "USD")
 
@@ -622,13 +614,14 @@ def timeline_picture():
     peaks = _peaks(frame)
     first, last = frame.iloc[0], frame.iloc[-1]
     highest, bands = max(points[-1][1] for _, points in peaks.values()), (first["bandwidth"], last["bandwidth"])
-    words = "; ".join(f"{form} {_as_rate(points[0][1])} in {points[0][0]:.0f} to {_as_rate(points[-1][1])} in {points[-1][0]:.0f}"
-                      for form, (_, points) in peaks.items())
-    drawn = [("dense peak of one GPU, log axis", 170, _as_rate, (1e15, 10), peaks),
-             ("memory bandwidth, log axis", 110, _as_bytes, (1e12, 2), {"bandwidth": ("c", _line(frame, frame["bandwidth"]))})]
+    ends = {form: [f"{_flop_rate(peak)} in {year:.0f}" for year, peak in (points[0], points[-1])]
+            for form, (_, points) in peaks.items()}
+    words = "; ".join(f"{form} {' to '.join(each)}" for form, each in ends.items())
+    drawn = [("dense peak of one GPU, log axis", 170, _flop_rate, (1e15, 10), peaks),
+             ("memory bandwidth, log axis", 110, _byte_rate, (1e12, 2), {"bandwidth": ("c", _line(frame, frame["bandwidth"]))})]
     return panels(f"From {frame.index[0]} to {frame.index[-1]} the highest peak grew {times(highest / first['peak_flops'])}, "
                   f"the bandwidth {times(bands[1] / bands[0])}{_plans(frame)}",
-                  f"Time line with log axes. Dense peaks: {words}. Bandwidth {_as_bytes(bands[0])} to {_as_bytes(bands[1])}.",
+                  f"Time line with log axes. Dense peaks: {words}. Bandwidth {_byte_rate(bands[0])} to {_byte_rate(bands[1])}.",
                   drawn, _years(frame), _marks(frame))
 
 

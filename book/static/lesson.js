@@ -158,9 +158,10 @@
     return { kind, held: here, said: [said], steps: steps.length > 1 || view.laws.length === 1 ? steps : [] };
   }
 
-  // The case with its prompts in the band of a whole request, as its decision has them.
+  // The case with its prompts in the band of a whole request, as its decision has them, as far along both as it is sure.
   function paced(here, best) {
-    const [reading, pace] = ["replica_prefill_seconds", "request_seconds"].map((law) => gpucalc.factors(here, law)[1]);
+    const far = gpucalc.limits.far[gpucalc.valueOf(here, "sure").number];
+    const [reading, pace] = ["replica_prefill_seconds", "request_seconds"].map((law) => gpucalc.columns.moved(...gpucalc.factors(here, law), far));
     const names = ["replica_prefill_seconds", ...gpucalc.lessons.prompts];
     return here.but(Object.fromEntries(names.map((name) => [name, (best[name] * pace) / reading])));
   }

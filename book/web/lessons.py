@@ -10,8 +10,9 @@ from gpucalc.core.expression import names, plain, tree
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import DEFAULTS, QUANTITIES
 from gpucalc.decisions import token_offers
-from gpucalc.decisions.answer import Answer, of_choice
+from gpucalc.decisions.answer import Answer, judged, of_choice
 from gpucalc.decisions.jobs import JOBS, LAYOUT, READING, REPLICAS, RUN, trains, WINDOW
+from gpucalc.decisions.points import moved
 from gpucalc.rows import bands
 from gpucalc.rows.texts import conditional, read_texts
 from ..components.derivation import called
@@ -237,8 +238,8 @@ def worked(view: View, case: Case, best: dict[str, Any]) -> list[tuple[str, floa
 
 
 def _paced(here, best):
-    """The case with its prompts in the band of a whole request."""
-    reading, pace = (bands.factors(here, LAWS[law])[1] for law in (_TIMES[0], _REQUEST[1]))
+    """The case with its prompts in the band of a whole request, as far along both as the plan is sure."""
+    reading, pace = (moved(bands.factors(here, LAWS[law]), judged(here)) for law in (_TIMES[0], _REQUEST[1]))
     return here.but(**{name: float(best[name] * pace / reading) for name in (_TIMES[0], *_PROMPTS)})
 
 

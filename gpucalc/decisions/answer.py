@@ -144,8 +144,8 @@ def answer(case: Case, book: pd.DataFrame) -> Answer:
     costs = limit_costs(whole, tables, kind, kept)
     binds = sorted([cost for cost in costs if cost[1] > _NOTHING], key=lambda cost: -cost[1])
     helps = helping(case, whole, book, tables, kept, costs)
-    own, sure = of_own(whole, tables, kind, lost), levels(whole, tables, kind, kept)
-    return Answer(whole, kind, kept, lost, shown, binds, helps, own, sure)
+    mine, plans = of_own(whole, tables, kind, lost), levels(whole, tables, kind, kept)
+    return Answer(whole, kind, kept, lost, shown, binds, helps, mine, plans)
 
 
 def levels(case, tables, kind, kept):

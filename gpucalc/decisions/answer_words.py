@@ -323,11 +323,10 @@ def levels(answer: Answer) -> str:
 
 
 def nearest(answer: Answer, lost: list[dict[str, Any]], loosen: list[tuple[str, dict]]) -> dict[str, Any]:
-    """Where nothing keeps the limits: the facts of what comes nearest, and whether anything that may be used is on offer."""
+    """Where nothing keeps the limits: the facts of what comes nearest."""
     row = loosen[0][1] if loosen else lost[0] if lost else {}
     known = {f"nearest_{name}": row.get(name) for name in ("reason", "limit", "value", "most")} if row else {}
-    return known | ({"nearest": row["gpu"]} if row else {}) | {
-        "offered": int(any(each.limit.of != "unrented" for each in answer.lost.values()))}
+    return known | ({"nearest": row["gpu"]} if row else {})
 
 
 def cautions(known: dict[str, Any]) -> list[str]:
@@ -363,9 +362,15 @@ def cards(answer: Answer, known: dict[str, Any]) -> list[Card]:
 
 
 def choices(answer: Answer, book: Any) -> list[dict[str, Any]]:
-    """The facts of every choice with `layout`, `holds` and `reason`: those that keep the limits, the best first, then others."""
+    """The facts of every choice with `layout`, `holds` and `reason`: those that keep the limits, the best first, then others. No
+    money stands in one that is not priced."""
     kept = zip(*(np.asarray(column).tolist() for column in answer.kept.values()))
-    return compared(answer, [dict(zip(answer.kept, row)) for row in kept])
+    return [row if row.get("priced", 1) else _without_money(row)
+            for row in compared(answer, [dict(zip(answer.kept, row)) for row in kept])]
+
+
+def _without_money(row):
+    return {name: value for name, value in row.items() if name != "usd_per_hour" and not name.endswith("objective")}
 
 
 def compared(answer: Answer, kept: list[dict[str, Any]]) -> list[dict[str, Any]]:

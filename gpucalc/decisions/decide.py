@@ -92,8 +92,6 @@ def table(answer: plan.Answer, book: pd.DataFrame) -> pd.DataFrame:
     named |= {objective: "objective", f"low_{objective}": "low_objective", f"high_{objective}": "high_objective"}
     rows = []
     for row in words.choices(answer, book):
-        if not row.get("priced", 1):
-            row = {name: value for name, value in row.items() if name != "usd_per_hour" and not name.endswith("objective")}
         told = {"reason": "", "beside": row["reason"]} if row["holds"] else {"reason": row["reason"], "beside": ""}
         rows.append({name: row.get(fact) for name, fact in named.items()} | told | {"date": row.get("date")})
     frame = pd.DataFrame(rows, columns=[*named, "reason", "beside", "date"])

@@ -136,8 +136,7 @@ def test_the_steps_are_those_of_the_answer(answers, book):
             for law, value, _ in of_python(name, answer, book):
                 if law in answer.best:
                     seen.add(law)
-                    # A band moves each figure by itself, so that those of a plan surer than a half are near to their sum alone.
-                    assert math.isclose(value, answer.best[law], rel_tol=0.1), (held, name, law)
+                    assert math.isclose(value, answer.best[law], rel_tol=1e-9), (held, name, law)
     assert seen >= {"answer_seconds", "time_per_output_token", "rented_gpus", "window_replicas", "window_usd", "compute_usd"}
 
 

@@ -22,7 +22,7 @@ from book.components import charts
 from gpucalc.decisions.columns import nine_digits
 from tests.book.test_notebooks import TEXTS, differing, name, recorded, written
 
-ELSEWHERE = ["arithmetic_intensity", "serving", "serving_worksheet", "training_cost", "training_time"]
+ELSEWHERE = ["arithmetic_intensity", "serving", "serving_worksheet", "start", "training_cost", "training_time"]
 FEATURES = "import numpy; print(*numpy.show_config('dicts')['SIMD Extensions'].get('found', []))"
 
 
@@ -89,6 +89,15 @@ def test_an_older_processor_gives_what_is_recorded(tmp_path, monkeypatch):
 
 
 # Floats and names in charts
+
+def test_a_chart_of_a_notebook_without_the_books_theme_is_compared_by_its_data():
+    def output(value):
+        page = altair.Chart(pd.DataFrame({"x": [value]})).mark_point().encode(x="x:Q").to_html(fullhtml=False, output_div="altair-viz-" + "0f" * 16)
+        return shown({"output_type": "display_data", "data": {"text/html": page}})
+
+    assert "0f" not in output(0.3)["data"]["text/html"]
+    assert alike(output(1 / 3), output(math.nextafter(1 / 3, math.inf))) and not alike(output(1 / 3), output(0.3333333))
+
 
 def test_a_chart_names_its_data_by_place_and_keeps_twelve_digits():
     frame = pd.DataFrame({"x": [1.0, 0.1 + 0.2], "y": [2, 1 / 3]})

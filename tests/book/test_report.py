@@ -104,6 +104,15 @@ def test_inputs_have_their_sources(pages):
     assert re.search(r"<tr><td>rent</td><td[^>]*>[\d.]+ USD/h</td><td[^>]*>RunPod, .*?https?://|RunPod", pages["serve"])
 
 
+@pytest.mark.parametrize("power, told", [({}, ["", "", "", ""]), ({"usd_per_kwh": 0.3}, ["that you have, given", "0.26"])], ids=str)
+def test_cards_of_ones_own_have_no_seller_and_cost_their_power(book, power, told):
+    held = {"job": "serve", "model": "Qwen3-8B", "requests_per_second": 0.1, "cards": "RTX 3090 24GB", "own_cards": 2}
+    reader = Reader()
+    reader.feed(report(deciding.answered(deciding.read(held | power), book), book))
+    row = next(cells for cells in reader.rows if cells[:2] == ["RTX 3090 24GB", "2"])
+    assert row[3:3 + len(told)] == told and row[7] == "the best"
+
+
 def scaled(drawn, top):
     """Each box of a bar: its class, from where to where in the bar's own units, and its place and height; a mark is where its middle is."""
     found = [(name, *map(float, numbers)) for name, *numbers in re.findall(

@@ -100,7 +100,7 @@ def test_the_browser_decides_as_python_does(page, cases):
                 assert len(one.get("gpu", ())) == rule.count(other), said
                 step = jobs.JOBS[kind].chain[max(place - 1, 0)]
                 assert not rule.count(other) or {"broken", "excess", *step.objective} <= {*one}
-    assert min(seen[each, end] for each in (*jobs.JOBS, "kept", "lost") for end in rule.ENDS) > 20, seen
+    assert min(seen[each, end] for each in (*jobs.JOBS, "kept", "lost") for end in rule.ENDS) > 50, seen
 
 
 def test_a_limit_is_kept_up_to_itself(page):
