@@ -45,7 +45,7 @@ def error_chart(alt):
 
 def speed_chart(alt):
     """Measured time per token of engines by the time predicted, both on log axes: a colour for each engine."""
-    frame = served().query("family == 'time per output token'")
+    frame = served().query("family.str.startswith('time per output token')")
     frame = frame.assign(ms=frame["value"] * 1e3, predicted=frame["predicted"] * 1e3)[["predicted", "ms", "engine"]]
     for name in ("predicted", "ms"):
         frame[name] = frame[name].map("{:.3g}".format).astype(float)

@@ -37,7 +37,7 @@ FEWEST_ROWS, FEWEST_SOURCES, CHECKED_SOURCES = 8, 2, 4
 ERAS = (2023, 2025)
 # Columns of data/engine_speeds.csv that a case is made of but for its users, what else it has, and what was timed.
 SPEED = ("model", "gpu", "link", "engine", "weight_format", "mlp_bits", "narrow_products", "cache_element_bytes",
-         "tensor_parallel", "attention_parallel", "prompt", "output")
+         "tensor_parallel", "attention_parallel", "prompts_apart", "prompt", "output")
 SPEED_GIVEN = {"batch": 1, "efficiency": "achieved", "context": {"law": "mean_context"}, "user_requests": 10,
                "running_pass_seconds": {"law": "replica_pass_seconds"}, "reading_load": {"law": "users_reading_load"}}
 SPEED_LAWS = ("time_per_output_token", "users_first_token")

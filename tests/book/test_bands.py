@@ -293,7 +293,7 @@ def test_a_band_that_is_not_checked_has_no_end(own_rows):
 def test_families_hold_what_they_promise():
     """Of a source that had no part in it eight in ten rows are inside, give or take, in serving as in all families together."""
     found = published.families().query("years == ''").set_index("family")
-    assert found.coverage["time per output token"] == pytest.approx(0.8, abs=0.05) and found.coverage["saturated serving"] > 0.78
+    assert found.coverage["time per output token"] == pytest.approx(0.8, abs=0.05) and found.coverage["saturated serving"] > 0.75
     assert found.coverage["prefill"] > 0.75 and published.covered() == pytest.approx(0.8, abs=0.03)
     assert found.high["serving"] / found.low["serving"] < 1.6 and found.high["prefill"] / found.low["prefill"] < 2.5
 
