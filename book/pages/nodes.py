@@ -23,7 +23,7 @@ SUMS = (nd.node_marketed_bytes, nd.node_memory_bytes, nd.node_bandwidth, nd.node
         nd.node_link_bandwidth, nd.node_network_bandwidth, nd.node_gpu_power_share, nd.node_flops_per_watt,
         nd.printed_dense_flops)
 _OF_CARD = ("marketed_bytes", "memory_bytes", "bandwidth", "peak_flops", "peak_format", "fp8_flops", "fp4_flops", "tdp_watts",
-            "generation", "status", "host_bandwidth", "beyond_bandwidth")
+            "generation", "status", "host_bandwidth", "outer_bandwidth")
 _OF_LINK = ("link_bandwidth", "port_bandwidth", "group_ports", "peer_ports", "reach")
 GROUPS = {
     "Overview": ["vendor", "year", "gpu", "gpus", "node_marketed_bytes", "node_flops", "link", "power_watts"],
@@ -64,7 +64,7 @@ def all_nodes():
     rows, cards, links = catalogue.nodes(), catalogue.gpus(), catalogue.links()
     frame = rows.assign(link=rows["link"].where(rows["link"] != "", rows["gpu"].map(cards["link"])))
     frame = frame.join(cards[list(_OF_CARD)], "gpu").join(links[list(_OF_LINK)], "link")
-    frame = frame.assign(pair_bandwidth=Case(frame[["port_bandwidth", "group_ports", "peer_ports", "reach", "beyond_bandwidth"]],
+    frame = frame.assign(pair_bandwidth=Case(frame[["port_bandwidth", "group_ports", "peer_ports", "reach", "outer_bandwidth"]],
                                              ranks=2)(group_bandwidth))
     for law in SUMS:
         frame[law.__name__] = summed(frame, law)
@@ -168,7 +168,7 @@ def linked(name):
     row = catalogue.node(name)
     card = catalogue.gpu(row.gpu)
     link = catalogue.link(row.link or card.link)
-    pair = Case(link, ranks=2, beyond_bandwidth=card.beyond_bandwidth)(group_bandwidth)
+    pair = Case(link, ranks=2, outer_bandwidth=card.outer_bandwidth)(group_bandwidth)
     return row, card, link, pair
 
 
@@ -218,7 +218,7 @@ def _rates(row, card, link, pair, how):
     """What the lines of the picture carry per direction: words, rate and color."""
     found = [] if how == "host" else [("between two GPUs", _rate(pair), "c")]
     if how == "mesh":
-        every = Case(link, ranks=row.gpus, beyond_bandwidth=card.beyond_bandwidth)(group_bandwidth)
+        every = Case(link, ranks=row.gpus, outer_bandwidth=card.outer_bandwidth)(group_bandwidth)
         found = [(f"a link for each of {row.gpus * (row.gpus - 1) // 2} pairs", _rate(pair), "c"),
                  (f"to all {row.gpus - 1} others at once", _rate(every), "c")]
     if row.network_ports == row.network_ports:

@@ -4,6 +4,16 @@ from ..core.law import law
 
 
 @law
+def beyond_bandwidth(outer_bandwidth, socket_share=1, link_efficiency=1):
+    """Bandwidth between GPUs that the link does not join (bytes/s), per direction: what a ring keeps of PCIe between processors.
+
+    NCCL src/graph/topo.h: 16 GB/s between two of AMD, 22 between two Sapphire Rapids, where those on one carry 24 and 48. No
+    share for a bound.
+    """
+    return outer_bandwidth * where(link_efficiency < 1, socket_share, 1)
+
+
+@law
 def group_bandwidth(ranks, port_bandwidth, group_ports, peer_ports, reach, beyond_bandwidth):
     """Link bandwidth of each GPU in a group of that many (bytes/s), per direction.
 

@@ -241,16 +241,16 @@ READERS.update(mapping=_mapping)
 
 
 # What a GPU's row takes from its link.
-_OF_LINK = ("port_bandwidth", "group_ports", "peer_ports", "reach", "ring_share", "switch_share")
+_OF_LINK = ("port_bandwidth", "group_ports", "peer_ports", "reach", "ring_share", "socket_share", "switch_share")
 
 
 def _added(row):
     """What a GPU's row takes from its benchmark and its link, and what follows from its cells."""
     link, shares = rows("links")[row["link"]], rows("shares")[row["benchmark"]]
-    narrow, integers, beyond = (row[first] if row[first] == row[first] else other for first, other in (
+    narrow, integers, outer = (row[first] if row[first] == row[first] else other for first, other in (
         ("fp8_flops", row["peak_flops"]), ("int8_flops", row["peak_flops"]), ("host_bandwidth", link["port_bandwidth"])))
     return {name: link[name] for name in _OF_LINK} | {name: shares[name] for name in shares if "share" in name} | {
-        "narrow_flops": narrow, "integer_flops": integers, "beyond_bandwidth": beyond,
+        "narrow_flops": narrow, "integer_flops": integers, "outer_bandwidth": outer,
         "quarter_flops": row["fp4_flops"] if row["fp4_flops"] == row["fp4_flops"] else narrow,
         "unmeasured": float(row["vendor"] not in _measured_makers()),
         "inline_ecc": float(row["ecc"] and row["memory_type"].startswith("GDDR"))}

@@ -45,8 +45,8 @@ def test_every_derived_column_is_the_formula():
         case = of(name)
         for law in (nodes.node_marketed_bytes, nodes.node_flops, nodes.node_bandwidth, nodes.node_memory_bytes):
             assert frame.at[name, law.__name__] == case(law)
-        beyond = catalogue.gpu(frame.at[name, "gpu"]).beyond_bandwidth
-        pair = Case(catalogue.link(frame.at[name, "link"]), ranks=2, beyond_bandwidth=beyond)
+        beyond = catalogue.gpu(frame.at[name, "gpu"]).outer_bandwidth
+        pair = Case(catalogue.link(frame.at[name, "link"]), ranks=2, outer_bandwidth=beyond)
         assert frame.at[name, "pair_bandwidth"] == pair(group_bandwidth)
 
 

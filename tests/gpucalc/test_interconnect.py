@@ -433,6 +433,20 @@ def test_bandwidth_of_a_group():
     assert Case(gpu="GB200 NVL72 186GB", ranks=72)(ic.group_bandwidth) == 900e9
 
 
+def test_rings_over_two_processors():
+    """NCCL plans 22 GB/s between two Sapphire Rapids and 16 between two of AMD (src/graph/topo.h), 48 and 24 on one of them."""
+    def bus(gpu, ranks, **changes):
+        case = Case(gpu=gpu, ranks=ranks, message_bytes=1e15, efficiency="achieved").but(**changes)
+        return 2 * (ranks - 1) / ranks * 1e15 / case(ic.group_all_reduce_seconds)
+    for gpu in ("RTX PRO 6000 Server 96GB", "RTX 5090 32GB"):
+        assert [bus(gpu, ranks) for ranks in (2, 4, 8)] == [close(48.02e9, 1e-3), close(48.02e9, 1e-3), close(22e9, 1e-3)]
+    assert [bus("L40S 48GB", ranks) for ranks in (4, 8)] == [close(24.01e9, 1e-3), close(16e9, 1e-3)]
+    # Published: 28 GB/s of eight RTX 5090 on two Xeon 8480+, 35 of four (github.com/NVIDIA/nccl/issues/1639), and 24.7 of eight RTX PRO
+    # 6000 (NCCL 2.29.2 in ai-dynamo/aiconfigurator @095f58a), where one share for all would say 48. A bound knows no processors.
+    for gpu, measured in (("RTX 5090 32GB", 28e9), ("RTX PRO 6000 Server 96GB", 24.7e9)):
+        assert bus(gpu, 8) < measured < 1.3 * bus(gpu, 8) and bus(gpu, 8, efficiency="bound") == close(63.015e9, 1e-3)
+
+
 def test_network_and_links_have_shares_of_their_own():
     # Eight ports of 50 GB/s at 0.9 are 360 GB/s, the link at 0.8 of 450 the same; half of that leaves an oversubscribed node.
     assert ic.fabric_bandwidth(450e9, 50e9, 32, 8, 1, 0.8, 0.9) == close(360e9)

@@ -329,7 +329,7 @@ def test_a_better_and_cheaper_card_is_taken(job, data):
     first = best(case, kind, tables, chain)
     gains = st.sampled_from([1, 1.01, 1.5, 4])
     columns = {name: data.draw(gains, name) for name in ("memory_bytes", "bandwidth", "peak_flops", "port_bandwidth")}
-    columns |= {"narrow_flops": columns["peak_flops"], "beyond_bandwidth": columns["port_bandwidth"]}
+    columns |= {"narrow_flops": columns["peak_flops"], "outer_bandwidth": columns["port_bandwidth"]}
     grown = with_rival(tables, first["gpu"], columns, data.draw(st.floats(0.5, 0.999), "price"))
     assert best(case, kind, grown, chain)["gpu"] == f"better {first['gpu']}"
     solved = rule.solve(chain, case, grown, answer.judged(case))["plan"].kept
