@@ -23,6 +23,8 @@ ENGINES = {row["engine"].partition(" ")[0]: row["engine"] for row in _ROWS}
 ENGINE = next(iter(ENGINES))
 
 
+# The ranks that vLLM takes (vllm/config/lora.py of 0.33.0, MaxLoRARanks): an adapter is padded to the next.
+LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
 # Bytes of a value of llama.cpp's cache in 8 bits: 32 share a scale of two bytes.
 Q8_0 = 34 / 32
 
@@ -164,6 +166,8 @@ def known(answer: Answer, facts: dict[str, Any]) -> dict[str, Any]:
         found["log_tokens"], found["log_length"] = math.floor(found["log_plan"]), math.floor(found["length_plan"])
         found["log_times"] = found["log_plan"] / found["length_plan"]
         found["pool_tokens"] = math.floor(found["log_plan"] / (Q8_0 if found.get("cache_element_bytes", 2) == 1 else 1))
+    if "lora_rank" in found:
+        found["padded_rank"] = min([rank for rank in LORA_RANKS if rank >= found["lora_rank"]] + [max(LORA_RANKS)])
     special = found.get("cache_element_bytes", 2) < 2 or found.get("drafted", 0) + found.get("max_loras", 0) > 0
     found["trtllm_config"] = int(groups > 1 or special or found.get("prefill_replicas", 0) > 0)
     return found

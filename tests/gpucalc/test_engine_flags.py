@@ -14,9 +14,9 @@ from gpucalc.decisions.answer_words import fill
 from gpucalc.rows import case_file
 from gpucalc.rows.tables import rows
 
-# What each engine's own parser takes for the options that commands have, read in its source: vllm/engine/arg_utils.py of the wheel
-# 0.33.0, its interval of prompts in pull request 44558; sglang/srt/arg_groups/fields of the wheel 0.5.23; tensorrt_llm/commands/serve.py at 00209af; the table that llama.cpp's
-# parser prints into tools/server/README.md at 00dc805. Words are the choices of an option.
+# What each engine's own parser takes for the options that commands have, read in its source: vllm/engine/arg_utils.py and
+# vllm/config of the wheel 0.33.0; sglang/srt/arg_groups/fields of the wheel 0.5.23; tensorrt_llm/commands/serve.py at 00209af; the
+# table that llama.cpp's parser prints into tools/server/README.md at 00dc805. Words are the choices of an option.
 COUNT, SHARE, TEXT, NONE = int, float, str, None
 PARSERS = {
     "vLLM": ({"--runner": "auto generate pooling draft", "--tensor-parallel-size": COUNT, "--pipeline-parallel-size": COUNT,
@@ -26,7 +26,7 @@ PARSERS = {
               "--max-num-batched-tokens": COUNT, "--enable-prefix-caching": NONE, "--kv-cache-dtype": "auto fp8 nvfp4",
               "--quantization": "fp8_per_tensor fp8_per_block mxfp8 mxfp4", "--speculative-config": json.loads,
               "--kv-transfer-config": json.loads,
-              "--enable-lora": NONE, "--max-loras": COUNT, "--max-lora-rank": COUNT}, ["vllm", "serve", "{}"]),
+              "--enable-lora": NONE, "--max-loras": COUNT, "--max-lora-rank": "1 8 16 32 64 128 256 320 512"}, ["vllm", "serve", "{}"]),
     "SGLang": ({"--model-path": TEXT, "--is-embedding": NONE, "--tp-size": COUNT, "--pp-size": COUNT, "--attn-dp-size": COUNT,
                 "--ep-size": COUNT, "--nnodes": COUNT, "--node-rank": COUNT, "--dist-init-addr": TEXT, "--context-length": COUNT,
                 "--json-model-override-args": json.loads, "--mem-fraction-static": SHARE, "--max-running-requests": COUNT,
@@ -93,7 +93,7 @@ def test_every_flag_is_one_of_its_engine():
         if row["takes"] in kinds:
             assert takes == kinds[row["takes"]] or isinstance(takes, str) and row["given"] in takes.split(), row
         else:
-            assert row["takes"] == takes and (row["given"] in takes.split() or row["given"] == "{role}"), row
+            assert row["takes"] == takes and (row["given"] in takes.split() or row["given"] in ("{role}", "{padded_rank:digits}")), row
         assert (row["given"] == "") == (row["takes"] == "none"), row
     for name, (options, _) in PARSERS.items():
         assert {row["flag"] for row in held if row["name"] == name and row["takes"] != "command"} == set(options)
@@ -119,7 +119,7 @@ def test_the_printed_commands_of_served_cases_parse(engine, book):
     """Of one server and of several, with groups, stages, drafts, formats, chunks and a stretched context; as each engine's log."""
     told, asked = [], {"job": "serve", "requests_per_second": 2, "first_token_limit": 60, "token_limit": 0.5, "cards": "H100 SXM 80GB"}
     for more in ({"model": "Llama-3.3-70B", "weight_format": "FP8", "cache_element_bytes": 1, "prompt_chunk": 2048,
-                  **({} if engine == "llama.cpp" else {"max_loras": 16, "lora_rank": 32})},
+                  **({} if engine == "llama.cpp" else {"max_loras": 16, "lora_rank": 24})},
                  {"model": "Llama-3.1-405B", "tensor_parallel": 8, "pipeline_parallel": 2},
                  {"model": "DeepSeek-V3", "attention_parallel": 16, "tensor_parallel": 1, "drafted": 1, "acceptance": 0.8},
                  {"model": "Qwen3-32B", "prompt": 90_000, "max_context": 131_072, "cache_element_bytes": 0.5625, "cards": "B200 SXM 180GB"},
@@ -137,6 +137,18 @@ def test_the_printed_commands_of_served_cases_parse(engine, book):
     assert set(missing) <= {"--runner", "--is-embedding", "--embedding", "--enable-prefix-caching", "--quantization", "--spec-type",
                             "--speculative-draft-model-path", "--model-draft", "--spec-draft-n-max", "--speculative-config",
                             "--kv-transfer-config"}, missing
+
+
+def test_vllm_takes_a_stretched_context_and_pads_adapters(book):
+    """It refuses a length above the model's own, which YaRN leaves as it is (vllm/config/model.py), and ranks between its own."""
+    asked = {"job": "serve", "requests_per_second": 2, "first_token_limit": 60, "token_limit": 0.5, "model": "Qwen3-32B", "prompt": 90_000,
+             "max_context": 131_072, "cards": "B200 SXM 180GB", "max_loras": 4}
+    for rank, padded in ((24, "32"), (64, "64"), (300, "320")):
+        case = case_file.case_of(asked | {"lora_rank": rank})
+        pairs = dict(itertools.pairwise(shlex.split(answer_words.told(plan.answer(case, book), book).commands[0].text.replace("\\\n", " "))))
+        assert pairs["--max-lora-rank"] == padded and pairs["--max-model-len"] == "131072"
+        held = json.loads(pairs["--hf-overrides"])
+        assert held["max_position_embeddings"] == 131_072 and held["rope_parameters"]["rope_type"] == "yarn"
 
 
 def test_the_settings_of_a_plan_over_many_gpus():
