@@ -215,8 +215,8 @@ window.gpucalc = window.gpucalc || {};
     for (const change of data().changes[kind]) {
       if (free.has(change.name)) continue;
       if (change.value !== null && whole.rows[change.name]?.name === change.value) continue;
-      if (change.own && !has(whole.inputs, "own_cards")) continue;
-      if (change.of && (!(whole.rows.model[change.of] > 0) || has(whole.inputs, change.name))) continue;
+      if (change.own && !has(whole.inputs, "own_cards") || change.new && has(whole.inputs, change.name)) continue;
+      if (change.of && !(whole.rows.model[change.of] > 0)) continue;
       const value = change.value ?? scaled(whole, change);
       if (value === null) continue;
       const choice = bestWith(given, changed({ ...change, value }), kind, rents), after = choice?.[objective] ?? Infinity;

@@ -288,7 +288,8 @@ class Card(NamedTuple):
 
 class Change(NamedTuple):
     """What may help: an input at another value, or at `times` its own, in words; with it inputs `along` as data/assumptions.csv
-    has them. `of` is a column of the model without which it means nothing, `own` whether it is for cards that the reader has."""
+    has them. `of` is a column of the model without which it means nothing, `own` whether it is for cards that the reader has,
+    `new` whether it is for a case that says nothing of it."""
 
     name: str
     words: str
@@ -297,6 +298,7 @@ class Change(NamedTuple):
     along: tuple[str, ...] = ()
     of: str = ""
     own: bool = False
+    new: bool = False
 
 
 class Job(NamedTuple):
@@ -334,6 +336,8 @@ _REPLICA = ("gpu", "tensor_parallel", "attention_parallel", "offer")
 ADAPTED: dict[str, Any] = {"held_adapter_bytes": "served_adapter_bytes", "added_pass_seconds": "adapter_pass_seconds",
                            **dict.fromkeys(("adapt_query", "adapt_key", "adapt_value", "adapt_output", "adapt_mlp"), 1)}
 _OWN = (Change("own_cards", "twice the cards", times=2, own=True), Change("prompt", "prompts half as long", times=0.5, own=True))
+# Half is an example: the hit rate of a load is its own, and what the answer says of it is how much hangs on it.
+_SHARED = Change("cached_share", "half of each prompt in the prefix cache (prompts that begin alike, turns of a session)", 0.5, new=True)
 _NARROW = (Change("weight_format", "weights in 8 bits", "FP8"), Change("weight_format", "weights in 4 bits", "INT4-g128"),
            Change("cache_element_bytes", "a cache in 8 bits", 1))
 # What an engine says of its memory as it starts, and shares of memory that it is told.
@@ -356,14 +360,16 @@ SERVING = Job(
     changes=(*_NARROW, *_times("first_token_limit", ("twice the time to the first token", 2)),
              *_times("token_limit", ("twice the time per token", 2)), *_times("output", ("answers half as long", 0.5)),
              Change("spare_replicas", "no replica to spare", 0),
-             Change("drafted", "its own draft layer (85 % of its tokens accepted)", 1, along=("acceptance",), of="mtp_layers"),
-             *_OWN),
+             Change("drafted", "its own draft layer (85 % of its tokens accepted)", 1, along=("acceptance",), of="mtp_layers",
+                    new=True),
+             _SHARED, Change("prompts_apart", "prompts read on replicas of their own", 1, new=True), *_OWN),
     turns=(*_times("requests_per_second", *_LOADS), *_times("daily_users", *_LOADS), *_PROMPTS))
 OFFLINE = Job(
     chain=(WINDOW, WINDOW_SERVERS), objective="window_usd", keys=_REPLICA,
     cards=(_HOLDS, Card("fast", "output_tokens_per_second", True, _MEAN), *_BILL, *_LOGGED),
     times=("busy_hours",), free=("budget_usd", "usd_per_month"), usual={},
-    changes=(*_NARROW, *_times("window_hours", ("twice the hours", 2)), *_times("output", ("answers half as long", 0.5)), *_OWN),
+    changes=(*_NARROW, *_times("window_hours", ("twice the hours", 2)), *_times("output", ("answers half as long", 0.5)), _SHARED,
+             *_OWN),
     turns=(*_WORK, *_PROMPTS))
 EMBEDDING = OFFLINE._replace(
     chain=(READING, WINDOW_SERVERS), like="offline",

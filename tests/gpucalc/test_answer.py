@@ -226,6 +226,17 @@ def test_a_model_s_own_draft_layer_is_tried_where_it_has_one(book):
     assert not [each for each in again.helps if each.change.name == "drafted"]
 
 
+@pytest.mark.parametrize("more", [{"cached_share": 0.5}, {"prompts_apart": 1}])
+def test_what_only_the_reader_knows_is_named_with_its_effect(book, more):
+    """A hit rate, and prompts read apart: the case that gives it costs what was said, and is not told again."""
+    load = dict(job="serve", model="Llama-3.1-70B", weight_format="FP8", requests_per_second=30, prompt=4000, output=100, first_token_limit=5,
+                token_limit=0.05, cards="H200 SXM 141GB")
+    found, other = (deciding.answered(deciding.read(load | each), book) for each in ({}, more))
+    helped, again = ([each for each in one.helps if each.change.name in more] for one in (found, other))
+    assert [each.after for each in helped] == [other.best[other.objective]] and again == []
+    assert helped[0].after < found.best[found.objective]
+
+
 def test_spot_helps_where_nothing_on_demand_keeps_the_limits(book):
     plain, spot = (decide(TUNE | more, book)["compute_usd"][0] for more in ({}, {"term": "spot"}))
     held = TUNE | {"budget_usd": (plain + spot) / 2, "sure": 0.5}
