@@ -76,7 +76,7 @@ def how_wrong(topic):
     said += [f"Too few figures on {name} are published for a band." for name in few]
     said = said or ["Too few figures are published on this subject to say how wrong the formulas are."]
     if len(kinds) > len(few):
-        said.append("The bands are mostly wider: they weigh sources, and must hold for a source that is not among them.")
+        said.append("Our ranges are wider than this: they are tested on sources that were left out.")
     return Markdown(" ".join([*said, "All figures: [how wrong are the formulas?](measurements.md)"]))
 
 

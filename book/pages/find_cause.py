@@ -46,7 +46,7 @@ def launches(gpu: str, model: str, context: int, host_kernel_seconds: float) -> 
     alone = Case(model=model, gpu=gpu, batch=1, context=context, efficiency="achieved")
     case = Case(pass_kernels=alone(kn.pass_kernels), pass_seconds=alone(ai.decode_seconds),
                 host_kernel_seconds=host_kernel_seconds)
-    return Cause("kernels started one by one", case, wt.launched_share, case(wt.launched_share))
+    return Cause("launch overhead", case, wt.launched_share, case(wt.launched_share))
 
 
 def wide(gpu: str, part_share: float) -> Cause:
@@ -64,7 +64,7 @@ def wide(gpu: str, part_share: float) -> Cause:
 def memory(reserved_bytes: float, allocated_bytes: float) -> Cause:
     """Memory that the allocator holds and no tensor uses."""
     case = Case(reserved_bytes=reserved_bytes, allocated_bytes=allocated_bytes)
-    return Cause("memory in pieces", case, wt.unused_reserved_share, 1 - case(wt.unused_reserved_share))
+    return Cause("fragmentation", case, wt.unused_reserved_share, 1 - case(wt.unused_reserved_share))
 
 
 def network(gpu: str, model: str, replicas: int, tokens: int, mfu: float, link: str) -> Cause:
@@ -155,9 +155,9 @@ user:695836:695883 [5] NCCL INFO Using network IB
 ADVICE = {
     "data loading": ("the GPU is idle at the start of every step", "more processes, smaller files, decode on the GPU"),
     "too few tokens at once": ("memory is busy, tensor cores are not", "a larger micro-batch, or fewer and fuller GPUs"),
-    "kernels started one by one": ("gaps between short kernels in a profile", "torch.compile, a CUDA graph"),
+    "launch overhead": ("gaps between short kernels in a profile", "torch.compile, a CUDA graph"),
     "no mixed precision": ("tensor activity is low, kernels are named sgemm or tf32", "autocast in BF16"),
-    "memory in pieces": ("reserved memory far above allocated", "expandable segments, fixed shapes"),
+    "fragmentation": ("reserved memory far above allocated", "expandable segments, fixed shapes"),
     "gradients over TCP": ("the log says NET/Socket", "RDMA on, the right interface"),
     "one slow GPU": ("all GPUs wait at the same step, one never does", "take it out and run the same test on it"),
 }
@@ -168,7 +168,7 @@ def causes_table(causes, costs, caption):
     rows = [dict(cause=each.name, seen=ADVICE[each.name][0], left=each.share, cost=cost, fix=ADVICE[each.name][1])
             for each, cost in zip(causes, costs, strict=True)]
     return table(DataFrame(rows), caption, labels={"cause": "cause", "seen": "how you see it", "left": "of full speed",
-                                                   "cost": "wasted a month", "fix": "the fix"},
+                                                   "cost": "wasted a month", "fix": "fix"},
                  formats={"left": percent, "cost": dollars})
 
 

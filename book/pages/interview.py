@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #
 # A file data/interview/KIND.yaml holds those of a kind by name. data/README.md says what each may hold.
 
-KINDS = {"estimate": "Estimate and explain", "document": "Questions of a document, worked right", "design": "Design",
+KINDS = {"estimate": "Estimate and explain", "document": "Six classic questions, corrected", "design": "Design",
          "debug": "Debug from evidence", "trade_offs": "Trade-offs", "money": "Money"}
 ROLES = {"inference": "Serving models", "training": "Training models", "platform": "Running a platform", "research": "Research",
          "founder": "Buying and planning"}

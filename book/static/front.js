@@ -73,7 +73,7 @@
   function carried(before) {
     const [was, is] = [before, state.job].map((job) => gpucalc.catalogue.jobs[job]), same = was.kind === is.kind;
     const meant = (key, value) => was.defaults[key] === is.defaults[key] || (same && value !== was.defaults[key]);
-    const mere = (key, value) => cases.quantity(key) && value === example(before, key) && value !== example(state.job, key);
+    const mere = (key, value) => (key === "model" || cases.quantity(key)) && value === example(before, key) && value !== example(state.job, key);
     return Object.fromEntries(Object.entries(state).filter(([key, value]) => meant(key, value) && !mere(key, value)));
   }
 

@@ -114,7 +114,7 @@
       for (const control of [search, ...Object.values(selects)]) control.value = "";
       change();
     });
-    const forget = button("Forget my ticks", () => (store.put("ticks", {}), document.dispatchEvent(new CustomEvent("ticked"))));
+    const forget = button("Clear my checks", () => (store.put("ticks", {}), document.dispatchEvent(new CustomEvent("ticked"))));
     place.append(labelled("Search", search), labelled("Kind", selects.kind), labelled("Role", selects.role),
       labelled("Topic", selects.topic), labelled("Minutes", selects.minutes), reset, forget, count);
     addEventListener("hashchange", restore);

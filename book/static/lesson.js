@@ -88,7 +88,7 @@
   function planned(given) {
     const found = gpucalc.answerTo(given), { kind, best } = found, view = gpucalc.lessons.views[page]?.[kind];
     if (!view) return { ...nothing(kind), ...(best ? { held: ofChoice(found), names: namesOf(found) } : {}) };
-    if (!best) return { kind, said: ["Nothing on offer keeps the limits of your case: there is no choice to put numbers to."] };
+    if (!best) return { kind, said: ["No offer meets your limits, so there is no choice to put numbers to."] };
     const facts = gpucalc.words.case_facts({ ...found, helps: [] }, gpucalc.prices);
     if (page === "break_even") return bought(kind, { gpu: best.gpu, usd_per_hour: best.usd_per_hour, term: best.term }, facts);
     return { ...worked(kind, view, ofChoice(found), best, facts), names: namesOf(found) };

@@ -79,7 +79,7 @@
         Object.assign(run, { used: saved.used.map((each) => Number(each) || 0), ticks: saved.ticks || {}, place });
       }
       toAddress({ mock: asked.mock, role: asked.role, seed: asked.seed });
-      show(`${drawn.length} questions, ${total(drawn.map((each) => each.minutes))} minutes. The clock runs.`);
+      show(`${drawn.length} question${drawn.length === 1 ? "" : "s"}, ${total(drawn.map((each) => each.minutes))} minutes. Timer running.`);
       let last = performance.now(), kept = last;
       clearInterval(ticking);
       ticking = setInterval(() => {
@@ -147,7 +147,7 @@
       tell("The points and the answer are open. The clock stands.");
     }
 
-    function show(said = `Question ${run.place + 1} of ${run.drawn.length}. The clock runs.`) {
+    function show(said = `Question ${run.place + 1} of ${run.drawn.length}. Timer running.`) {
       const { drawn, place } = run, question = drawn[place], last = place === drawn.length - 1;
       const area = make("div", { className: "mock-answers" });
       const title = make("h3", { tabIndex: -1, textContent: `Question ${place + 1} of ${drawn.length}: ${question.title}` });
@@ -157,11 +157,11 @@
       const hold = button("Pause", () => {
         run.paused = !run.paused;
         hold.textContent = run.paused ? "Go on" : "Pause";
-        tell(run.paused ? "Paused." : "The clock runs again.");
+        tell(run.paused ? "Paused." : "Timer running again.");
       });
       run.paused = false;
       const answer = button("Show points and answer", () => {
-        if (run.open) (area.replaceChildren(), run.open = false, tell("The clock runs again."));
+        if (run.open) (area.replaceChildren(), run.open = false, tell("Timer running again."));
         else unfold(question, area);
         answer.textContent = run.open ? "Hide them, go on talking" : "Show points and answer";
       });

@@ -43,7 +43,7 @@ _DECLARED = {"chains": "chain", "cards": "cards", "objectives": "objective", "ke
 _WORDS = {"gpus": ("vendor", "kind", "peak_format"), "models": ("family", "repository", "native_format"),
           "recipes": ("title", "compute_format"), "formats": ("title",), "efficiencies": ("title",), "engines": ()}
 # Columns that only a derivation shows.
-_APART = {"source", "unit", "date", "confidence", "note"}
+_APART = {"usual_model", "source", "unit", "date", "confidence", "note"}
 
 
 def script(book: "DataFrame", more: Iterable[str] = ()) -> str:

@@ -80,7 +80,7 @@ def most_replicas(requests_per_second, request_seconds, first_token_alone, promp
                   prompt_time_variation, output_variation, late_share=...):
     """Replicas that are in time, roughly (count): so many that requests and prompts hardly meet others. Infinite if none are.
 
-    No more than `late_share` wait: by Sakasegawa's form c places with a of them filled are enough if c - a is sqrt(c) times
+    No more than `late_share` wait: by Sakasegawa's form c slots with a of them filled are enough if c - a is sqrt(c) times
     log(1 / late_share). Prompts and sequences are so few that four standard deviations of what they take from each other fit.
     """
     slack = minimum(answer_limit - request_seconds, first_token_limit - first_token_alone)
@@ -115,7 +115,7 @@ def held_serving_bytes(gpu_weight_bytes, gpu_kv_bytes, attention_parallel=1):
 
 @law
 def window_replicas(window_requests, replica_seconds, window_hours):
-    """Replicas that answer the requests within the hours (count), all their places filled."""
+    """Replicas that answer the requests within the hours (count), all their slots filled."""
     return ceil(window_requests * replica_seconds / (window_hours * SECONDS_PER_HOUR))
 
 

@@ -1,4 +1,4 @@
-"""The queue before the replicas that a load needs: places and waits, replicas in time, and requests that can wait."""
+"""The queue before the replicas that a load needs: slots and waits, replicas in time, and requests that can wait."""
 from ..core.arithmetic import SECONDS_PER_HOUR, ceil, exp, floor, log, maximum, minimum, quotient, sqrt, where
 from ..core.law import law
 from .lengths import late_deviations, late_quantile
@@ -12,7 +12,7 @@ LATE_GAPS = 0.01
 
 @law
 def offered_load(requests_per_second, request_seconds, replicas, batch):
-    """Share of all places that the load fills (ratio); from 1 on the queue grows without end."""
+    """Share of all slots that the load fills (ratio); from 1 on the queue grows without end."""
     return requests_per_second * request_seconds / (replicas * batch)
 
 
@@ -27,10 +27,10 @@ def crowding(request_seconds, time_per_output_token, speculative_seconds, prompt
 
 @law
 def waiting_share(offered_load, replicas, batch, crowding):
-    """Share of requests that find every place filled (ratio).
+    """Share of requests that find every slot filled (ratio).
 
     Without crowding it is near Erlang's C: Sakasegawa 1977 (doi 10.1007/BF02532288). If all time is due to the others, as where
-    they share one processor, it is the load to the power of the places: Kleinrock 1976, Queueing Systems II, section 4.4.
+    they share one processor, it is the load to the power of the slots: Kleinrock 1976, Queueing Systems II, section 4.4.
     Between the two one over the squared exponent is the mean of both.
     """
     places = replicas * batch
@@ -41,11 +41,11 @@ def waiting_share(offered_load, replicas, batch, crowding):
 @law
 def waiting_seconds(waiting_share, offered_load, request_seconds, replicas, batch, output_variation, late_share=...,
                     attention_parallel=1):
-    """Wait for a place that all but `late_share` of requests stay below (s); infinite if the queue grows without end.
+    """Wait for a slot that all but `late_share` of requests stay below (s); infinite if the queue grows without end.
 
-    M/M/c: the chance to wait longer than t is C exp(-(1 - load) c t / T), since a geometric number of places comes free before:
+    M/M/c: the chance to wait longer than t is C exp(-(1 - load) c t / T), since a geometric number of slots comes free before:
     Kleinrock 1975, Queueing Systems, section 3.5. A request stays with the replica that had the fewest inside when it came, where
-    others wait as long (Foschini and Salz 1978, IEEE Transactions on Communications 26): it waits for the places of that replica,
+    others wait as long (Foschini and Salz 1978, IEEE Transactions on Communications 26): it waits for the slots of that replica,
     for one of as many replicas as many, whose number is geometric by the load to the power of the replicas. A group of attention,
     which keeps its own sequences, is as a replica here. Answers less alike
     make waits (1 + variation) / 2 times as long: Allen 1990, Probability, Statistics and Queueing Theory. More alike ones are not
@@ -112,7 +112,7 @@ def token_spread(running_batch, batch, speculative_seconds, loaded_turn_seconds,
     """Squared coefficient of variation of the mean time between the tokens of a request (ratio).
 
     Its batch is larger or smaller than the mean, by two thirds of the variance since it is the mean over a stay; whoever comes in
-    a stay enlarges it, and each prompt among them interrupts it. A longer stay meets more of both, until all places are filled.
+    a stay enlarges it, and each prompt among them interrupts it. A longer stay meets more of both, until all slots are filled.
     """
     turn = (1 - prompts_apart) * loaded_turn_seconds / output
     each = speculative_seconds * (1 - fixed_share) / batch
@@ -129,7 +129,7 @@ def late_token_seconds(loaded_token_seconds, token_spread, lone_token_seconds, l
     """Mean time between the tokens of a request that all but `late_share` of requests stay below (s).
 
     TPOT as benchmarks count it: from the first token to the last, over the tokens between. What others add to the time alone is a
-    gamma distribution. After a prompt that was read apart the wait for a place is one of the times between.
+    gamma distribution. After a prompt that was read apart the wait for a slot is one of the times between.
     """
     more = maximum(loaded_token_seconds - lone_token_seconds, 0)
     late = late_quantile(more, quotient(token_spread * loaded_token_seconds ** 2, more ** 2), late_deviations, late_share)
@@ -256,7 +256,7 @@ def prompt_wait_seconds(reading_share, turn_seconds, turn_prompts, beside_second
 @law
 def unhindered_first_token(running_pass_seconds, replica_pass_seconds, prompt_seconds, prompt_host_seconds, prefilled_tokens,
                            replica_prefill_seconds, lone_share, prompt_chunk=..., prompts_apart=0):
-    """Mean time to the first token of a request that finds a place and no prompt before its own (s): what the engine adds, half
+    """Mean time to the first token of a request that finds a slot and no prompt before its own (s): what the engine adds, half
     a pass, and its own.
 
     Passes go on while no prompt waits: Fuhrmann and Cooper 1985 (doi 10.1287/opre.33.5.1117). Chunks ride in passes at the load,
@@ -271,7 +271,7 @@ def unhindered_first_token(running_pass_seconds, replica_pass_seconds, prompt_se
 
 @law
 def mean_first_token(prompt_wait_seconds, unhindered_first_token):
-    """Mean time to the first token of a request that finds a place (s): the prompts of others, and its own."""
+    """Mean time to the first token of a request that finds a slot (s): the prompts of others, and its own."""
     return prompt_wait_seconds + unhindered_first_token
 
 
@@ -290,7 +290,7 @@ def users_first_token(mean_first_token, replica_prefill_seconds, prompt_host_sec
 @law
 def first_token_spread(prompt_wait_seconds, beside_seconds, reading_seconds, running_pass_seconds, unhindered_first_token,
                        prompt_time_variation, prompts_apart=0):
-    """Squared coefficient of variation of the time to the first token of a request that finds a place (ratio).
+    """Squared coefficient of variation of the time to the first token of a request that finds a slot (ratio).
 
     Variances of the wait in M/G/1, with the third moment of a lognormal, of a part of a pass, and of the prompt itself.
     """
@@ -304,7 +304,7 @@ def first_token_spread(prompt_wait_seconds, beside_seconds, reading_seconds, run
 def time_to_first_token(waiting_seconds, mean_first_token, first_token_spread, late_deviations, prompts_apart=0, late_share=...):
     """Time to the first token that all but `late_share` of requests stay below (s).
 
-    The wait for a place at its worst, and the rest as a gamma distribution. Prompts that are read apart wait for no place.
+    The wait for a slot at its worst, and the rest as a gamma distribution. Prompts that are read apart wait for no slot.
     """
     late = late_quantile(mean_first_token, first_token_spread, late_deviations, late_share)
     return where(prompts_apart > 0, 0, waiting_seconds) + late
@@ -335,7 +335,7 @@ def spare_places(request_seconds, answer_limit, late_share=...):
 
 @law
 def replicas_required(requests_per_second, request_seconds, spare_places, batch):
-    """Replicas with places for the load, and enough to spare for answers in time (count)."""
+    """Replicas with slots for the load, and enough to spare for answers in time (count)."""
     return ceil((requests_per_second * request_seconds + spare_places) / batch)
 
 

@@ -130,7 +130,7 @@ def missing_places(rollout_places):
 
 @law
 def rollout_bytes(rollout_weight_bytes, rollout_sequence_bytes, rollout_places, staying_bytes):
-    """Bytes on one GPU while answers are written: weights, the cache of all places, and what stays of the trainer."""
+    """Bytes on one GPU while answers are written: weights, the cache of all slots, and what stays of the trainer."""
     return rollout_weight_bytes + rollout_sequence_bytes * rollout_places + staying_bytes
 
 
@@ -144,10 +144,10 @@ def stale_steps(trainer_share=1, staleness=0):
 
 @law
 def rollout_passes(step_answers, rollout_engines, rollout_places, output, longest_answer, stale_steps):
-    """Passes of an engine for its answers of a step (count); infinite without a place.
+    """Passes of an engine for its answers of a step (count); infinite without a slot.
 
-    All its tokens over its places, and at the end the wait for the longest answer. Answers that may be older are written while
-    others wait, so that places stay filled: AReaL (arXiv 2505.24298, section 4).
+    All its tokens over its slots, and at the end the wait for the longest answer. Answers that may be older are written while
+    others wait, so that slots stay filled: AReaL (arXiv 2505.24298, section 4).
     """
     filled = quotient(step_answers / rollout_engines * output, rollout_places)
     return where(stale_steps > 0, maximum(filled, longest_answer / (1 + stale_steps)), filled + longest_answer - output)

@@ -205,7 +205,7 @@ def replica_pass_seconds(group_batch, pass_product_flops, group_read_bytes, pass
 
 @law
 def steady_chunk(group_batch, prefilled_tokens, output=1):
-    """Prompt tokens a pass must take in to keep all places filled (count): a sequence leaves after `output` passes."""
+    """Prompt tokens a pass must take in to keep all slots filled (count): a sequence leaves after `output` passes."""
     return group_batch * prefilled_tokens / output
 
 
@@ -316,20 +316,20 @@ def fixed_share(group_read_bytes, exchange_seconds, spread_seconds, launch_secon
 def time_per_output_token(speculative_seconds, prompt_turn_seconds, batch, output, prompts_apart=0):
     """Mean time between tokens of a sequence while the prompts of the others interrupt it (s). Orca (Yu et al. 2022, OSDI).
 
-    Every place of the batch is filled once in `output` tokens. Prompts that are read apart interrupt none.
+    Every slot of the batch is filled once in `output` tokens. Prompts that are read apart interrupt none.
     """
     return speculative_seconds + (1 - prompts_apart) * (batch - 1) * prompt_turn_seconds / output
 
 
 @law
 def request_seconds(prompt_seconds, time_per_output_token, output):
-    """Time of one request that waits for no place (s)."""
+    """Time of one request that waits for no slot (s)."""
     return prompt_seconds + output * time_per_output_token
 
 
 @law
 def output_tokens_per_second(batch, output, request_seconds):
-    """Output tokens a second of a replica whose places are all filled (token/s). Little 1961 (doi 10.1287/opre.9.3.383)."""
+    """Output tokens a second of a replica whose slots are all filled (token/s). Little 1961 (doi 10.1287/opre.9.3.383)."""
     return batch * output / request_seconds
 
 

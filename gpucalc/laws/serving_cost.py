@@ -92,7 +92,7 @@ def paid_request_usd(serving_usd_per_month, requests_per_month):
 
 @law
 def carried_requests_per_month(replicas, batch, spare_places, request_seconds, peak_factor=1):
-    """Requests a month that replicas answer in time even if every request had to wait (1/month): the places not spare."""
+    """Requests a month that replicas answer in time even if every request had to wait (1/month): the slots not spare."""
     busy = maximum(replicas * batch - spare_places, 0)
     return HOURS_PER_MONTH * SECONDS_PER_HOUR * busy / (request_seconds * peak_factor)
 

@@ -214,7 +214,7 @@ def prompts_together(batch, lone_share, prompt_time_variation, attention_paralle
     Groups do every step together, since each has a part of the experts. Where prompts ride in passes, the others answer meanwhile
     and have prompts of their own in the same passes: engines hold prompts back until all groups have one (TensorRT-LLM,
     attention_dp_config.enable_balance; vLLM, --prefill-schedule-interval). Where prompts take passes of their own the others
-    wait: a pass frees batch / output places at random, of a Poisson distribution in each group, and it takes as many turns as
+    wait: a pass frees batch / output slots at random, of a Poisson distribution in each group, and it takes as many turns as
     the group with the most. Where prompts are apart each group reads one.
     """
     freed = batch / output

@@ -13,7 +13,7 @@ from .tables import rows
 
 # Lines with which the front page opens, by what it calls them.
 PRESETS = {
-    "70B chat": "Llama 3 70B chat in FP8 with an FP8 cache, 10 requests a second, 1,000 tokens in, 300 out, first token within "
+    "70B chat": "Llama 3.3 70B chat in FP8 with an FP8 cache, 10 requests a second, 1,000 tokens in, 300 out, first token within "
                 "1 s, 50 ms a token",
     "Tune an 8B on one 24 GB card": "QLoRA Llama 3 8B on 10 million tokens on one L4",
     "Pre-train a 7B": "Pre-train Llama 2 7B on 1T tokens within 28 days",
@@ -358,8 +358,11 @@ def begun(inputs: dict[str, Any]) -> dict[str, Any]:
 
 
 def example(job: str, name: str, presets: list[dict[str, Any]]) -> Any:
-    """What a preset of the job gives of a name, else one of its kind, or any; None where none does."""
+    """What the job begins with where nobody gave a name: its usual model, what a preset of it has, else one of its kind, or any;
+    None where none does."""
     jobs = rows("jobs")
+    if name == "model":
+        return jobs[job]["usual_model"]
     near = sorted(presets, key=lambda each: [each["job"] != job, jobs[each["job"]]["kind"] != jobs[job]["kind"]])
     return next((each[name] for each in near if name in each), None)
 

@@ -136,9 +136,10 @@ def _check_pair(file, row, record):
 
 
 def _check_job(file, row, record):
-    """Refuse a job with a recipe or a name that no case knows."""
-    if record["recipe"]:
-        check_known(file, row, "recipe", record["recipe"], "recipes")
+    """Refuse a job with a model, a recipe or a name that no case knows."""
+    for column, table in (("usual_model", "models"), ("recipe", "recipes")):
+        if record[column]:
+            check_known(file, row, column, record[column], table)
     for column in ("needs", "takes", "one_of"):
         for name in re.split("[ |]", record[column]):
             if name and name not in QUANTITIES and name not in FINDERS:

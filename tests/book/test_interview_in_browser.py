@@ -86,7 +86,7 @@ def test_ticks_stay_in_the_browser_and_can_be_forgotten(page):
     assert first.locator(".said").inner_text() == f"2 of {len(interview.question('kv_cache_128k').looks_for)} said"
     page.reload()
     assert page.locator("#q-kv_cache_128k .said").inner_text().startswith("2 of")
-    page.get_by_role("button", name="Forget my ticks").click()
+    page.get_by_role("button", name="Clear my checks").click()
     assert page.locator("#q-kv_cache_128k .said").inner_text() == ""
 
 

@@ -26,7 +26,8 @@ DIFFERENT = {  # published, and what explains the difference
     "Ministral-3-8B": (8.4e9, "less than counted"), "Mistral-Large-3": (675e9, "vision tower"),
     "Nemotron-3.5-Lightning-30B-A3B": (30e9, "less than counted"), "Nemotron-3-Super-120B-A12B": (120e9, "prediction layer"),
     "Kimi-Linear-48B-A3B": (48e9, "less than counted"), "DeepSeek-V4-Pro": (1.6e12, "prediction layer"),
-    "MiniMax-M3": (428e9, "vision tower")}
+    "MiniMax-M3": (428e9, "vision tower"), "Qwen2.5-VL-7B": (8_292_166_656, "vision tower"),
+    "Qwen3-VL-8B": (8_767_123_696, "vision tower")}
 # With their vision tower: what the checkpoints on Hugging Face hold.
 WITH_TOWER = {"Gemma-3-4B": 4_300_079_472, "Gemma-3-12B": 12_187_325_040, "Gemma-3-27B": 27_432_406_640}
 RECORDED = list(csv.DictReader((Path(__file__).parents[1] / "plain_models.csv").read_text().splitlines()))
@@ -63,6 +64,17 @@ def test_the_vision_towers_of_gemma_3_are_of_one_size():
     # SigLIP of 400 million, 27 layers of 1,152, and the projection of its 1,152 channels to the model's, with its norm.
     towers = {whole - Case(model=name)(size.params) - 1152 * (1 + catalogue.model(name).hidden) for name, whole in WITH_TOWER.items()}
     assert len(towers) == 1 and towers.pop() == pytest.approx(0.417e9, rel=0.01)
+
+
+def test_models_that_embed_and_see_have_the_counts_of_their_checkpoints():
+    """By hand: 36 layers of 192,946,432 and 151,665 x 4,096; of 100,930,816 and x 2,560; 28 of 15,730,944 and 151,669 x 1,024; a norm
+    each. What Qwen2.5-VL has beside the tower of 676,550,144."""
+    counts = {"Qwen3-Embedding-8B": 7_567_295_488, "Qwen3-Embedding-4B": 4_021_774_336, "Qwen3-Embedding-0.6B": 595_776_512,
+              "Qwen2.5-VL-7B": 8_292_166_656 - 676_550_144}
+    assert {name: Case(model=name)(size.params) for name in counts} == counts
+    assert 36 * 192_946_432 + 151_665 * 4096 + 4096 == counts["Qwen3-Embedding-8B"]
+    assert 36 * 100_930_816 + 151_665 * 2560 + 2560 == counts["Qwen3-Embedding-4B"]
+    assert 28 * 15_730_944 + 151_669 * 1024 + 1024 == counts["Qwen3-Embedding-0.6B"]
 
 
 @pytest.mark.parametrize("row", RECORDED, ids=lambda row: f"{row['model']}-{row['layout']}")
