@@ -27,15 +27,15 @@ window.gpucalc = window.gpucalc || {};
     if (gpucalc.trains(kind)) {
       for (const name of ["checkpoint_seconds", "restart_seconds"]) [, taken[name]] = assumptions[name];
       taken.recipe = gpucalc.rowNamed("recipe", job.recipe);
-    } else Object.assign(taken, engine, released(given.rows.model), "max_loras" in given.inputs ? data().adapted : {},
-      "own_cards" in given.inputs ? own() : {});
+    } else Object.assign(taken, engine, released(given.rows.model), "max_loras" in given.inputs ? data().adapted : {});
+    if ("own_cards" in given.inputs) Object.assign(taken, own());
     if ("daily_users" in given.inputs) taken.requests_per_second = "law:user_requests_per_second";
     taken.efficiency = gpucalc.rowNamed("efficiency", "achieved");
     return given.but(Object.fromEntries(Object.entries(taken).filter(([name]) => !(name in given.inputs || name in given.rows))));
   }
 
-  // What cards that the reader has take for granted: none is to spare, and their host has memory of the usual kind.
-  const own = () => ({ spare_replicas: 0, host_memory_bandwidth: data().assumptions.host_memory_bandwidth[1] });
+  // What cards that the reader has take for granted: none is to spare, they are set up, and their host has memory of the usual kind.
+  const own = () => ({ spare_replicas: 0, setup_hours: 0, least_rented_hours: 0, host_memory_bandwidth: data().assumptions.host_memory_bandwidth[1] });
 
   // The format in which a model is released, where that takes fewer bytes than is taken for granted: it is served in it.
   function released({ native_format: name }) {

@@ -256,8 +256,8 @@ def owning_data(book: Any) -> dict[str, Any]:
         **_site(usual),
         "servers": _servers(book),
         "rents": {"columns": _OF_RENT, "rows": _rents(book)},
-        "api": {model: _offered(token_offers.api_offers(book, model)) for model in _models(book, token_offers.API_ITEMS)},
-        "batch": {model: _offered(token_offers.batch_offers(book, model)) for model in _models(book, token_offers.BATCH_ITEMS)},
+        "api": {model: _offered(token_offers.api_offers(book, model)) for model in token_offers.models_sold(book, token_offers.API_ITEMS)},
+        "batch": {model: _offered(token_offers.batch_offers(book, model)) for model in token_offers.models_sold(book, token_offers.BATCH_ITEMS)},
         "counts": token_offers.SERVERS,
         "ways": {"api": API, "batch": BATCH, "rented": RENTED, "hours": FOR_HOURS, "owned": OWNED, "yours": YOURS},
     }
@@ -297,10 +297,6 @@ def _servers(book):
 def _rents(book):
     found = rents(book)
     return found.assign(sure=firm(found).astype(int)).rename_axis("row").reset_index()[list(_OF_RENT)].to_numpy().tolist()
-
-
-def _models(book, items):
-    return sorted(set(book.loc[book["item"].isin(items), "sku"]))
 
 
 def _offered(found):

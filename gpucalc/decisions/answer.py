@@ -109,7 +109,7 @@ def completed(case: Case) -> Case:
     else:
         usual |= capacity.ENGINE | released(case.rows["model"])
         usual |= {name: LAWS.get(law, law) for name, law in ADAPTED.items()} if "max_loras" in case.inputs else {}
-        usual |= own() if "own_cards" in case.inputs else {}
+    usual |= own() if "own_cards" in case.inputs else {}
     if "daily_users" in case.inputs:
         usual |= {"requests_per_second": LAWS["user_requests_per_second"]}
     usual |= {"efficiency": "achieved"}
@@ -117,8 +117,10 @@ def completed(case: Case) -> Case:
 
 
 def own() -> dict[str, float]:
-    """What cards that the reader has take for granted: none is to spare, and their host has memory of the usual kind."""
-    return {"spare_replicas": 0, "host_memory_bandwidth": catalogue.assumed("host_memory_bandwidth")}
+    """What cards that the reader has take for granted: none is to spare, they are set up, and their host has memory of the usual
+    kind."""
+    return {"spare_replicas": 0, "setup_hours": 0, "least_rented_hours": 0,
+            "host_memory_bandwidth": catalogue.assumed("host_memory_bandwidth")}
 
 
 def released(model: Any) -> dict[str, Any]:

@@ -60,6 +60,8 @@ def case_facts(answer: Answer, held: dict[str, Any], ways: Ways | None = None) -
     if trains(answer.kind):
         known["step_tokens"] = number_of(case, "sequence") * number_of(case, "global_batch")
         known["most_gpus"] = number_of(case, "gpus")
+        known["setup_hours"] = number_of(case, "setup_hours")
+        known["least_rented_hours"] = number_of(case, "least_rented_hours")
     else:
         known["yarn_context"] = engine_flags.given(case, "yarn_context")
     known = plain(known | answer.own)

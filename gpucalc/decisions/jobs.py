@@ -153,7 +153,8 @@ RUN = Step(
     name="run",
     joined=("offers", "kind"),
     given={"data_parallel": "left_data_parallel", "micro_batches": "left_micro_batches", "gpu_hours": "stopped_gpu_hours",
-           "interruption_seconds": "offer_interruption_seconds", "minimum_gpu_hours": "committed_gpu_hours"},
+           "interruption_seconds": "offer_interruption_seconds", "minimum_gpu_hours": "committed_gpu_hours",
+           "setup_gpu_hours": "machine_setup_gpu_hours"},
     spread={"step_seconds": ("low_step_seconds", "plan_step_seconds", "high_step_seconds"),
             "mfu": ("high_mfu", "plan_mfu", "low_mfu"),
             "gpu_failure_seconds": ("fast_gpu_failure_seconds", "likely_gpu_failure_seconds", "slow_gpu_failure_seconds"),
@@ -381,7 +382,7 @@ TRAINING = Job(
     cards=(Card("fits", "training_bytes", True, LAYOUT.given, "last_stage"),
            Card("fast", "step_seconds", True, LAYOUT.given, "last_stage"), *_SPENT),
     times=("training_days", "step_seconds"), free=("deadline_days", "budget_usd"),
-    usual={"flash_attention": 1, "other_work": 0},
+    usual={"flash_attention": 1, "other_work": 0, **{name: DEFAULTS[name].value for name in ("setup_hours", "least_rented_hours")}},
     changes=(*_times("deadline_days", ("twice the days", 2)), *_times("training_tokens", ("half the tokens", 0.5)),
              Change("recipe", "a smaller optimizer state", "adamw-8bit"), _OWN[0], Change("term", "spot machines", "spot")))
 PREFERENCES = TRAINING._replace(

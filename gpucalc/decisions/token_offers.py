@@ -1,5 +1,6 @@
 """What a price book says about tokens: the APIs that sell a model's, and the servers to rent that make them."""
 import math
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from ..laws.queueing import spare_places
 from ..laws.serving_cost import (api_batch_request_usd, api_request_usd, break_even_requests_per_month,
                                  carried_requests_per_month, input_usd_per_million, output_usd_per_million, paid_utilization,
                                  replica_seconds, requests_per_second, serving_usd_per_month)
+from ..rows import tables
 from ..rows.ages import firm
 from ..rows.kept import selection
 from ..rows.price_book import MissingPrice
@@ -30,13 +32,27 @@ SIDES = ("", "formula_", "low_", "high_")
 TAKEN_BACK = ("spot", "marketplace")
 
 
+def models_sold(book: pd.DataFrame, items: Iterable[str]) -> list[str]:
+    """The models whose tokens a book sells, also under the name of another of the same shape."""
+    sold = {*book.loc[book["item"].isin(items), "sku"]}
+    return sorted(sold | {name for name, alias in tables.rows("aliases").items() if alias["kind"] == "api" and alias["means"] in sold})
+
+
+def _sold(book, items, model):
+    """The prices of a model's tokens; those under the name of another of the same shape where it has none of its own."""
+    rows = book[book["item"].isin(items)]
+    alias = tables.rows("aliases").get(model, {})
+    other = alias["means"] if alias.get("kind") == "api" and not (rows["sku"] == model).any() else model
+    return rows[rows["sku"] == other]
+
+
 @selection
 def api_offers(book, model):
     """Every API offer of a model, its prices under the laws' names; `row` cites its output price.
 
     Cached tokens cost what the others do where an offer has no price for them (`has_cached`).
     """
-    rows = book[book["item"].isin(API_ITEMS) & (book["sku"] == model)]
+    rows = _sold(book, API_ITEMS, model)
     sure = firm(rows).groupby([rows[column] for column in OFFER]).all().rename("firm")
     prices = rows.set_index([*OFFER, "item"])["price"].unstack("item").reindex(columns=list(API_ITEMS))
     offers = prices.rename(columns=API_ITEMS).assign(has_cached=prices["api-cached-input"].notna())
@@ -48,7 +64,7 @@ def api_offers(book, model):
 @selection
 def batch_offers(book, model):
     """Every `firm` API offer of a model whose requests may wait for their batch; prices and `row` as in `api_offers`."""
-    rows = book[book["item"].isin(BATCH_ITEMS) & (book["sku"] == model)]
+    rows = _sold(book, BATCH_ITEMS, model)
     sure = rows[firm(rows)].rename_axis("row").reset_index()
     prices = sure.set_index([*OFFER, "item"])["price"].unstack("item").reindex(columns=list(BATCH_ITEMS)).dropna()
     about = sure[sure["item"] == "api-batch-output"].set_index(OFFER)[["row", "date"]]

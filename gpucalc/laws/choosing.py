@@ -209,9 +209,15 @@ def stopped_gpu_hours(joined_gpu_hours, gpus, restart_seconds):
 
 
 @law
-def committed_gpu_hours(reserved_gpu_hours, reserved=0):
-    """GPU-hours that are paid used or not (h): those of a reservation, none on other terms."""
-    return reserved_gpu_hours * reserved
+def committed_gpu_hours(reserved_gpu_hours, gpus, least_rented_hours, reserved=0):
+    """GPU-hours that are paid used or not (h): those of a reservation; on other terms the least time for which machines are rented."""
+    return reserved_gpu_hours * reserved + gpus * least_rented_hours * (1 - reserved)
+
+
+@law
+def machine_setup_gpu_hours(gpus_per_server, setup_hours):
+    """GPU-hours paid while one machine is set up (h): its image is then copied to the others."""
+    return gpus_per_server * setup_hours
 
 
 # How large a model may be

@@ -28,9 +28,9 @@ def training_days(gpu_hours, gpus):
 
 
 @law
-def compute_usd(gpu_hours, usd_per_hour, runs=1, minimum_gpu_hours=0):
-    """Rented compute of so many equal runs (USD): at least what the contract commits to is paid."""
-    return maximum(gpu_hours * runs, minimum_gpu_hours) * usd_per_hour
+def compute_usd(gpu_hours, usd_per_hour, runs=1, minimum_gpu_hours=0, setup_gpu_hours=0):
+    """Rented compute of so many equal runs and of what is set up before (USD): at least what the contract commits to is paid."""
+    return maximum(gpu_hours * runs + setup_gpu_hours, minimum_gpu_hours) * usd_per_hour
 
 
 @law

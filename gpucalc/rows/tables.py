@@ -93,7 +93,7 @@ def check_row(name, file, row, record):
         check_known(file, row, "benchmark", record["benchmark"], "shares")
     if name == "aliases":
         for each in record["means"].split(" | "):
-            check_known(file, row, "means", each, {"model": "models", "gpu": "gpus"}.get(record["kind"], "formats"))
+            check_known(file, row, "means", each, {"model": "models", "api": "models", "gpu": "gpus"}.get(record["kind"], "formats"))
     if name in ("partitions", "nodes", "instances"):
         check_known(file, row, "gpu", record["gpu"], "gpus")
     if record.get("link") and name == "nodes":

@@ -198,7 +198,12 @@ def test_a_run_by_hand():
     assert choosing.offer_interruption_seconds(30, 15) == pytest.approx(30)
     # 1,000 hours, and 64 GPUs that start for half an hour.
     assert choosing.stopped_gpu_hours(1000, 64, 1800) == 1032
-    assert choosing.committed_gpu_hours(70080, 1) == 70080 and choosing.committed_gpu_hours(70080) == 0
+    assert choosing.committed_gpu_hours(70080, 8, 1, reserved=1) == 70080 and choosing.committed_gpu_hours(70080, 8, 1) == 8
+    # Eight GPUs for 24 minutes are 3.2 GPU-hours; an hour in which the machine is set up makes them 11.2. With 2 minutes, and none to
+    # set up, the hour for which it is rented counts.
+    assert choosing.machine_setup_gpu_hours(8, 1) == 8
+    assert training_cost.compute_usd(3.2, 2, minimum_gpu_hours=8, setup_gpu_hours=8) == pytest.approx(22.4)
+    assert training_cost.compute_usd(8 / 30, 2, minimum_gpu_hours=8) == 16
 
 
 def test_errors_joined_by_hand():
@@ -213,7 +218,7 @@ def test_errors_joined_by_hand():
 @pytest.mark.parametrize("years, other", [(1, 0), (1, 0.25), (3, 0), (3, 0.25)])
 def test_a_reservation_is_paid_for_its_term(years, other):
     """8 GPUs for a year of 8,760 hours are 70,080 hours, of which other work pays a quarter or none."""
-    case = Case(gpus=8, reserved_years=years, other_work=other)
+    case = Case(gpus=8, reserved_years=years, other_work=other, least_rented_hours=0)
     assert case.but(reserved=1)("committed_gpu_hours") == 70080 * years * (1 - other)
     assert training_cost.reserved_gpu_hours(8, years, other) == 70080 * years * (1 - other)
     assert case.but(reserved=0)("committed_gpu_hours") == 0
