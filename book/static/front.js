@@ -19,7 +19,8 @@
   const paper = make("pre", { className: "case-paper" });
   const prices = make("p", { className: "case-soft" });
   const care = make("section", { className: "case-care" });
-  const [runs, options, comparison] = [make("section"), make("section"), make("section")];
+  const [runs, options, changes, comparison] = [0, 1, 2, 3].map(() => make("section"));
+  const all = make("details", { className: "case-more", hidden: true }, make("summary", { textContent: "All changes" }), changes);
   const ask = form(change), answers = views.cards((names) => apply(names));
   const [which, took] = [0, 1].map(() => make("p", { className: "case-took" })), line = make("input", { id: "case-words", autocomplete: "off", spellcheck: false, placeholder: PRESETS[0][2] });
   line.addEventListener("change", () => line.value.trim() && worded(line.value));
@@ -141,6 +142,8 @@
     fill(prices, priced(answer.prices));
     options.toggleAttribute("inert", !answer.options); // those of another case, until this one's are known
     if (answer.options) fill(options, [...views.options(answer.options, apply), ...views.flips(answer.flips, apply)]);
+    fill(changes, views.all(answer, apply));
+    all.hidden = !changes.firstChild;
     fill(comparison, versus ? compared(answer) : []);
     configs.hidden = !cases.takes(state.job, "model");
     paper.textContent = cases.yaml(state);
@@ -289,7 +292,7 @@
         ...chips.map(([chip]) => chip), button("Paste a case", askCase, "case-chip")),
       make("label", { className: "case-words" }, "Ask in your own words, or fill the blanks below", line), took, which,
       ask.element, notes, make("h2", { className: "case-hidden", textContent: "The answers" }), answers.element,
-      care, prices, tools, share, comparison, runs, options, paper, status);
+      care, prices, tools, share, comparison, runs, options, all, paper, status);
   }
 
   gpucalc.front = { askSeveral };

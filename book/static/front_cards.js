@@ -113,8 +113,7 @@
   const cell = (text, className = "") => make("td", { className }, text);
   const rowOf = (name, ...cells) => make("tr", {}, make("th", { scope: "row", textContent: name }), ...cells);
 
-  function options(answers, apply) {
-    const title = "What else would do, and why the rest would not";
+  function options(answers, apply, title = "What else would do, and why the rest would not") {
     const rows = answers.map((answer) => {
       const use = button("use this", () => apply(answer.state || {}), "case-small");
       use.ariaLabel = `Use this: ${answer.words}`;
@@ -137,13 +136,14 @@
     return [every];
   }
 
-  function flips(answers, apply) {
-    const items = answers.map(({ key, value, text }) => {
-      return make("li", {}, text, " ", small("try it", `Try it: ${text}`, () => apply({ [key]: value })));
-    });
-    const title = make("h3", { textContent: "What would flip the choice" });
-    return items.length ? [title, make("ul", { className: "case-flips" }, ...items)] : [];
+  function flips(answers, apply, textContent = "What would flip the choice") {
+    const items = answers.map(({ key, value, text, change = { [key]: value } }) => (
+      make("li", {}, text, " ", small("try it", `Try it: ${text}`, () => apply(change)))));
+    return items.length ? [make("h3", { textContent }), make("ul", { className: "case-flips" }, ...items)] : [];
   }
+
+  const all = ({ helps = [], layouts = [] }, apply) => [...flips(helps, apply, "What would lower it"),
+    ...(layouts.length > 1 ? options(layouts, apply, "Other layouts on the same GPU") : [])];
 
   // What runs the plan, to copy.
   function commands(answers, copy) {
@@ -175,5 +175,5 @@
       table([["", ""], ["A"], ["this case"], ["better"]], [...inputs, ...figures], title));
   }
 
-  gpucalc.views = { cards, cautions, commands, compare, flips, options };
+  gpucalc.views = { all, cards, cautions, commands, compare, flips, options };
 })();

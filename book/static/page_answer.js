@@ -2,7 +2,8 @@
 //
 //   gpucalc.answer(state)                // { faults, cards, cautions, commands, prices }: what one solve gives
 //   gpucalc.more(state, answer)          // the same with options, flips, what binds and what helps, which take further solves
-//   gpucalc.more(state, answer, hear)    // the same to `hear`, options first, made in idle moments; returns what stops it
+//   gpucalc.more(state, answer, hear)    // the same to `hear`, options first, made in idle moments; returns what stops it;
+//                                        // at the end with all that helps, and the layouts of the best GPU as options
 //
 // Cards are { id, title, big, low, plan, high, bound, scale, small, note, binds, helps, why, bar }, options { key, words, gpus, usd,
 // low_usd, high_usd, reason, state }, flips { key, value, text }, commands { title, text, note }; likeness is what tells the plan
@@ -50,21 +51,27 @@ window.gpucalc = window.gpucalc || {};
 
   // Options and flips
 
-  // Of each GPU its best choice, and what the others lack.
-  function rowsOf(found) {
-    const { gpu = [] } = found.kept, first = [...new Set(gpu)].map((name) => gpu.indexOf(name)), columns = Object.entries(found.kept);
-    return word().compared(found, first.map((place) => Object.fromEntries(columns.map(([name, column]) => [name, column[place]]))));
+  // Of each GPU its best choice, and what the others lack; with `names`, of the best GPU that of each of their values.
+  function rowsOf(found, names) {
+    const { kept } = found, { gpu = [] } = kept, columns = Object.entries(kept), first = new Map();
+    gpu.forEach((each, place) => {
+      const key = names ? names.map((name) => kept[name][place]).join() : each;
+      if (!first.has(key) && (!names || each === gpu[0])) first.set(key, place);
+    });
+    return word().compared(names ? { ...found, lost: {} } : found,
+      [...first.values()].map((place) => Object.fromEntries(columns.map(([name, column]) => [name, column[place]]))));
   }
 
   // The same with the case that each is.
-  function optionsOf(rows) {
+  function optionsOf(rows, names = []) {
     const sold = (row) => row.holds && row.priced && row.most_rented === undefined;
     return rows.map((row) => ({
       key: `${row.gpu} ${row.offer ?? ""}`, words: fill("option", row.holds ? row : { gpu: row.gpu }),
       gpus: row.holds ? row.gpus : null, usd: row.holds && row.priced ? row.objective : null,
       low_usd: row.priced ? row.low_objective ?? null : null, high_usd: row.priced ? row.high_objective ?? null : null,
       reason: row.reason || fill("option_best", row),
-      state: sold(row) ? { cards: row.gpu, ...(row.yours ? {} : { provider: row.provider }), term: row.term } : null,
+      state: sold(row) ? { cards: row.gpu, ...(row.yours ? {} : { provider: row.provider }), term: row.term,
+        ...Object.fromEntries(names.map((name) => [name, row[name]])) } : null,
     }));
   }
 
@@ -174,16 +181,18 @@ window.gpucalc = window.gpucalc || {};
   }
 
   function filled({ known: facts, shown }, found, turns) {
-    const { binds } = found, [first] = word().helps(found);
+    const { binds } = found;
     const texts = found.best ? gpucalc.told.begun(word().binds(found, facts)) : [];
     const about = texts.map((_, k) => gpucalc.texts.limited[binds[k]?.[0]] ?? "cost"), last = found.best ? "cost" : "fits";
     const of = found.best ? word().case_facts(found, gpucalc.prices, found.ways) : facts;
     const ways = found.best ? word().cards(found, of).find(({ name }) => name === "ways") : null;
-    const help = first ? { text: begun(word().helping(found, first)), change: gpucalc.changed(first.change) } : null;
+    const helps = word().helps(found).map((each) => ({ text: begun(word().helping(found, each)), change: gpucalc.changed(each.change) }));
     const cards = shown.cards.map((each) => ({ ...each, ...(each.id === "ways" && ways ? { big: ways.big, small: ways.small, note: ways.note, pending: false } : {}),
-      binds: texts.filter((_, k) => about[k] === each.id).join("; "), helps: (each.id === last && help) || each.helps }));
+      binds: texts.filter((_, k) => about[k] === each.id).join("; "), helps: (each.id === last && helps[0]) || each.helps }));
     const flips = turns.map(({ change, gpu }) => ({ key: change.name, value: change.value, text: begun(word().turned(change, gpu)) }));
-    return { ...shown, cards, cautions: found.best ? word().cautions(of) : [], flips: [...shown.flips, ...flips] };
+    const degrees = gpucalc.data.keys[found.kind].filter((name) => gpucalc.cases.takes(found.case.rows.job.name, name) && name !== "gpu");
+    const layouts = found.best ? optionsOf(rowsOf(found, degrees), degrees) : [];
+    return { ...shown, cards, helps, layouts, cautions: found.best ? word().cautions(of) : [], flips: [...shown.flips, ...flips] };
   }
 
   function more(state, shown, hear) {

@@ -14,7 +14,7 @@ from gpucalc.decisions.points import ENDS, ROUNDS
 from gpucalc.decisions.rent_or_buy import is_current, server_rows
 from gpucalc.decisions.rent_own_or_api import API, BATCH, FOR_HOURS, OWNED, RENTED, YOURS
 from gpucalc.decisions.run_speeds import planned_mfu
-from gpucalc.decisions.token_offers import API_ITEMS, BATCH_ITEMS
+from gpucalc.decisions.token_offers import API_ITEMS, BATCH_ITEMS, models_sold
 from gpucalc.laws.demand import user_requests_per_second
 from gpucalc.laws.kv_cache import weight_bytes
 from gpucalc.laws.model_size import offloaded_token_seconds
@@ -256,8 +256,8 @@ def owning_data(book: Any) -> dict[str, Any]:
         **_site(usual),
         "servers": _servers(book),
         "rents": {"columns": _OF_RENT, "rows": _rents(book)},
-        "api": {model: _offered(token_offers.api_offers(book, model)) for model in token_offers.models_sold(book, token_offers.API_ITEMS)},
-        "batch": {model: _offered(token_offers.batch_offers(book, model)) for model in token_offers.models_sold(book, token_offers.BATCH_ITEMS)},
+        "api": {model: _offered(token_offers.api_offers(book, model)) for model in models_sold(book, token_offers.API_ITEMS)},
+        "batch": {model: _offered(token_offers.batch_offers(book, model)) for model in models_sold(book, token_offers.BATCH_ITEMS)},
         "counts": token_offers.SERVERS,
         "ways": {"api": API, "batch": BATCH, "rented": RENTED, "hours": FOR_HOURS, "owned": OWNED, "yours": YOURS},
     }

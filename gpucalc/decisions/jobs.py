@@ -382,7 +382,8 @@ TRAINING = Job(
     cards=(Card("fits", "training_bytes", True, LAYOUT.given, "last_stage"),
            Card("fast", "step_seconds", True, LAYOUT.given, "last_stage"), *_SPENT),
     times=("training_days", "step_seconds"), free=("deadline_days", "budget_usd"),
-    usual={"flash_attention": 1, "other_work": 0, **{name: DEFAULTS[name].value for name in ("setup_hours", "least_rented_hours")}},
+    usual={"flash_attention": 1, "other_work": 0,
+           **{name: DEFAULTS[name].value for name in ("setup_hours", "least_rented_hours")}},
     changes=(*_times("deadline_days", ("twice the days", 2)), *_times("training_tokens", ("half the tokens", 0.5)),
              Change("recipe", "a smaller optimizer state", "adamw-8bit"), _OWN[0], Change("term", "spot machines", "spot")))
 PREFERENCES = TRAINING._replace(

@@ -35,7 +35,8 @@ TAKEN_BACK = ("spot", "marketplace")
 def models_sold(book: pd.DataFrame, items: Iterable[str]) -> list[str]:
     """The models whose tokens a book sells, also under the name of another of the same shape."""
     sold = {*book.loc[book["item"].isin(items), "sku"]}
-    return sorted(sold | {name for name, alias in tables.rows("aliases").items() if alias["kind"] == "api" and alias["means"] in sold})
+    aliases = tables.rows("aliases").items()
+    return sorted(sold | {name for name, alias in aliases if alias["kind"] == "api" and alias["means"] in sold})
 
 
 def _sold(book, items, model):

@@ -210,7 +210,7 @@ def stopped_gpu_hours(joined_gpu_hours, gpus, restart_seconds):
 
 @law
 def committed_gpu_hours(reserved_gpu_hours, gpus, least_rented_hours, reserved=0):
-    """GPU-hours that are paid used or not (h): those of a reservation; on other terms the least time for which machines are rented."""
+    """GPU-hours that are paid used or not (h): those of a reservation, else the least time of a rent."""
     return reserved_gpu_hours * reserved + gpus * least_rented_hours * (1 - reserved)
 
 

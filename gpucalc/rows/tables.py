@@ -93,7 +93,8 @@ def check_row(name, file, row, record):
         check_known(file, row, "benchmark", record["benchmark"], "shares")
     if name == "aliases":
         for each in record["means"].split(" | "):
-            check_known(file, row, "means", each, {"model": "models", "api": "models", "gpu": "gpus"}.get(record["kind"], "formats"))
+            tables = {"gpu": "gpus", "weight_format": "formats"}
+            check_known(file, row, "means", each, tables.get(record["kind"], "models"))
     if name in ("partitions", "nodes", "instances"):
         check_known(file, row, "gpu", record["gpu"], "gpus")
     if record.get("link") and name == "nodes":
