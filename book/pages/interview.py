@@ -34,6 +34,7 @@ ROLES = {"inference": "Serving models", "training": "Training models", "platform
 LEVELS = {1: "first weeks", 2: "some years", 3: "senior"}
 MINUTES = (3, 5, 10, 15, 20, 30, 45)
 POINTS = (4, 6)
+FOLLOW_UPS, STAGES = {"design": 6}, {"design": 4}
 LONGEST_TITLE = 60
 MOST_BYTES = 200_000
 # Words of a model answer: one to two minutes of speech.
@@ -57,6 +58,15 @@ class Wrong(NamedTuple):
     why: str
 
 
+class Stage(NamedTuple):
+    """A stage of a design: what the interviewer reveals, and what an answer of each level then contains."""
+
+    reveal: str
+    junior: str
+    senior: str
+    staff: str
+
+
 class Evidence(NamedTuple):
     """A log, a trace or a profile to read, where it is from, and whether it was `made` up for the question."""
 
@@ -67,8 +77,8 @@ class Evidence(NamedTuple):
 
 class Question(NamedTuple):
     """A question: its `title` in a few words; `ask`; the points an interviewer `looks_for`; the `answer` as Markdown, its figures
-    in double braces, of the `cases` by letter; two `follow_ups`; the usual `wrong` answers; `lessons`, pages to read.
-    `rents`: the term on which the GPU of a case is rented, by letter."""
+    in double braces, of the `cases` by letter; `follow_ups`, two or of a design six; the usual `wrong` answers; `lessons`, pages to read.
+    `rents`: the term on which the GPU of a case is rented, by letter. `stages`: the four of a design."""
 
     name: str
     kind: str
@@ -86,6 +96,7 @@ class Question(NamedTuple):
     cases: dict[str, Case] = {}
     rents: dict[str, str] = {}
     evidence: Evidence | None = None
+    stages: tuple[Stage, ...] = ()
 
 
 # What a file holds of a question; the terms of rents stand in its cases.
@@ -140,8 +151,9 @@ def _read(name, kind, held):
     made = Question(
         name, kind, _text("title", held["title"]), _text("ask", held["ask"]), _texts("roles", held["roles"]), held["level"],
         held["minutes"], held["topic"], _texts("looks_for", held["looks_for"]), _text("answer", held["answer"]),
-        _made("follow_ups", held["follow_ups"], Follow, (2, 2)), _made("wrong", held["wrong"], Wrong, (2, 4)),
-        _texts("lessons", held["lessons"]), cases, rents, _evidence(held["evidence"]) if "evidence" in held else None)
+        _made("follow_ups", held["follow_ups"], Follow, (FOLLOW_UPS.get(kind, 2),) * 2), _made("wrong", held["wrong"], Wrong, (2, 4)),
+        _texts("lessons", held["lessons"]), cases, rents, _evidence(held["evidence"]) if "evidence" in held else None,
+        _made("stages", held.get("stages", []), Stage, (STAGES.get(kind, 0),) * 2))
     _one_of("title", made.title, len(made.title) <= LONGEST_TITLE, f"at most {LONGEST_TITLE} characters")
     for role in made.roles:
         _one_of("roles", role, role in ROLES, ", ".join(ROLES))
@@ -323,7 +335,7 @@ def names(question: Question, book: "DataFrame") -> dict[str, Any]:
         term = question.rents.get(letter)
         offer = cheapest_rent(book, gpu=case.rows["gpu"].name, term=term) if term else None
         held[letter] = Held(case if offer is None else case.but(usd_per_hour=offer.usd_per_hour), offer)
-    return held | dict(measured=measured, mfu=lambda gpu: planned_mfu().loc[gpu],
+    return held | dict(measured=measured, node=lambda name: rows("nodes")[name], mfu=lambda gpu: planned_mfu().loc[gpu],
                        price=functools.partial(price, book, cheapest=True),
                        rent=lambda gpu, term="on-demand": cheapest_rent(book, gpu=gpu, term=term))
 
@@ -347,7 +359,8 @@ def said(question: Question, book: "DataFrame") -> dict[str, Any]:
             title=shown(question.title), ask=shown(question.ask, False), looks_for=[shown(each) for each in question.looks_for],
             answer=shown(question.answer, False),
             follow_ups=[(shown(each.ask), shown(each.answer, False)) for each in question.follow_ups],
-            wrong=[(shown(each.say), shown(each.why)) for each in question.wrong])
+            wrong=[(shown(each.say), shown(each.why)) for each in question.wrong],
+            stages=[tuple(map(shown, each)) for each in question.stages])
     except ValueError as error:
         raise ValueError(f"interview/{question.kind}.yaml, {question.name}: {error}") from None
 
@@ -393,12 +406,22 @@ def _shown(question, book):
     lessons = ", ".join(f'<a href="{page}.html">{PAGES[page]}</a>' for page in question.lessons)
     return (f'<details class="question" id="q-{question.name}"{held}>'
             f'<summary><strong>{texts["title"]}</strong> <small>{facts}</small></summary>'
-            f'<div class="ask">{texts["ask"]}{_evidence_shown(question.evidence)}</div>'
+            f'<div class="ask">{texts["ask"]}{_evidence_shown(question.evidence)}{_stages_shown(texts["stages"])}</div>'
             f"<details><summary>What the interviewer listens for</summary><ul class=\"points\">{points}</ul></details>"
             f"<details><summary>A model answer</summary>{texts['answer']}</details>"
             f"<details><summary>What is asked next</summary>{follow}</details>"
             f"<details><summary>Wrong answers that are often given</summary><dl>{wrong}</dl></details>"
             f"<p class=\"read\">Read: {lessons}</p></details>")
+
+
+def _stages_shown(stages):
+    """Each stage folded in the one before, so that it is seen only after it."""
+    shown = ""
+    for place, (reveal, *levels) in reversed(list(enumerate(stages, 1))):
+        guide = "".join(f"<li><strong>{name.capitalize()}:</strong> {text}</li>" for name, text in zip(Stage._fields[1:], levels))
+        shown = (f'<details class="stage"><summary>Stage {place} of {len(stages)}</summary><p>{reveal}</p>'
+                 f"<details><summary>What answers contain, by level</summary><ul>{guide}</ul></details>{shown}</details>")
+    return shown
 
 
 def _evidence_shown(evidence):

@@ -1,6 +1,7 @@
 // A mock interview: a random set of questions whose minutes add up, timers, and at the end what was said and what was missed.
 (() => {
-  const LENGTHS = [15, 30, 45, 60], SAVED = 5000, { make, button, labelled, choice, generator, shuffled } = window.gpucalc;
+  const LENGTHS = [15, 30, 45, 60], PARTS = [["estimate", 5], ["design", 30], ["debug", 10]], SAVED = 5000;
+  const { make, button, labelled, choice, generator, shuffled } = window.gpucalc;
 
   // One question of each kind after the other, as chance has it.
   function mixed(all, random) {
@@ -11,9 +12,7 @@
   }
 
   // The first of them whose minutes add up to the length, or to as much of it as any do.
-  function draw(all, role, length, seed) {
-    const pool = all.filter((each) => !role || each.roles.includes(role)).sort((a, b) => (a.name < b.name ? -1 : 1));
-    const order = mixed(pool, generator(`${seed}|${role}|${length}`));
+  function filled(order, length) {
     const after = [...order.map(() => null), new Set([0])];
     for (let place = order.length - 1; place >= 0; place--) {
       const sums = [...after[place + 1]].map((sum) => sum + order[place].minutes).filter((sum) => sum <= length);
@@ -25,6 +24,15 @@
       if (taken) left -= each.minutes;
       return taken;
     });
+  }
+
+  // From 45 minutes on an estimate, a design and something to debug; what is left, and a shorter mock, is of other kinds.
+  function draw(all, role, length, seed) {
+    const pool = all.filter((each) => !role || each.roles.includes(role)).sort((a, b) => (a.name < b.name ? -1 : 1));
+    const random = generator(`${seed}|${role}|${length}`), fits = (kind, minutes) => (each) => each.kind === kind && each.minutes === minutes;
+    const parts = length < 45 ? [] : PARTS.flatMap((part) => shuffled(pool.filter(fits(...part)), random).slice(0, 1));
+    const others = pool.filter((each) => each.kind !== "design" && !parts.includes(each));
+    return [...parts, ...filled(mixed(others, random), length - total(parts.map((each) => each.minutes)))];
   }
 
   const clock = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;

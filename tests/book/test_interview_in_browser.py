@@ -123,10 +123,10 @@ DRAWN = """([seeds, roles, lengths]) => roles.flatMap((role) => lengths.flatMap(
 
 
 def most(role, length):
-    """The length, or what the questions of the role come nearest to below it."""
-    sums = {0}
+    """The length, or what the questions of the role but for designs come nearest to below it."""
+    sums = {0 if length < 45 else 45}
     for each in interview.questions().values():
-        if not role or role in each.roles:
+        if (not role or role in each.roles) and each.kind != "design":
             sums |= {sum_ + each.minutes for sum_ in sums if sum_ + each.minutes <= length}
     return max(sums)
 
@@ -139,6 +139,8 @@ def test_every_set_adds_up_fits_its_role_and_asks_nothing_twice(page):
     for role, length, _, names in drawn:
         assert len(set(names)) == len(names) and all(not role or role in every[name].roles for name in names)
         assert sum(every[name].minutes for name in names) == most(role, length), (role, length, names)
+        parts = [(every[name].kind, every[name].minutes) for name in names]
+        assert length < 45 and "design" not in dict(parts) or parts[:3] == [("estimate", 5), ("design", 30), ("debug", 10)]
     for role in roles:
         sets = {tuple(names) for each, length, _, names in drawn if (each, length) == (role, 30)}
         assert len(sets) >= 15, f"{role}: of 50 sets only {len(sets)} differ"
@@ -213,6 +215,22 @@ def test_a_mock_by_keyboard_ends_with_what_was_said_and_missed(page):
     assert missed.count() == count and missed.first.locator("a").first.get_attribute("href").endswith(".html")
     page.locator(".mock fieldset").nth(1).locator("input").first.check()
     assert page.locator(".mock-summary tbody tr").last.locator("td").nth(1).inner_text().startswith("2 of")
+
+
+def test_a_design_reveals_one_stage_after_the_other(page):
+    start(page, 45, "inference", "77")
+    page.get_by_role("button", name="Next question").click()
+    stages = page.locator(".mock-pane .ask details.stage > summary")
+    assert stages.count() == 4 and stages.nth(0).is_visible()
+    for place in range(3):
+        assert not stages.nth(place + 1).is_visible()
+        stages.nth(place).click()
+        assert stages.nth(place + 1).is_visible()
+    stages.nth(3).click()
+    guide = page.locator(".mock-pane .ask details.stage").nth(3).locator("> details")
+    assert guide.locator("ul").is_hidden()
+    guide.locator("summary").click()
+    assert guide.locator("li strong").all_inner_texts() == ["Junior:", "Senior:", "Staff:"]
 
 
 def test_a_reload_in_the_middle_goes_on_where_it_stopped(page):
