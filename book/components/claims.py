@@ -66,9 +66,10 @@ def words(value: Any) -> str:
 
 
 def judged(claimed: float | str, found: list, bound: str = "", law: str = "", assumed: Any = None,
-           others: tuple = ()) -> Verdict:
+           others: tuple = (), stated: Any = True) -> Verdict:
     """The verdict on a claim: `found` holds (date, figure) by date, `assumed` the figure under its assumption, `others` what
-    other claims say of the same thing."""
+    other claims say of the same thing. An assumption counts only where the document `stated`
+    it, since any figure is right for something."""
     if not isinstance(claimed, str) and claimed != claimed:
         return Verdict(OPEN)
     if not found:
@@ -80,7 +81,7 @@ def judged(claimed: float | str, found: list, bound: str = "", law: str = "", as
     held = [place for place, (_, value) in enumerate(found) if agrees(claimed, value, bound, law)]
     if held:
         return Verdict(OUTDATED, off, found[held[-1] + 1][0])
-    if assumed is not None and agrees(claimed, assumed, bound, law):
+    if stated and assumed is not None and agrees(claimed, assumed, bound, law):
         return Verdict(ASSUMING, off)
     return Verdict(WRONG, off)
 
@@ -269,7 +270,7 @@ def _computed(row):
     claimed = row["said"] or row["value"]
     found = figures(law, inputs, than) if law else []
     other = _assuming(law, inputs, than, json.loads(row["assumed"])) if row["assumed"] else None
-    verdict = judged(claimed, found, row["bound"], law, other, _others(row["against"]))
+    verdict = judged(claimed, found, row["bound"], law, other, _others(row["against"]), row["stated"])
     right = found[-1][1] if found else math.nan
     predicted = math.nan if isinstance(right, str) else right
     harm = _harm(json.loads(row["harm"]), claimed, predicted) if row["harm"] else math.nan

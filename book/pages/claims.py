@@ -10,8 +10,8 @@ from ..components.links import PAGES
 # In words what each verdict means, in the order in which they are counted.
 MEANINGS = {
     CORRECT: "within a tenth of what the formula or the row gives, or equal as printed",
-    ASSUMING: "right under the assumption beside it; under the usual one off by the factor beside it",
-    WRONG: "off by the factor beside it, or another word than that of the row",
+    ASSUMING: "right under a condition that the document states on the line beside it; else off by the factor beside it",
+    WRONG: "off by the factor beside it, or another word than that of the row; for what it would be right stands beside it",
     CONTRADICTED: "no row or formula decides it, and another claim says otherwise",
     OUTDATED: "right at an earlier price, not since the date beside it",
     OPEN: "no figure, or none that a formula gives"}
@@ -95,9 +95,14 @@ def _off(frame):
 
 
 def _why(frame):
-    """The assumption under which a claim is right, then what went wrong."""
-    return [". ".join(part for part in (f"if {row.assumption}" if row.verdict == ASSUMING else "", row.note) if part)
-            for row in frame.itertuples()]
+    """The assumption under which a claim is right and the line that states it, or that none does; then what went wrong."""
+    return [". ".join(part for part in (_assumption(row), row.note) if part) for row in frame.itertuples()]
+
+
+def _assumption(row):
+    if row.verdict == ASSUMING:
+        return f"if {row.assumption} (line {row.stated})"
+    return f"right if {row.assumption}, which it does not say" if row.assumption else ""
 
 
 def _where(frame):

@@ -77,7 +77,7 @@ class Evidence(NamedTuple):
 
 class Question(NamedTuple):
     """A question: its `title` in a few words; `ask`; the points an interviewer `looks_for`; the `answer` as Markdown, its figures
-    in double braces, of the `cases` by letter; `follow_ups`, two or of a design six; the usual `wrong` answers; `lessons`, pages to read.
+    in double braces, of the `cases` by letter; `follow_ups`, two or of a design six; usual `wrong` answers; `lessons` to read.
     `rents`: the term on which the GPU of a case is rented, by letter. `stages`: the four of a design."""
 
     name: str
@@ -151,7 +151,8 @@ def _read(name, kind, held):
     made = Question(
         name, kind, _text("title", held["title"]), _text("ask", held["ask"]), _texts("roles", held["roles"]), held["level"],
         held["minutes"], held["topic"], _texts("looks_for", held["looks_for"]), _text("answer", held["answer"]),
-        _made("follow_ups", held["follow_ups"], Follow, (FOLLOW_UPS.get(kind, 2),) * 2), _made("wrong", held["wrong"], Wrong, (2, 4)),
+        _made("follow_ups", held["follow_ups"], Follow, (FOLLOW_UPS.get(kind, 2),) * 2),
+        _made("wrong", held["wrong"], Wrong, (2, 4)),
         _texts("lessons", held["lessons"]), cases, rents, _evidence(held["evidence"]) if "evidence" in held else None,
         _made("stages", held.get("stages", []), Stage, (STAGES.get(kind, 0),) * 2))
     _one_of("title", made.title, len(made.title) <= LONGEST_TITLE, f"at most {LONGEST_TITLE} characters")
