@@ -229,11 +229,11 @@
     } });
 
   // Questions, and what was taken for granted, are shown once before the rents count.
-  function askRents() {
+  function askRents(begun) {
     let shown = "";
     const line = (each) => (each.text ? `Line ${each.line}: ${each.text}` : String(each));
-    dialog({ title: "Your own rents", verb: "Use these rents", text: state.rents || "",
-      hint: "Lines of two columns or more, as your spreadsheet saves them: gpu,usd_per_hour. Nothing here: the book's own rents.",
+    dialog({ title: "Your own rents", verb: "Use these rents", text: state.rents || begun,
+      hint: "Lines of two columns or more, as your spreadsheet saves them: gpu,usd_per_hour. They replace the book's of the same GPU and term; with yes in a column quote they stand beside them. Nothing here: the book's own rents.",
       accept: (text) => {
         const { faults: found, said: granted = [] } = text.trim() ? gpucalc.readRents(text) : { faults: [] };
         const wrong = found.filter((fault) => !fault.ask), asked = [...found.filter((fault) => fault.ask), ...granted];
@@ -279,8 +279,8 @@
   const chips = PRESETS.map(([name, preset, text]) => [button(name, () => worded(text), "case-chip"),
     cases.address(usable(preset))]);
   const configs = button("Paste a config.json", askConfig);
-  const tools = make("p", { className: "case-tools case-spaced" }, configs, button("Your own rents", askRents),
-    button("Keep as A to compare", keepAsA));
+  const tools = make("p", { className: "case-tools case-spaced" }, configs, button("Your own rents", () => askRents("")),
+    button("A quote", () => askRents("gpu,usd_per_hour,quote\nH100,2.95,yes")), button("Keep as A to compare", keepAsA));
   const copies = [["YAML", cases.yaml], ["a notebook cell", cases.cell], ["a command", cases.command]]
     .flatMap(([as, text]) => [button(as, () => (wrong ? tell("Not copied: the page names what is wrong.") : copy(text(state), as))), ", "]);
   const share = make("p", { className: "case-tools" }, "The address of this page holds the case: share it, or copy it as ",

@@ -237,7 +237,7 @@ window.gpucalc = window.gpucalc || {};
     }));
   }
 
-  // Offers with rents of the reader's own, as readRents gives them, in place of all of the same GPUs and terms, or of all but these.
+  // Offers with rents of the reader's own, as readRents gives them, in place of all of the same GPUs and terms, quotes beside them.
   function offersWith(rents, left = others(rents)) {
     const { offers } = gpucalc.data;
     if (!rents.length) return offers;
@@ -253,7 +253,7 @@ window.gpucalc = window.gpucalc || {};
 
   // Places of the offers on whose GPU and term the reader has no rent.
   function others(rents) {
-    const given = new Set(rents.map(({ gpu, term }) => `${gpu}|${term}`)), { gpu, term } = readOf(gpucalc.data.offers);
+    const given = new Set(rents.filter(({ quote }) => !quote).map(({ gpu, term }) => `${gpu}|${term}`)), { gpu, term } = readOf(gpucalc.data.offers);
     return gpu.map((_, k) => k).filter((k) => !given.has(`${gpu[k]}|${term[k]}`));
   }
 

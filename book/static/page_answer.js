@@ -103,7 +103,7 @@ window.gpucalc = window.gpucalc || {};
     if (!own.length) return data;
     const of = { sure: true, confidence: "seen", date: "given", row: "" };
     const mine = own.map((rent) => columns.map((name) => rent[name] ?? of[name])), hour = columns.indexOf("usd_per_hour");
-    const left = rows.filter((row) => row[columns.indexOf("gpu")] !== gpu || !own.some((rent) => rent.term === row[term]));
+    const left = rows.filter((row) => row[columns.indexOf("gpu")] !== gpu || !own.some((rent) => rent.term === row[term] && !rent.quote));
     return { ...data, rents: { columns, rows: [...left, ...mine].sort((a, b) => a[hour] - b[hour]) } };
   }
 

@@ -2,7 +2,7 @@
 // prints as gpucalc.pasted, by functions of gpucalc/rows/intake.py, gpucalc.rents.
 //
 //   gpucalc.readRents(text)                   // { rows, faults, said }
-//   rows: [{ gpu, usd_per_hour, gpus_per_server, provider, region, term }], one GPU's price in USD
+//   rows: [{ gpu, usd_per_hour, gpus_per_server, provider, region, term, quote }], one GPU's price in USD
 //   faults: [{ line, text }]; with `ask`, a question on a row that is read all the same
 //   said: [{ line, text }], what was taken for granted
 "use strict";

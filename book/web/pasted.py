@@ -1,7 +1,7 @@
 """Rents that a reader pastes as lines of gpu and usd_per_hour, where gpucalc/rows/intake.py reads a whole file of prices.
 
 A browser has this, as printed.py prints it. With a header, columns may stand in any order, and provider, gpus, term, region,
-currency and price (of the whole machine) are read too; without one, a line is gpu and usd_per_hour. Cells stand between commas,
+currency, quote and price (of the whole machine) are read too; without one, a line is gpu and usd_per_hour. Cells stand between commas,
 semicolons or tabs.
 """
 import re
@@ -11,7 +11,7 @@ from typing import Any
 
 from gpucalc.rows.files import hidden, shortened
 from gpucalc.rows.intake import (
-    agreed, amount, by_the_gpu, column, gpu_named, in_usd, NOT_STATED, NUMERAL, OWN_PROVIDER, PER_GPU, plain, question,
+    agreed, amount, by_the_gpu, column, gpu_named, in_usd, is_quote, NOT_STATED, NUMERAL, OWN_PROVIDER, PER_GPU, plain, question,
     readings, settled, Spread, standing, SYMBOLS, term_named, times_an_hour, WHOLE)
 from gpucalc.rows.names import counted
 from gpucalc.rows.price_checks import ITEMS, MOST_GPUS
@@ -44,7 +44,8 @@ def offer_of(row: dict[str, Any]) -> str:
 
 
 class Rents:
-    """One pasted text as rows of one GPU's price in USD: gpu, usd_per_hour, gpus_per_server, provider, region and term.
+    """One pasted text as rows of one GPU's price in USD: gpu, usd_per_hour, gpus_per_server, provider, region and term,
+    and whether it is a quote.
 
     A price that is billed by the GPU has a row for each machine in which it is to be had: `larger` has the sizes by GPU. `faults`
     and what is `said` to be taken for granted have their line; a fault with `ask` is a question on a row that is read all the
@@ -195,7 +196,8 @@ class Rents:
             self.say(line, f"'{shortened(self.titles[self.at[PER_GPU]], 40)}' is taken as the price of one GPU of several in a "
                            f"machine; a price of the whole machine goes into a column {WHOLE}")
         row = {"gpu": gpu, "usd_per_hour": self.price(line, held, size or 1), "gpus_per_server": size or 1,
-               "provider": held.get("provider") or OWN_PROVIDER, "region": held.get("region") or NOT_STATED, "term": term}
+               "provider": held.get("provider") or OWN_PROVIDER, "region": held.get("region") or NOT_STATED, "term": term,
+               "quote": self.of("quote", held.get("quote", ""), lambda: is_quote(held.get("quote", "")))}
         return row, larger
 
     def size(self, held, many):

@@ -13,10 +13,10 @@ _FIGURES = ("number", "three_figures", "seconds", "unit_symbol", "exact", "gib",
 _FILL = ("fill", "begun", "_holds", "_true", "_field", "_key")
 _WORDS = ("case_facts", "named", "narrow_cache", "plain", "choice", "cards", "cautions", "compared", "nearest", "binds", "helps",
           "helping", "loosened", "flips", "turned", "levels", "commands", "said_verdict", "turning_rent", "_of_best", "_of_ways",
-          "_on_spot", "_of_kind", "_layout", "against", "likeness", "apart", "better", "_is_less", "_value", "_distance",
+          "_on_spot", "_of_prices", "_first_facts", "_of_kind", "_layout", "against", "likeness", "apart", "better", "_is_less", "_value", "_distance",
           "_before", "_less")
 _RENTS = ("Amount", "Column", "Spread", "plain", "amount", "_without_currency", "readings", "_without_same", "agreed", "settled",
-          "column", "_money_column", "gpu_named", "term_named", "_bare", "times_an_hour",
+          "column", "_money_column", "gpu_named", "term_named", "is_quote", "_bare", "times_an_hour",
           "standing", "question", "_meant", "in_usd")
 _NAMES = ("Meant", "Typed", "meant", "typed", "refusal", "spelled", "near", "_pairs", "_shared", "_joined", "_same", "_words_of",
           "words", "_model", "_aliases", "vocabulary", "telling", "families", "_stored", "_unless_native", "gpu_words", "of_gpus",

@@ -67,7 +67,7 @@ def case_facts(answer: Answer, held: dict[str, Any], ways: Ways | None = None) -
     known = plain(known | answer.own)
     if best is None:
         return known
-    known |= _of_best(answer, best) | _of_ways(ways, best[answer.objective]) | _on_spot(answer)
+    known |= _of_best(answer, best) | _of_ways(ways, best[answer.objective]) | _on_spot(answer) | _of_prices(answer)
     return known | {"kind": answer.kind}
 
 
@@ -145,6 +145,26 @@ def _on_spot(answer):
     if found is None:
         return {}
     return plain({"spot_usd": found.after} | {f"spot_{name}": found.choice[name] for name in ("gpu", "gpus", "provider", "sole")})
+
+
+def _of_prices(answer):
+    """The best choice at a price of the reader's own, the best at another's and what lies between the two (`gap`); and where the
+    price of the answer stands alone, the best choice whose price does not."""
+    yours, alone = answer.kept["yours"], answer.kept["sole"]
+    own, other, firm = (_first_facts(answer, places) for places in (
+        [place for place in range(len(yours)) if yours[place]], [place for place in range(len(yours)) if not yours[place]],
+        [place for place in range(len(alone)) if alone[0] and not alone[place]]))
+    known = {f"mine_{name}": value for name, value in own.items()} | {f"other_{name}": value for name, value in other.items()}
+    gap = {"gap": abs(own["objective"] - other["objective"])} if own and other else {}
+    return plain(known | {f"firm_{name}": value for name, value in firm.items()} | gap)
+
+
+def _first_facts(answer, places):
+    """What is named of the first choice in these places; nothing without one, or where it has no price."""
+    if not places or not answer.kept["priced"][places[0]]:
+        return {}
+    row = choice(answer, {name: column[places[0]] for name, column in answer.kept.items()})
+    return {name: row[name] for name in ("gpu", "gpus", "provider", "usd_per_hour", "objective") if name in row}
 
 
 def choice(answer: Answer, row: dict[str, Any]) -> dict[str, Any]:

@@ -168,6 +168,8 @@ def drawn_band(law, case, drawn):
 
 # Owning a server or renting one, as data: the prices of a book, the ranges of all other inputs, and what is fixed.
 
+# The share of the answer from which on a price is said to move it.
+MOVING = 0.05
 # What spot has beyond any other rent.
 STOPS = ["machine_interruption_seconds", "checkpoint_seconds", "restart_seconds"]
 
@@ -196,6 +198,19 @@ class Deal(NamedTuple):
         changed = {name: row for row in (likely, fixed) for name, value in row.items()
                    if any(name in other and other[name] != value for other in priced)}
         return owning_case(*priced, fixed, likely, *rows, **changed)
+
+
+def deciding(deal: Deal, card: Row) -> list[Row]:
+    """The rows of prices that move the answer: the rent, and those that make up over 5 % of an owned hour, which is in proportion
+    to each of them."""
+    case, found, values = deal.case(card), [deal.rows["rent"]], deal.likely | deal.fixed
+    hour = case(owned_usd_per_hour)
+    for item, row in deal.rows.items():
+        name = ITEMS[item].quantity
+        if item != "rent" and row is not None and name in values:
+            dearer = case.but(**{name: 1.1 * values[name]})(owned_usd_per_hour)
+            found += [row] if 10 * (dearer / hour - 1) > MOVING else []
+    return found
 
 
 def owning_case(*rows, **inputs):

@@ -184,6 +184,7 @@ _PHRASES = {
            "name, model name",
     "source": "source, link, url, reference, web page",
     "note": "note, notes, comment, comments, remark, remarks",
+    "quote": "quote, quotes, quoted, is quote, quotation",
 }
 _COLUMNS = {phrase: field for field, phrases in _PHRASES.items() for phrase in phrases.split(", ")}
 _BOOK_COLUMNS = [*PRICES.columns, PER_GPU]
@@ -281,6 +282,13 @@ def term_named(text: str, item: str) -> tuple[str, str]:
 
 def _terms_of(text, item):
     return f"{', '.join(ITEMS[item].terms)} for {item}{close(text, ITEMS[item].terms)}"
+
+
+def is_quote(text: str) -> bool:
+    """Whether a price is marked as a quote, which stands beside those of the newest book. Raises ValueError for another word."""
+    if text.lower() not in ("", "yes", "no"):
+        raise ValueError("yes or no: a quote joins the prices of the book, others replace them")
+    return text.lower() == "yes"
 
 
 def _bare(text):
@@ -734,7 +742,7 @@ class Base(NamedTuple):
 class Read(NamedTuple):
     """Records by row, faults, and sentences on what was taken for granted with the rows that they are of.
 
-    `larger` has, of each record that is billed by the GPU, the sizes of the larger machines in which it is to be had.
+    `quotes` are rows that replace none of the newest book's. `larger` has, of each record that is billed by the GPU, the sizes of the larger machines in which it is to be had.
     """
 
     records: dict[int, dict[str, Any]]
@@ -742,13 +750,14 @@ class Read(NamedTuple):
     faults: list[Fault]
     said: dict[str, list[int]]
     cells: Cells
+    quotes: set[int]
 
 
 def completed(sheet: Sheet, base: Base, given_rates: dict[str, tuple[float, str]]) -> Read:
     """The rows of a sheet as records of a price book; a row with a fault has none. `given_rates` go before the file's own."""
     cells = Cells(sheet, column, base.newest)
     said: dict[str, list[int]] = {sentence: [] for sentence in [*sheet.said, *cells.said]}
-    faults, records, larger = list(cells.faults), {}, {}
+    faults, records, larger, quotes = list(cells.faults), {}, {}, set()
     rates = base.rates | _rates_of(cells, base.dated) | given_rates
     for row in cells.rows:
         read = _Row(row, cells, base._replace(rates=rates), said)
@@ -757,7 +766,8 @@ def completed(sheet: Sheet, base: Base, given_rates: dict[str, tuple[float, str]
         faults += found
         if not found:
             records[row], larger[row] = record, read.larger
-    return Read(records, larger, faults, said, cells)
+            quotes |= {row} if read.quote else set()
+    return Read(records, larger, faults, said, cells, quotes)
 
 
 def _further(row, record, found, rated):
@@ -810,7 +820,7 @@ class _Row:
 
     def __init__(self, number, cells, base, said):
         self.number, self.cells, self.base, self.said, self.faults = number, cells, base, said, []
-        self.remarks, self.larger, self.rated = [], [], ""
+        self.remarks, self.larger, self.rated, self.quote = [], [], "", False
 
     def text(self, field):
         return self.cells.text(self.number, field)
@@ -842,6 +852,7 @@ class _Row:
         term = self._term(item)
         size = self._size(item, gpu, many)
         price = usd_of_product(self, item, size)
+        self.quote = self.tried("quote", is_quote, self.text("quote"))
         record = {"item": item, "gpu": gpu, "gpus_per_server": size, "term": term, "price": price, "currency": "USD"}
         record |= {"unit": self._unit(item), "date": self._date(), "reserved_years": self._years(term)}
         record |= self._named(item, gpu, size) | self._edges(item) | self._choices()
@@ -994,21 +1005,21 @@ def group(item: str, gpu: str, provider: str, sku: str, term: str) -> tuple[str,
     return "hosting" if item == "hosting-power" else item, provider if item in _PROVIDERS else ""
 
 
-def laid_over(own: "DataFrame", larger: dict[int, list[int]], base: "DataFrame", file: str, only: bool) -> Overlay:
-    """The rows of both as one book, the newest book's in their order and the reader's behind them.
+def laid_over(own: "DataFrame", found: Read, base: "DataFrame", file: str, only: bool) -> Overlay:
+    """The rows of both as one book, the newest book's in their order and the reader's behind them; quotes replace none.
 
-    A row that the newest book has word for word stays the book's. larger: of rows that are billed by the GPU the machines that
+    A row that the newest book has word for word stays the book's. `found.larger`: of rows that are billed by the GPU the machines that
     they are to be had in besides. only: nothing else of that book.
     """
     import pandas
     known, mine = _lines(base), _lines(own)
-    restated, priced = set(mine) & set(known), set(_groups(own))
+    restated, priced = set(mine) & set(known), set(_groups(own.drop(found.quotes & {*own.index})))
     lacking = pandas.Series([not only and each not in priced for each in _groups(base)], base.index, dtype=bool)
     others = base[lacking | pandas.Series([line in restated for line in known], base.index, dtype=bool)]
     fresh = own[[line not in restated for line in mine]]
     parts = [others] if len(others) else []
     if len(fresh):
-        ordered = _with_larger(fresh, larger).sort_values([*KEY, "price"], kind="stable").reset_index(drop=True)
+        ordered = _with_larger(fresh, found.larger).sort_values([*KEY, "price"], kind="stable").reset_index(drop=True)
         parts.append(finished(without_edges(ordered), file).assign(yours=True))
     book = pandas.concat(parts)
     book.attrs = {"file": file, "date": newest_date(own)}
@@ -1149,13 +1160,13 @@ def own_book(path: Path, only: bool, rates: dict[str, float]) -> "DataFrame":
     faults = [*found.faults, *repeats, *book_faults(without_edges(frame.copy()))]
     if faults:
         raise ValueError("\n".join(_messages(sheet.file, faults, found)))
-    overlay = laid_over(frame, found.larger, base, sheet.file, only)
+    overlay = laid_over(frame, found, base, sheet.file, only)
     said = [*_sentences(found.said), *_counted(sheet.file, found, frame, overlay, base)]
     fresh = frame.loc[overlay.fresh]
     warnings = tuple(few(odd_prices(sheet.file, fresh, base), _MOST_ODD, "prices far from the book's"))
     standing = tuple(few(standings(fresh, base), _MOST_ODD, "rents"))
     overlay.book.attrs |= {"own": True, "said": tuple(said), "warnings": warnings, "standing": standing,
-                           "from_book": _by_item(overlay.lacking, frame), "book": base.attrs["file"],
+                           "from_book": _by_item(overlay.lacking, frame.drop(found.quotes & {*frame.index})), "book": base.attrs["file"],
                            "prices": len(fresh)}
     return overlay.book
 

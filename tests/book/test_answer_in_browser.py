@@ -244,7 +244,8 @@ def test_rent_or_buy_is_said_as_in_python(page, book, held):
 
 
 RENTS = ["gpu,usd_per_hour\nH100,0.95\nA100,1.40\n", "gpu,gpus,price\nH100,8,7.60\n", "gpu,usd_per_hour,term\nH100,0.95,spot\nB200,2,1 year\n",
-         "gpu,gpus,usd_per_hour\nMI300X,,1.10\nMI300X,8,1.05\n"]
+         "gpu,gpus,usd_per_hour\nMI300X,,1.10\nMI300X,8,1.05\n", "gpu,usd_per_hour,quote\nH100,1.95,yes\nH200,9,no\n",
+         "gpu,usd_per_hour,quote\nH100,2.95,yes\n"]
 
 
 ASKING = [CHAT | {"prompt": 1000, "output": 300}, CHAT | {"prompt": 1000, "output": 300, "term": "spot"},
@@ -262,6 +263,10 @@ def test_rents_of_ones_own_are_laid_over_the_book_as_in_python(page, tmp_path, r
     assert found["kept"] == rule.count(answer.kept)
     names = ["gpu", "provider", "term", answer.objective]
     assert unlike([found["first"][name] for name in names], [[plain(each) for each in answer.kept[name]][:FIRST] for name in names]) == []
+    notes = [each["note"] for each in page.evaluate("(state) => gpucalc.decided(state)", held | {"rents": rents})["cards"] if each["id"] == "cost"]
+    told = [each.note for each in answer_words.cards(answer, answer_words.facts(answer, price_book.prices(path))) if each.name == "cost"]
+    assert [each.partition("; ")[2] for each in notes] == [each.partition("; ")[2] for each in told], "what the own price saves or adds"
+    assert ("quote" in rents and held is ASKING[0]) <= ("; it saves " in told[0] or "; at your " in told[0])
 
 
 RUN = {"job": "qlora", "model": "Llama-2-7B", "training_tokens": 20e6, "epochs": 3}

@@ -342,7 +342,7 @@ H100, A100 = "H100 SXM 80GB", "A100 SXM 80GB"
 
 def rent(usd_per_hour, gpu=H100, size=8, provider="your provider", region="not stated", term="on-demand"):
     return {"gpu": gpu, "usd_per_hour": usd_per_hour, "gpus_per_server": size, "provider": provider, "region": region,
-            "term": term}
+            "term": term, "quote": False}
 
 
 @pytest.mark.parametrize("text, expected", [
@@ -386,7 +386,7 @@ def test_what_was_taken_for_granted_is_said(page):
 # Files of one's own, for the terminal and for the page.
 OWN = ["gpu,usd_per_hour\nH100,2.95\nA100,1.40\n", "gpu,gpus,price\nH100,8,2.95\nH200,8,28\n", "gpu,usd_per_hour\nH100,23.6\nRTX 4090,0.3\n",
        "gpu,gpus,usd_per_hour,provider,term\nH100,,2.95,A,spot\nH100,8,2.50,A,spot\nL4,1,44,B,1 year\nMI300X,,0.1,B,on demand\n",
-       "gpu,gpus,usd_per_hour\nH100,8,23.6\nB200,8,0.625\nA100,2,100\n", "gpu,usd_per_hour,term\nH100,2.950,6 month reservation\n"]
+       "gpu,gpus,usd_per_hour,quote\nH100,8,23.6,yes\nB200,8,0.625,no\nA100,2,100,\n", "gpu,usd_per_hour,term\nH100,2.950,6 month reservation\n"]
 
 
 @pytest.mark.parametrize("text", OWN)

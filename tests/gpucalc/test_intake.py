@@ -396,6 +396,19 @@ def test_a_rent_has_its_place_in_the_market(write):
     assert prices(write("gpu,usd_per_hour\nH100,2.95\n"), only=True).attrs["standing"] == (first,), "also where the file is taken alone"
 
 
+def test_a_quote_joins_the_market(write):
+    """Nothing of the book goes, and the file's other rows replace as ever; a word that is no yes is refused."""
+    def rents(book, gpu):
+        found = book[(book["item"] == "rent") & (book["gpu"] == gpu) & (book["term"] == "on-demand")]
+        return len(found[~found["yours"]]), len(found[found["yours"]])
+    market, book = prices(), prices(write("gpu,usd_per_hour,quote\nH100,2.95,yes\nL4,0.5,no\nH200,3,\n"))
+    assert rents(book, H100) == (rents(market, H100)[0], 4) and rents(book, "L4 24GB") == (0, 1) and rents(book, "H200 SXM 141GB")[0] == 0
+    assert not book[book["yours"]]["source"].eq("").any() and "is number 6 of 35" in book.attrs["standing"][0]
+    assert any(H100 in each for each in book.attrs["from_book"]["rent"])
+    with pytest.raises(ValueError, match="^mine.csv, row 2, column quote: 'maybe'; allowed: yes or no: a quote joins"):
+        prices(write("gpu,usd_per_hour,quote\nH100,2.95,maybe\n"))
+
+
 def test_a_price_per_gpu_in_a_row_of_eight_is_asked_about(write):
     book = prices(write("provider,gpu,gpus,price\nNebius,H100,8,2.95\nAcme,H100,8,24\n"))
     warning, = book.attrs["warnings"]
