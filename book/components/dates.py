@@ -13,8 +13,8 @@ _MOST_NAMED = 6
 
 
 def dated(book, *rows, moving=()):
-    """For a caption: the book, the date of the oldest row behind the figure, or of those `moving` it, and whether a price in it is
-    not the reader's."""
+    """For a caption: the book, the date of the oldest row behind the figure, or of those `moving` it, and whether a price is not
+    the reader's."""
     undated = [key for row in rows if row is not None and "date" not in row for key in keys(row) if key in book.index]
     found, others = dates(*moving or (*rows, book.loc[undated])), not_yours(book, *rows)
     age = f", the oldest of {found[0]}" if found else ""

@@ -1,8 +1,8 @@
 """Rents that a reader pastes as lines of gpu and usd_per_hour, where gpucalc/rows/intake.py reads a whole file of prices.
 
 A browser has this, as printed.py prints it. With a header, columns may stand in any order, and provider, gpus, term, region,
-currency, quote and price (of the whole machine) are read too; without one, a line is gpu and usd_per_hour. Cells stand between commas,
-semicolons or tabs.
+currency, quote and price (of the whole machine) are read too; without one, a line is gpu and usd_per_hour. Cells stand between
+commas, semicolons or tabs.
 """
 import re
 import statistics

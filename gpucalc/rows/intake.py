@@ -742,7 +742,8 @@ class Base(NamedTuple):
 class Read(NamedTuple):
     """Records by row, faults, and sentences on what was taken for granted with the rows that they are of.
 
-    `quotes` are rows that replace none of the newest book's. `larger` has, of each record that is billed by the GPU, the sizes of the larger machines in which it is to be had.
+    `quotes` are rows that replace none of the newest book's. `larger` has, of each record that is billed by the GPU, the sizes of
+    the larger machines in which it is to be had.
     """
 
     records: dict[int, dict[str, Any]]
@@ -1008,8 +1009,8 @@ def group(item: str, gpu: str, provider: str, sku: str, term: str) -> tuple[str,
 def laid_over(own: "DataFrame", found: Read, base: "DataFrame", file: str, only: bool) -> Overlay:
     """The rows of both as one book, the newest book's in their order and the reader's behind them; quotes replace none.
 
-    A row that the newest book has word for word stays the book's. `found.larger`: of rows that are billed by the GPU the machines that
-    they are to be had in besides. only: nothing else of that book.
+    A row that the newest book has word for word stays the book's. `found.larger`: of rows that are billed by the GPU the
+    machines that they are to be had in besides. only: nothing else of that book.
     """
     import pandas
     known, mine = _lines(base), _lines(own)
@@ -1165,8 +1166,9 @@ def own_book(path: Path, only: bool, rates: dict[str, float]) -> "DataFrame":
     fresh = frame.loc[overlay.fresh]
     warnings = tuple(few(odd_prices(sheet.file, fresh, base), _MOST_ODD, "prices far from the book's"))
     standing = tuple(few(standings(fresh, base), _MOST_ODD, "rents"))
+    replacing = frame.drop(found.quotes & {*frame.index})
     overlay.book.attrs |= {"own": True, "said": tuple(said), "warnings": warnings, "standing": standing,
-                           "from_book": _by_item(overlay.lacking, frame.drop(found.quotes & {*frame.index})), "book": base.attrs["file"],
+                           "from_book": _by_item(overlay.lacking, replacing), "book": base.attrs["file"],
                            "prices": len(fresh)}
     return overlay.book
 
