@@ -7,6 +7,9 @@ def main() -> int:
     if sys.argv[1:2] in (["decide"], ["ask"]):
         from .cli_decide import main as decide
         return decide(sys.argv[2:], sys.argv[1] == "ask")
+    if sys.argv[1:] == ["mcp"]:
+        from .cli_mcp import main as serve
+        return serve()
     from .cli import main as command
     return command()
 

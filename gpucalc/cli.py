@@ -156,6 +156,7 @@ gpucalc show FORMULA                 its equation, arguments, defaults and sourc
 gpucalc show QUANTITY                its unit, meaning, allowed values and default
 gpucalc decide CASE.yaml             which GPUs, how many, from whom and for how much: gpucalc decide --help
 gpucalc ask "WORDS"                  the same of a line of free words, such as "70b chat, 10 requests a second"
+gpucalc mcp                          the same as tools for assistants, by the Model Context Protocol on stdin and stdout
 gpucalc show KIND NAME               a row: {', '.join(KINDS)}
 
 {textwrap.fill(f"--{', --'.join(FINDERS)}", 110, break_on_hyphens=False)}
@@ -173,7 +174,7 @@ gpucalc kv_bytes --model Llama-3-70B --prompt 2000 --output 1000 --batch 32 --co
 def main(given: list[str] | None = None) -> int:
     """Run the command with these words, else with those of the command line; returns its exit status, 2 for bad input."""
     try:
-        print(_answer(_options(sys.argv[1:] if given is None else given)))
+        print(answer(sys.argv[1:] if given is None else given))
         sys.stdout.flush()
     except ValueError as error:
         print(f"gpucalc: {error}", file=sys.stderr)
@@ -183,6 +184,11 @@ def main(given: list[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def answer(given: list[str]) -> str:
+    """What the command prints for these words. Raises ValueError."""
+    return _answer(_options(given))
 
 
 class _Parser(argparse.ArgumentParser):

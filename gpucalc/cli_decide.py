@@ -6,8 +6,9 @@ import re
 import sys
 from pathlib import Path
 from textwrap import wrap
+from typing import Any
 
-from .core.evaluate import plugin
+from .core.evaluate import Case, plugin
 from .core.quantities import QUANTITIES
 from .core.figures import three_figures
 from .decisions import answer_words, decide as deciding, owning_words
@@ -60,7 +61,7 @@ def _options(given, asked):
     options = parser.parse_args(given)
     if len(options.file) > 1 and not asked:
         parser.error(f"unrecognized arguments: {' '.join(options.file[1:])}")
-    options.words = " ".join(options.file) if asked else ""
+    options.words = " ".join(options.file) if asked and not options.case else None
     options.case = options.case or " ".join(options.file)
     return None if options.help else options
 
@@ -71,8 +72,8 @@ def _answered(options):
         os.environ[OWN_GPUS] = options.gpus
     faults, held = [], {}
     readers = {"book": lambda: _book(options), "case": lambda: deciding.read(options.case or _missing())}
-    if options.words:
-        readers["case"] = lambda: _worded(options, held.get("book"))
+    if options.words is not None:
+        readers["case"] = lambda: worded(options.words, held.get("book"))
     if options.report:
         readers["report"] = lambda: _place(options)
     if options.compare:
@@ -84,17 +85,22 @@ def _answered(options):
             faults.append(str(error))
     if faults:
         raise ValueError("\n".join(faults))
+    told = []
+    if options.words is not None:
+        held["case"], told = held["case"]
     if options.json:
         return json.dumps(deciding.as_data(held["case"], held["book"]), ensure_ascii=False, indent=1)
     answer = (_owning if is_owning(held["case"]) and not (options.compare or options.rows) else _shown)(options, held)
-    return "\n".join([*options.told, answer]) if options.words else answer
+    return "\n".join([*told, answer])
 
 
-def _worded(options, book):
-    """The case of a line of free words; what was understood of it goes above the answer. Raises ValueError for a name that means
-    nothing here, with the nearest."""
+def worded(words: str, book: Any) -> tuple[Case, list[str]]:
+    """The case of a line of free words, and what was understood of it, as lines that go above the answer. Raises ValueError for
+    no words, and for a name that means nothing here, with the nearest."""
+    if not words.strip():
+        raise ValueError('WORDS: missing; allowed: what to run, such as "70b chat, 10 requests a second"')
     sellers = [] if book is None else sorted(set(book[book["item"] == "rent"]["provider"]))
-    read = free_words.understood(options.words, sellers)
+    read = free_words.understood(words, sellers)
     unknown = next((ask for ask in read.asks if not ask.taken), None)
     if unknown:
         raise ValueError(names.refusal(unknown.key, unknown.words, []))
@@ -105,8 +111,7 @@ def _worded(options, book):
     said = [f"{title}: {text}." for title, text in free_words.told(read, given, more)]
     said += [f"Which “{ask.words}”? {ask.taken} is taken; or {', '.join([each for each in ask.others if each != ask.taken])}."
              for ask in read.asks]
-    options.told = [line for text in said for line in wrap(text, WIDTH)] + [""]
-    return case_file.case_of(held)
+    return case_file.case_of(held), [line for text in said for line in wrap(text, WIDTH)] + [""]
 
 
 def _owning(options, held):
@@ -127,6 +132,12 @@ def _book(options):
         raise ValueError(f"{' and '.join(lonely)}: about a file of prices, and none is given; allowed: with --prices FILE")
     rates = dict(price_book.rate(each) for each in options.rate.split())
     book = price_book.prices(options.prices or None, options.only not in ("", "0"), rates)
+    return book_of_today(book)
+
+
+def book_of_today(book: Any = None) -> Any:
+    """A price book, the newest where none is given, which knows how old its prices are."""
+    book = deciding.book_of(book)
     book.attrs |= {"today": today().isoformat()}
     return book
 

@@ -20,6 +20,8 @@ from threading import Thread
 
 import yaml
 
+from gpucalc import cli_mcp
+from gpucalc.rows import project_books, store
 from ..components.links import contents as contents_of
 from .editions import declared_in, PICTURE
 from .inputs import BuildError, digest, files_in, no_space, surroundings, write_whole
@@ -33,7 +35,15 @@ COMMON = ("_config.yml", "requirements.txt", "book/_toc.yml", "book/glossary.md"
 IMPORTED = ["jupyter_book.sphinx", "myst_nb.sphinx_ext", "sphinx.builders.html", "sphinx_book_theme", "book.build.extension",
             "book.build.finish"]
 # Stands on a page for the headlines of parts of the contents.
-WORKSHEETS, CHANGES = "<!-- the worksheets -->", "<!-- the changes -->"
+WORKSHEETS, CHANGES, CALLS = "<!-- the worksheets -->", "<!-- the changes -->", "<!-- the calls -->"
+# What an assistant asks of `gpucalc mcp`, and the first lines of each answer that are shown.
+QUESTIONS = [
+    ("decide", {"case": "70b chat, 10 requests a second, 1k in, 300 out, first token under 1 s"}),
+    ("explain", {"formula": "kv_bytes", "inputs": {"model": "llama 3 70b", "context": 8192, "batch": 32}}),
+    ("look_up", {"kind": "gpu", "name": "h100 sxm"}),
+    ("compare", {"first": "llama 3 70b, 10 requests a second on h100 sxm",
+                 "second": "llama 3 70b, 10 requests a second on h200"})]
+SHOWN = 14
 HEADLINES = re.compile(r"^<!-- the headlines of: (.+) -->$", re.MULTILINE)
 STEP = re.compile(r"(\w+) (?:sources|output): (\d+) of (\d+)")
 SAID_EVERY = 10  # seconds, while Sphinx reads or writes pages
@@ -48,7 +58,7 @@ def page_sources(frozen, executed, lacking=()):
     links = re.compile(rf"\]\((?:\.\./notebooks/)?({'|'.join(executed)})\.md\b(#[\w-]+)?")
     pages = {path.name: path.read_text(encoding="utf-8") for path in (frozen.folder / "book").glob("*.md")}
     pages = {name: HEADLINES.sub(lambda found: listed(found[1].split(", "), frozen), page) for name, page in pages.items()}
-    for mark, made in ((WORKSHEETS, worksheets), (CHANGES, changes)):
+    for mark, made in ((WORKSHEETS, worksheets), (CHANGES, changes), (CALLS, calls)):
         pages = {name: page.replace(mark, made(frozen)) if mark in page else page for name, page in pages.items()}
     pages |= {f"{topic}.ipynb": without_provenance(path, frozen) for topic, path in executed.items()}
     return {name: links.sub(lambda link: f"]({link[1]}.ipynb{'' if link[1] in lacking else link[2] or ''}", page)
@@ -80,6 +90,20 @@ def worksheets(frozen):
 def changes(frozen):
     """The list of changes without its title."""
     return (frozen.folder / "CHANGELOG.md").read_text(encoding="utf-8").partition("\n## ")[2].join(["## ", ""])
+
+
+def calls(frozen):
+    """The questions to the tools with the answers of the newest book, which are worked out once."""
+    def answered():
+        return [(*asked, *getattr(cli_mcp, asked[0])(**asked[1])) for asked in QUESTIONS]
+    shown = []
+    name = store.key("calls", json.dumps(QUESTIONS), project_books.newest().read_bytes())
+    for tool, given, text, data in store.recalled(name, answered):
+        lines = text.splitlines()
+        more = [f"... ({len(lines) - SHOWN} more lines)"] if len(lines) > SHOWN else []
+        told = "\n".join([f"{tool} {json.dumps(given)}", "", *lines[:SHOWN], *more, "", f"Shown on {data['page']}"])
+        shown.append(f"```text\n{told}\n```")
+    return "\n\n".join(shown)
 
 
 def without_provenance(path, frozen):

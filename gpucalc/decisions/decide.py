@@ -123,15 +123,15 @@ def as_data(case: Any, prices: Any = None) -> dict[str, Any]:
             "levels": levels, "objective": {"name": objective, "unit": QUANTITIES[objective].unit}, "cards": cards,
             "choices": choices.rename(columns=bands).to_dict("records"), "commands": [each._asdict() for each in told.commands],
             "prices": told.prices}
-    return _finite(made | {name: getattr(told, name) for name in ("binds", "helps", "loosen", "flips", "cautions")})
+    return finite(made | {name: getattr(told, name) for name in ("binds", "helps", "loosen", "flips", "cautions")})
 
 
-def _finite(value):
+def finite(value):
     """The same in plain numbers, lists and texts, None for what is infinite or blank."""
     if isinstance(value, dict):
-        return {name: _finite(each) for name, each in value.items()}
+        return {name: finite(each) for name, each in value.items()}
     if isinstance(value, list):
-        return [_finite(each) for each in value]
+        return [finite(each) for each in value]
     value = value.item() if hasattr(value, "item") else value
     return None if isinstance(value, float) and not math.isfinite(value) else value
 

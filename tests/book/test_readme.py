@@ -4,6 +4,7 @@ import ast
 import csv
 import io
 import os
+import json
 import re
 import shutil
 import signal
@@ -72,6 +73,7 @@ NOT_RUN = {
     r"make accept": "it records every notebook anew; tests/book/test_notebooks.py compares each with a run",
     r"make bench": "it measures for minutes, and on this machine alone",
     r"make measure|\.venv/bin/pip install torch": "PyTorch would be installed; tests/book/test_measure.py runs what it measures",
+    r"gpucalc mcp": "it serves; tests/gpucalc/test_mcp.py calls its tools",
     r"make pdf": "pypdf would be installed",
     r"make lab": "JupyterLab would be installed, and stays open",
     r"pip (install|wheel) .*": "it needs a network; tests/book/test_wheel.py makes the wheel and runs from it",
@@ -169,7 +171,9 @@ def test_every_command_is_one_that_is_known_here():
     told = {each: sum(each in matching(kind) for kind in kinds) for each in commands()}
     assert len(told) > 50 and {each: count for each, count in told.items() if count != 1} == {}
     assert [known for kind in kinds for known in kind if known != f"{MOVED}( ONLY=1)?" and not matching([known])] == [], "nobody is told that"
-    assert {language for language, _ in BLOCKS} == {"", "bash", "python"}
+    assert {language for language, _ in BLOCKS} == {"", "bash", "json", "python"}
+    [told] = [json.loads(text) for language, text in BLOCKS if language == "json"]
+    assert told == {"mcpServers": {"gpucalc": {"command": "gpucalc", "args": ["mcp"]}}}
     assert [text for language, text in BLOCKS if not language and not text.startswith(("gpu,", "%%say\n"))] == []
 
 

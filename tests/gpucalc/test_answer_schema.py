@@ -54,7 +54,7 @@ def test_what_is_no_number_is_null_and_a_wrong_case_is_refused(capsys, book):
     held = {"job": "serve", "model": "Llama-3-70B", "requests_per_second": 1, "cards": "RTX 3060 12GB", "own_cards": 1}
     found = valid(deciding.as_data(held, book), "answer")
     assert not found["choices"][0]["holds"] and found["choices"][0]["plan"] is None and found["levels"][0]["gpu"] is None
-    assert "NaN" not in json.dumps(found) and deciding._finite([math.inf, math.nan, {"a": 1.0}]) == [None, None, {"a": 1.0}]
+    assert "NaN" not in json.dumps(found) and deciding.finite([math.inf, math.nan, {"a": 1.0}]) == [None, None, {"a": 1.0}]
     for wrong in ({}, {"job": "serv"}, {"job": "serve", "sure": "high"}, {"job": "serve", "promt": 1}):
         with pytest.raises(jsonschema.ValidationError):
             valid(wrong, "case")
