@@ -156,6 +156,7 @@ gpucalc show FORMULA                 its equation, arguments, defaults and sourc
 gpucalc show QUANTITY                its unit, meaning, allowed values and default
 gpucalc decide CASE.yaml             which GPUs, how many, from whom and for how much: gpucalc decide --help
 gpucalc ask "WORDS"                  the same of a line of free words, such as "70b chat, 10 requests a second"
+gpucalc read-log FILE                what vLLM says of memory as it starts, beside the formulas; options add what it lacks
 gpucalc mcp                          the same as tools for assistants, by the Model Context Protocol on stdin and stdout
 gpucalc show KIND NAME               a row: {', '.join(KINDS)}
 
@@ -235,6 +236,9 @@ def _answer(options):
     about, *rest = options.words or [""]
     if options.help or not about:
         return USAGE.rstrip()
+    if about == "read-log":
+        from .cli_log import told
+        return told(rest, _case(options), options)
     if about not in ("list", "show"):
         if rest:
             raise ValueError(f"{rest[0]!r}: a word too many; inputs are given as --NAME VALUE")

@@ -3,8 +3,8 @@
 import ast
 import csv
 import io
-import os
 import json
+import os
 import re
 import shutil
 import signal
@@ -73,6 +73,7 @@ NOT_RUN = {
     r"make accept": "it records every notebook anew; tests/book/test_notebooks.py compares each with a run",
     r"make bench": "it measures for minutes, and on this machine alone",
     r"make measure|\.venv/bin/pip install torch": "PyTorch would be installed; tests/book/test_measure.py runs what it measures",
+    r"gpucalc read-log vllm.log": "it wants a log; tests/gpucalc/test_read_log.py has five",
     r"gpucalc mcp": "it serves; tests/gpucalc/test_mcp.py calls its tools",
     r"make pdf": "pypdf would be installed",
     r"make lab": "JupyterLab would be installed, and stays open",
