@@ -177,5 +177,6 @@ def _rows(case, found, path):
         if part in found and "room" in found:
             inputs = {each: value if isinstance(value, str) or value % 1 else int(value)
                       for each, value in held.items() if each not in without}
-            yield [f"{name}-{part}", "kv_cache", "engine's count", "measured", what, law, json.dumps(inputs), f"{found[part]:.12g}",
-                   unit, f"log {os.path.basename(path)}", modified(path), "seen", f"vLLM {version}".strip()]
+            yield [f"{name}-{part}", "kv_cache", "engine's count", "measured", what, law, json.dumps(inputs),
+                   f"{found[part]:.12g}", unit, f"log {os.path.basename(path)}", modified(path), "seen",
+                   f"vLLM {version}".strip()]
