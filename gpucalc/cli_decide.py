@@ -22,7 +22,7 @@ from .rows.tables import OWN_GPUS
 WIDTH, NEXT = 100, 5
 USAGE = """\
 gpucalc decide CASE.yaml [--prices FILE] [--compare OTHER.yaml] [--rows N,M] [--report OUT.html]
-                          [--json]
+                          [--files FOLDER] [--json]
 
 gpucalc ask "WORDS" [--prices FILE] [--report OUT.html]
 
@@ -33,6 +33,7 @@ CASE.yaml         a case as those of data/cases: job, model, what it must do, an
 --compare FILE    another case, side by side with this one
 --rows N,M        two choices of this case side by side, by their number in the list, the best being 1
 --report FILE     writes the answer as one HTML page
+--files FOLDER    writes what runs the answer as compose.yaml, kubernetes.yaml and sky.yaml
 --json            prints the answer as JSON, as data/answer.schema.json has it
 """
 
@@ -54,7 +55,7 @@ def main(given: list[str], asked: bool = False) -> int:
 def _options(given, asked):
     parser = argparse.ArgumentParser("gpucalc decide", add_help=False, allow_abbrev=False)
     parser.add_argument("file", nargs="*")
-    for name in ("case", "prices", "only", "rate", "gpus", "compare", "rows", "report"):
+    for name in ("case", "prices", "only", "rate", "gpus", "compare", "rows", "report", "files"):
         parser.add_argument(f"--{name}", default="")
     for name in ("-h", "--help"), ("--json",):
         parser.add_argument(*name, action="store_true")
@@ -144,7 +145,8 @@ def book_of_today(book: Any = None) -> Any:
 
 def _shown(options, held):
     book, found = held["book"], deciding.answered(held["case"], held["book"])
-    lines = answer_lines(answer_words.told(found, book, *deciding.more(found, book)), found.kind, book)
+    told = answer_words.told(found, book, *deciding.more(found, book))
+    lines = answer_lines(told, found.kind, book)
     beside = []
     if "other" in held:
         beside.append((options.case, options.compare, deciding.beside(found, deciding.answered(held["other"], book), book)))
@@ -154,7 +156,7 @@ def _shown(options, held):
     for each in beside:
         lines += ["", *side_by_side(*each)]
     tables = [each.rename(columns={"first": one, "second": other}) for one, other, each in beside]
-    return "\n".join(lines + _written(options, held, lambda: _page("report")(found, book, tables)))
+    return "\n".join(lines + _written(options, held, lambda: _page("report")(found, book, tables)) + _filed(options.files, told))
 
 
 def _page(name):
@@ -187,6 +189,17 @@ def _written(options, held, page):
         return []
     write_whole(held["report"], page())
     return ["", f"The report is {os.path.abspath(options.report)}"]
+
+
+def _filed(folder, told):
+    """Writes the files that run the answer into the folder that was asked for, and says which."""
+    files = [each for command in told.commands for each in command.files] if folder else []
+    if folder and not files:
+        raise ValueError("--files: no file runs this answer; allowed: one of vLLM on NVIDIA, a replica in one server")
+    for each in files:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        write_whole(Path(folder, each.title), each.text)
+    return ["", f"In {os.path.abspath(folder)}: {', '.join(each.title for each in files)}"] if files else []
 
 
 def _numbers(text):

@@ -145,12 +145,12 @@
   const all = ({ helps = [], layouts = [] }, apply) => [...flips(helps, apply, "What would lower it"),
     ...(layouts.length > 1 ? options(layouts, apply, "Other layouts on the same GPU") : [])];
 
-  // What runs the plan, to copy.
+  // What runs the plan, to copy; the same as files is folded.
   function commands(answers, copy) {
-    return answers.map(({ title, text, note }) => {
+    return answers.map(({ title, text, note, files }) => {
       const taken = small("copy", `Copy: ${title}`, () => copy(text, "a command")), command = make("pre", { className: "case-command", textContent: text, tabIndex: 0 });
-      const mind = make("p", { className: "case-soft", textContent: note });
-      return make("div", {}, make("h3", {}, title, " ", taken), command, mind);
+      const folded = files.length ? [make("details", {}, make("summary", { textContent: "The same for Compose, Kubernetes or SkyPilot" }), ...commands(files, copy))] : [];
+      return make("div", {}, make("h3", {}, title, " ", taken), command, make("p", { className: "case-soft", textContent: note }), ...folded);
     });
   }
 

@@ -12,7 +12,7 @@ _FIGURES = ("number", "three_figures", "seconds", "unit_symbol", "exact", "gib",
             "hours", "signed", "chance", "times", "in_unit", "quantity", "_scaled", "_minus")
 _FILL = ("fill", "begun", "_holds", "_true", "_field", "_key")
 _WORDS = ("case_facts", "named", "narrow_cache", "plain", "choice", "cards", "cautions", "compared", "nearest", "binds",
-          "helps", "helping", "loosened", "flips", "turned", "levels", "commands", "said_verdict", "turning_rent", "_of_best",
+          "helps", "helping", "loosened", "flips", "turned", "levels", "commands", "files", "said_verdict", "turning_rent", "_of_best",
           "_of_ways", "_on_spot", "_of_prices", "_first_facts", "_of_kind", "_layout", "against", "likeness", "apart", "better",
           "_is_less", "_value", "_distance", "_before", "_less")
 _RENTS = ("Amount", "Column", "Spread", "plain", "amount", "_without_currency", "readings", "_without_same", "agreed", "settled",
@@ -64,7 +64,8 @@ def answers_script() -> str:
     asked = {name: f"gpucalc.asked.{name}" for name in ("value_of", "number_of", "given", "caches")}
     known = _TEXTS | asked | {
         "engine_flags": "gpucalc.engine_words", "engine_flags.given": "gpucalc.asked.given", "figures": "gpucalc.figures",
-        "catalogue.weight_format": "gpucalc.asked.weight_format", "bands.apart": "gpucalc.asked.apart",
+        "catalogue.weight_format": "gpucalc.asked.weight_format", "catalogue.gpu": "gpucalc.asked.gpu",
+        "bands.apart": "gpucalc.asked.apart",
         "WIDE": "gpucalc.data.wide", "ceil": "Math.ceil", "trains": "gpucalc.trains",
         "_FREE": "gpucalc.data.free", "QUANTITIES": "gpucalc.catalogue.quantities",
         "_items": "",    # no number of a browser is one of NumPy

@@ -21,6 +21,7 @@
 
   gpucalc.asked = {
     value_of, number_of, given,
+    gpu: (name) => gpucalc.rowNamed("gpu", name),
     weight_format: (name) => gpucalc.rowNamed("weight_format", name),
     apart: (differs) => gpucalc.data.apart[differs],
     caches: () => gpucalc.limits.named.cache_element_bytes,

@@ -29,6 +29,8 @@ NAMED = ("requests_per_second", "daily_users", "window_requests", "prompt", "out
          "output_p95", "own_cards")
 # Formats in which engines keep a cache, the usual one first.
 CACHES = ("BF16", "FP8", "NVFP4")
+# The files that run a plan elsewhere.
+FILES = ("compose", "kubernetes", "sky")
 # The time of a choice, by kind.
 TIME = {"serve": "answer_seconds", "offline": "busy_hours", "embed": "busy_hours",
         **dict.fromkeys(("train", "dpo", "grpo"), "training_days")}
@@ -235,11 +237,12 @@ class Card(NamedTuple):
 
 
 class Command(NamedTuple):
-    """What runs the replicas: a title, the text for a shell, and what to mind."""
+    """What runs the replicas: a title, the text for a shell, what to mind, and the files that run the same elsewhere."""
 
     title: str
     text: str
     note: str
+    files: list["Command"] = []
 
 
 class Told(NamedTuple):
@@ -363,7 +366,14 @@ def commands(answer: Answer, known: dict[str, Any]) -> list[Command]:
         return []
     found = engine_flags.roles(engine_flags.known(answer, known))
     return [Command(fill(f"run_{each['role']}" if "role" in each else "run", each), fill(f"command_{each['engine']}", each),
-                    fill("run_note", each).strip()) for each in found]
+                    fill("run_note", each).strip(), files(each)) for each in found]
+
+
+def files(known: dict[str, Any]) -> list[Command]:
+    """The command as a file of Docker Compose, of Kubernetes and of SkyPilot, where it can be one."""
+    held = known | {"command": fill(f"command_{known['engine']}", known)}
+    texts = [(f"{name}.yaml", fill(name, held)) for name in FILES]
+    return [Command(name, text, "", []) for name, text in texts if text]
 
 
 def begun(texts: Iterable[str]) -> list[str]:

@@ -121,9 +121,13 @@ def as_data(case: Any, prices: Any = None) -> dict[str, Any]:
              | (card.bar or plan.Figure(math.nan, math.nan, math.nan, None, ""))._asdict() for card in told.cards]
     made = {"case": case_file.held_of(case), "question": told.question, "decision": told.headline, "how_sure": told.sure,
             "levels": levels, "objective": {"name": objective, "unit": QUANTITIES[objective].unit}, "cards": cards,
-            "choices": choices.rename(columns=bands).to_dict("records"), "commands": [each._asdict() for each in told.commands],
+            "choices": choices.rename(columns=bands).to_dict("records"), "commands": list(map(_as_dict, told.commands)),
             "prices": told.prices}
     return finite(made | {name: getattr(told, name) for name in ("binds", "helps", "loosen", "flips", "cautions")})
+
+
+def _as_dict(command):
+    return command._asdict() | {"files": [_as_dict(each) for each in command.files]}
 
 
 def finite(value):

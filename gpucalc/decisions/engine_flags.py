@@ -29,6 +29,18 @@ LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
 Q8_0 = 34 / 32
 
 
+# What SkyPilot calls GPUs, in its catalogs of vms.csv, and clouds, in sky/skylet/constants.py of its wheel 0.14.1.
+ACCELERATORS = {
+    "A10 24GB": "A10", "A10G 24GB": "A10G", "A100 SXM 40GB": "A100", "A100 SXM 80GB": "A100-80GB", "RTX A6000 48GB": "A6000",
+    "B200 SXM 180GB": "B200", "B300 SXM 288GB": "B300", "GH200 96GB": "GH200", "H100 SXM 80GB": "H100", "H200 SXM 141GB": "H200",
+    "L4 24GB": "L4", "L40 48GB": "L40", "L40S 48GB": "L40S", "RTX 6000 Ada 48GB": "RTX6000-Ada", "T4 16GB": "T4",
+    "V100 SXM 16GB": "V100", "V100 SXM 32GB": "V100-32GB"}
+CLOUDS = {"AWS": "aws", "Azure": "azure", "DigitalOcean": "do", "GCP": "gcp", "Lambda": "lambda", "Nebius": "nebius",
+          "Oracle": "oci", "Prime Intellect": "primeintellect", "RunPod": "runpod", "Vast.ai": "vast", "Verda": "verda"}
+# What runs the engine in a container.
+IMAGE = f"vllm/vllm-openai:v{ENGINES['vLLM'].partition(' ')[2]}"
+
+
 def _flags(engine):
     return [(row["when"], f"{row['flag']} {row['given']}".strip()) for row in _ROWS if row["engine"] == engine]
 
@@ -106,6 +118,95 @@ TEXTS: dict[str, Any] = {
         ("", '"GPU KV cache size: {log_tokens:grouped} tokens" and "Maximum concurrency for {log_length:grouped} tokens per '
              'request: {log_times:hundredths}x"'),
     ],
+    # One server holds a replica, all of one kind, on NVIDIA's GPUs: what else there is wants more than a file.
+    "compose": [("engine = vLLM & replica_servers = 1 & role unknown & vendor = NVIDIA", f"""\
+# One replica; the plan has {{planned_replicas:digits}}
+services:
+  vllm:
+    image: {IMAGE}
+    entrypoint: [bash, -c]
+    command:
+      - |
+                {{command:indented}}
+    environment: [HF_TOKEN]
+    ports: ["8000:8000"]
+    volumes: ["~/.cache/huggingface:/root/.cache/huggingface"]
+    ipc: host
+    restart: unless-stopped
+    deploy:
+      resources:
+        reservations:
+          devices:
+            - driver: nvidia
+              count: {{replica_gpus:digits}}
+              capabilities: [gpu]
+"""), ("", "")],
+    "kubernetes": [("engine = vLLM & replica_servers = 1 & role unknown & vendor = NVIDIA", f"""\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: vllm
+spec:
+  replicas: {{planned_replicas:digits}}
+  selector:
+    matchLabels:
+      app: vllm
+  template:
+    metadata:
+      labels:
+        app: vllm
+    spec:
+      containers:
+        - name: vllm
+          image: {IMAGE}
+          command: [bash, -c]
+          args:
+            - |
+                {{command:indented}}
+          env:
+            - name: HF_TOKEN
+              valueFrom:
+                secretKeyRef:
+                  name: hugging-face
+                  key: token
+                  optional: true
+          ports:
+            - containerPort: 8000
+          readinessProbe:  # half an hour to load the weights
+            httpGet:
+              path: /health
+              port: 8000
+            periodSeconds: 10
+            failureThreshold: 180
+          resources:
+            limits:
+              nvidia.com/gpu: {{replica_gpus:digits}}
+          volumeMounts:
+            - name: shm
+              mountPath: /dev/shm
+      volumes:
+        - name: shm
+          emptyDir:
+            medium: Memory
+"""), ("", "")],
+    "sky": [("engine = vLLM & replica_servers = 1 & role unknown & accelerator != none", f"""\
+# sky serve up sky.yaml
+name: vllm
+resources:
+  accelerators: {{accelerator}}:{{replica_gpus:digits}}
+{{sky_cloud:text}}{{sky_spot:text}}  ports: 8000
+  image_id: docker:{IMAGE}
+envs:
+  HF_TOKEN: ""
+service:
+  readiness_probe: /health
+  replicas: {{planned_replicas:digits}}
+run: |
+                {{command:indented}}
+"""), ("", "")],
+    "sky_cloud": [("cloud = none", "  # SkyPilot has no name for {provider}: it takes its cheapest cloud\n"),
+                  ("", "  infra: {cloud}\n")],
+    "sky_spot": [("term = spot", "  use_spot: true\n"), ("", "")],
     "log_each": [("attention_parallel > 1", "or near it, for each attention group"), ("", "or near it")],
 }
 PARTS = {**{f"command_{name}": JOINT for name in ENGINES}, "run_note": "", "trtllm_options": ","}
@@ -135,7 +236,12 @@ def grouped(value: float) -> str:
     return f"{value:,.0f}"
 
 
-FORMS = {"digits": digits, "grouped": grouped, "hundredths": hundredths, "shell": shell}
+def indented(text: str) -> str:
+    """Lines of a command where a block of YAML has them."""
+    return text.replace("\n", "\n                ")
+
+
+FORMS = {"indented": indented, "digits": digits, "grouped": grouped, "hundredths": hundredths, "shell": shell}
 
 
 def known(answer: Answer, facts: dict[str, Any]) -> dict[str, Any]:
@@ -151,6 +257,9 @@ def known(answer: Answer, facts: dict[str, Any]) -> dict[str, Any]:
     found["stretched"] = int(found.get("max_context", 0) > model.get("max_context", math.inf))
     if found.get("yarn_original", 0) > 0:
         found["rope_factor"] = found["max_context"] / found["yarn_original"]
+    found["vendor"] = catalogue.gpu(found["gpu"])["vendor"] if "gpu" in found else "none"
+    found["accelerator"] = ACCELERATORS.get(found.get("gpu", ""), "none")
+    found["cloud"] = CLOUDS.get(found.get("provider", ""), "none")
     found["placed"] = int("/" in found["repository"])
     found["native_bytes"] = catalogue.weight_format(found["native_format"])["weight_element_bytes"]
     if "batch" in found:

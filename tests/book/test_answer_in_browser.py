@@ -42,7 +42,7 @@ ANSWERS = """(states) => states.map((state) => {
       turns: [...gpucalc.turning(found)].filter(Boolean).map(({ change, gpu }) => [change.words, change.value, gpu]),
       binds, helps: helps.map(({ change, after }) => [change.words, after]),
       cards: best ? words.cards(found, known).map(({ big, small, note }) => [big, small, note]) : [],
-      commands: words.commands(found, known).map(({ title, text, note }) => [title, text, note]),
+      commands: words.commands(found, known).map(({ title, text, note, files }) => [title, text, note, files.map((each) => [each.title, each.text])]),
       sure: words.levels({ ...found, levels: gpucalc.levelsOf(found) }), headline: best && gpucalc.told.fill("headline", known),
       reasons: choices.map(({ gpu, layout, reason }) => [gpu, layout, reason]),
       said: [best ? words.binds(found, known) : [], words.helps(found).map((each) => words.helping(found, each)),
@@ -145,10 +145,14 @@ def test_the_loads_that_turn_the_choice_are_the_same(answers):
     assert told
 
 
+def told_of(commands):
+    return [[*each[:3], [[file.title, file.text] for file in each.files]] for each in commands]
+
+
 def test_what_is_said_is_the_same(answers):
     for (held, _, _, _, told), found in each_found(answers):
         assert [[card.big, card.small, card.note] for card in told.cards] == found["cards"], held
-        assert [list(each) for each in told.commands] == found["commands"], held
+        assert told_of(told.commands) == found["commands"], held
         assert told.sure == found["sure"] and found["headline"] in (None, told.headline), held
         reasons = [[row["gpu"], row["layout"], row["reason"]] for row in told.rows]
         assert sorted(reasons) == sorted(found["reasons"]), held
@@ -221,7 +225,7 @@ def test_the_command_of_an_engine_and_its_log_are_as_in_python(page, book, more)
     answer = plan.answer(case_file.case_of(held), book)
     told = answer_words.told(answer, book, *deciding.more(answer, book))
     found = page.evaluate("(state) => gpucalc.more(state, gpucalc.answer(state))", held)
-    assert [list(each) for each in told.commands] == [[each["title"], each["text"], each["note"]] for each in found["commands"]]
+    assert [each[:3] for each in told_of(told.commands)] == [[each["title"], each["text"], each["note"]] for each in found["commands"]]
     assert len(told.commands) == 1 and [card.note for card in told.cards] == [card["note"] for card in found["cards"] if card["id"] != "decision"]
 
 
