@@ -92,14 +92,18 @@ def _how_wrong(name, found):
 
 
 def family_table(caption):
-    """Each family: figures, sources, median and percentiles of published over predicted, the band of today, and coverage."""
+    """Each family: figures, sources, median and percentiles of published over predicted, the band of today and whose it is, the
+    median error of formula and plan, and coverage."""
     frame = families().query("years == ''")
     shown = frame[["family", "figures", "publishers"]].assign(
-        median=_moved(frame["median"]), middle=_range(frame["tenth"], frame["ninetieth"]),
-        plan=_moved(frame["plan"]), band=_range(frame["low"], frame["high"]), coverage=frame["coverage"].round(2))
+        median=_moved(frame["median"]), middle=_range(frame["tenth"], frame["ninetieth"]), off=frame["off"].round(3),
+        plan=_moved(frame["plan"]), plan_off=frame["plan_off"].round(3), band=_range(frame["low"], frame["high"]),
+        width=[number(each, "") if each == each else "" for each in frame["width"]],
+        coverage=frame["coverage"].round(2), of=frame["of"].where(frame["of"] != frame["family"], ""))
     return table(shown, caption, labels={"publishers": "sources", "middle": "8 in 10", "plan": "plan", "band": "band",
-                                         "coverage": "inside"},
-                 formats={"median": signed_percent, "plan": signed_percent, "coverage": percent})
+                                         "of": "band of", "off": "formula off", "plan_off": "plan off", "coverage": "inside"},
+                 formats=(dict.fromkeys(("off", "plan_off", "coverage"), percent)
+                          | dict.fromkeys(("median", "plan"), signed_percent)))
 
 
 def era_table(caption):

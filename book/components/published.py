@@ -110,7 +110,8 @@ def _ratios_of(family, eras):
 
 @kept
 def families() -> "DataFrame":
-    """All families with rows: rows, sources, median and percentiles of the ratio, coverage, and the band that a case gets today.
+    """All families with rows: rows, sources, median and percentiles of the ratio, median error of formula and plan, coverage, and
+    the band that a case gets today, with the family `of` whose it is and its `width`.
 
     A family stands once as a whole, `years` blank, and once for the rows before the newest era and once for those of it.
     """
@@ -120,9 +121,12 @@ def families() -> "DataFrame":
     for family in rows("families"):
         for years, eras in groups.items():
             if held := _ratios_of(family, eras):
-                tenth, median, ninetieth = numpy.quantile([row["ratio"] for row in held], [0.1, 0.5, 0.9])
+                ratios = numpy.array([row["ratio"] for row in held])
+                tenth, median, ninetieth = numpy.quantile(ratios, [0.1, 0.5, 0.9])
                 near = None if years else bands.errors(family)
+                low, plan, high = near[:3] if near else [numpy.nan] * 3
                 found.append(dict(family=family, years=years, figures=len(held), publishers=bands.publishers(held), median=median,
-                                  tenth=tenth, ninetieth=ninetieth, coverage=coverage(family, eras))
-                             | dict(zip(("low", "plan", "high"), near[:3] if near else [numpy.nan] * 3)))
+                                  tenth=tenth, ninetieth=ninetieth, coverage=coverage(family, eras), low=low, plan=plan,
+                                  high=high, off=numpy.median(abs(1 / ratios - 1)), plan_off=numpy.median(abs(plan / ratios - 1)),
+                                  width=high / low, of=near.family if near else ""))
     return pandas.DataFrame(found)

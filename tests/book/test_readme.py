@@ -56,6 +56,7 @@ SHORT = {
     r"gpucalc show kv_bytes": "KV bytes = sequence KV bytes × batch",
     r"gpucalc --help|python -m gpucalc": "^gpucalc FORMULA ",
     r"cp (\S+) (\S+)\n\.venv/bin/python -m gpucalc.rows.price_book \2": "rows, newest ",
+    r"\.venv/bin/python -c .*families.*": r"time per output token +\d+",
     r"\.venv/bin/python -c .*": r"norm-\S+ +[\d. -]+",
     r"\.venv/bin/python -m tests.book.test_lessons kv_cache": "kv_cache +[0-9]+ words",
 }
