@@ -338,7 +338,8 @@ ADAPTED: dict[str, Any] = {"held_adapter_bytes": "served_adapter_bytes", "added_
                            **dict.fromkeys(("adapt_query", "adapt_key", "adapt_value", "adapt_output", "adapt_mlp"), 1)}
 _OWN = (Change("own_cards", "twice the cards", times=2, own=True), Change("prompt", "prompts half as long", times=0.5, own=True))
 # Half is an example: the hit rate of a load is its own, and what the answer says of it is how much hangs on it.
-_SHARED = Change("cached_share", "half of each prompt in the prefix cache (prompts that begin alike, turns of a session)", 0.5, new=True)
+_SHARED = Change("cached_share", "half of each prompt in the prefix cache (prompts that begin alike, turns of a session)", 0.5,
+                 new=True)
 _NARROW = (Change("weight_format", "weights in 8 bits", "FP8"), Change("weight_format", "weights in 4 bits", "INT4-g128"),
            Change("cache_element_bytes", "a cache in 8 bits", 1))
 # What an engine says of its memory as it starts, and shares of memory that it is told.
