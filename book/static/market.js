@@ -167,13 +167,14 @@ window.gpucalc = window.gpucalc || {};
     };
   }
 
-  // The degrees and batches of a replica that are tried: those that the case gives, else where they can help the model.
+  // The degrees and batches of a replica that are tried: those that the case gives, else where they can help the model, on no more
+  // GPUs than the reader has.
   function replicaDegrees(job, cards) {
     const { server, replicas } = gpucalc.data, spread = job.rows.model.experts > 0;
     const sizes = [...cards.memory_bytes].sort((a, b) => a - b), half = sizes.length / 2;
     const middle = (sizes[Math.ceil(half) - 1] + sizes[Math.floor(half)]) / 2;
     const large = gpucalc.valueOf(job, "weight_bytes").number > server * middle;
-    const given = (name, values) => (job.inputs[name] === undefined ? values : [gpucalc.valueOf(job, name).number]);
+    const given = (name, values) => (job.inputs[name] === undefined ? values.filter((each) => !(each > job.inputs.own_cards)) : [gpucalc.valueOf(job, name).number]);
     return {
       tensor_degrees: given("tensor_parallel", replicas.tensor),
       attention_groups: given("attention_parallel", spread ? replicas.groups : [1]),

@@ -256,8 +256,8 @@ def owning_data(book: Any) -> dict[str, Any]:
         **_site(usual),
         "servers": _servers(book),
         "rents": {"columns": _OF_RENT, "rows": _rents(book)},
-        "api": {model: _offered(token_offers.api_offers(book, model)) for model in models_sold(book, token_offers.API_ITEMS)},
-        "batch": {model: _offered(token_offers.batch_offers(book, model)) for model in models_sold(book, token_offers.BATCH_ITEMS)},
+        "api": {model: _offered(token_offers.api_offers(book, model)) for model in models_sold(book, API_ITEMS)},
+        "batch": {model: _offered(token_offers.batch_offers(book, model)) for model in models_sold(book, BATCH_ITEMS)},
         "counts": token_offers.SERVERS,
         "ways": {"api": API, "batch": BATCH, "rented": RENTED, "hours": FOR_HOURS, "owned": OWNED, "yours": YOURS},
     }

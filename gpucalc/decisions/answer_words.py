@@ -187,8 +187,6 @@ def choice(answer: Answer, row: dict[str, Any]) -> dict[str, Any]:
         known |= {"spare": known["planned_replicas"] - known["replicas_required"]} if "replicas_required" in known else {}
     if "interruption_slowdown" in known:
         known |= {"lost_share": 1 - 1 / known["interruption_slowdown"]}
-    if "most_rented" in known:
-        known["own_bytes"] = known["most_rented"] * known["memory_bytes"]
     if "gpus_per_server" in known:
         known["servers"] = known["gpus"] / known["gpus_per_server"]
     ends = {f"{end}objective": f"{end}{answer.objective}" for end in ("", "low_", "high_", "sure_")}
@@ -413,10 +411,12 @@ def compared(answer: Answer, kept: list[dict[str, Any]]) -> list[dict[str, Any]]
         row["reason"] = "" if row is found[0] else fill("later", row | against(row, found[0], answer.kind))
     case = named(answer.case) | narrow_cache(answer.case) | {"sure": float(value_of(answer.case, "sure"))}
     case |= {} if trains(answer.kind) else {"weights": float(value_of(answer.case, "weight_bytes"))}
+    own = engine_flags.given(answer.case, "own_cards")
     for gpu, lost in sorted(answer.lost.items(), key=_distance):
         row = case | choice(answer, lost.row) | plain({"value": lost.value, "most": lost.most})
         row |= {f"{name}_bytes": row[count] * row["memory_bytes"]
                 for name, count in (("replica", "replica_gpus"), ("server", "gpus_per_server")) if count in row}
+        row |= {"own_cards": own, "own_bytes": own * row["memory_bytes"]} if own else {}
         row |= {"gpu": gpu, "limit": lost.limit.most if isinstance(lost.limit.most, str) else "", "holds": False}
         layout = _layout(row, answer.kind) if lost.step else ""
         found.append(row | {"layout": layout, "reason": fill(f"lost_{lost.limit.of}", row)})

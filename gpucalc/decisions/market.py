@@ -171,13 +171,16 @@ def cards(case, offers, network=NETWORKS[True]):
 
 
 def replica_degrees(case, cards):
-    """The degrees and batches of a replica that are tried: those that the case gives, else where they can help the model."""
+    """The degrees and batches of a replica that are tried: those that the case gives, else where they can help the model, on
+    no more cards than the reader has."""
+    most = case.inputs.get("own_cards", math.inf)
     spread = case.rows["model"].get("experts", 0) > 0
     large = case("weight_bytes") > SERVER * np.median(cards["memory_bytes"])
     usual = {"tensor_degrees": ("tensor_parallel", TENSOR),
              "attention_groups": ("attention_parallel", GROUPS if spread else (1,)),
              "serving_stages": ("pipeline_parallel", STAGES if large else (1,))}
-    tried = {axis: (value_of(case, name),) if name in case.inputs else values for axis, (name, values) in usual.items()}
+    tried = {axis: (value_of(case, name),) if name in case.inputs else [each for each in values if each <= most]
+             for axis, (name, values) in usual.items()}
     return tried | {"batches": BATCHES + MORE_BATCHES if spread else BATCHES}
 
 

@@ -36,6 +36,8 @@ _SECONDS = {"ms": 1e-3, "millisecond": 1e-3, "s": 1, "sec": 1, "second": 1, "min
             "hour": 3600, "day": 86400, "week": 604800, "month": 2628000, "year": 31536000}
 # The share of a card's memory that an engine takes, and how many models that fit are offered.
 _USED, _CANDIDATES = DEFAULTS["memory_utilization"].value, 5
+# Requests a second of somebody who asks alone, one in 20 s: on cards that one has, where no load is named.
+_ALONE = 0.05
 # Tokens a second above which a user's own answer is not meant.
 _FASTEST = 300
 _COUNTS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "ten": "10",
@@ -77,6 +79,7 @@ _RULES = [
     (r"batch (?:size )?(?:of )?<n>(?: ?sequences)?", "global_batch", "number", "train"),
     (r"sequences? (?:of |length )?<n>(?: ?tokens)?", "sequence", "number", "train"),
     (r"<n> (?:preference )?pairs", "preference_pairs", "number", "train"), (r"<n> steps", "rollout_steps", "number", "train"),
+    (r"(?:on )?<n> (?:examples|samples) of <n> tokens(?: each)?", "training_tokens", "product", "train"),
     (r"(?:over )?<n> (?:epochs?|passes)(?: over)?", "epochs", "number", "train"),
     (r"rank (?:of )?<n>", "lora_rank", "number", "train"),
     (r"(?:tp|tensor parallel) ?(?:of |= ?)?<n>", "tensor_parallel", "number", ""),
@@ -157,6 +160,9 @@ class Words:
         for pattern, name, counts, kinds in _RULES:
             if not kinds or kind in kinds.split():
                 self.number(self.take(pattern), name, counts)
+        if "own_cards" in self.inputs and kind == "serve" and not [
+                name for name in ("requests_per_second", "daily_users") if name in self.inputs]:
+            self.usual = {"requests_per_second": _ALONE}
         self.provider()
         self.model()
         self.fitting()
@@ -209,7 +215,7 @@ class Words:
             digits, power, unit = found[4], found[5], found[6]
         elif counts == "sum" and "month" in found[0]:
             unit = "month"
-        value = amount(digits, power)
+        value = amount(digits, power) * (amount(found[3], found[4]) if counts == "product" else 1)
         seconds = _SECONDS[re.sub("(?<=[a-z][a-z])s$", "", unit)] if unit and counts not in ("money", "sum") else 1
         if counts == "requests":
             self.put("messages_per_day", 1, found)
@@ -319,7 +325,7 @@ class Words:
                      if row["params"] * rows("formats")[row["native_format"]]["weight_element_bytes"] <= room]
             largest = sorted(found, key=lambda key: -rows("models")[key]["params"])[:_CANDIDATES]
             if largest and rows("jobs")[self.inputs["job"]]["kind"] in ("serve", "offline"):
-                self.usual = {"model": largest[0]}
+                self.usual = self.usual | {"model": largest[0]}
                 self.asks.append(Ask("model", "largest model that fits", largest[0], largest))
 
     def format(self):
