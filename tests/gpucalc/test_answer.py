@@ -15,7 +15,7 @@ import gpucalc
 from gpucalc import compare, decide
 from gpucalc import cli_decide
 from gpucalc.core.quantities import DATA, DEFAULTS
-from gpucalc.decisions import answer as answering, answer_words, decide as deciding
+from gpucalc.decisions import answer as answering, answer_words, decide as deciding, token_offers
 from gpucalc.decisions.answer import Figure
 from gpucalc.decisions.jobs import JOBS
 from gpucalc.rows import ages, catalogue
@@ -157,6 +157,48 @@ WAYS = dict(kind="serve", gpu="H100 SXM 80GB", gpus=2, provider="Acme", term="on
 def test_the_decision_opens_with_what_is_cheaper_by_more_than_the_band(more, said):
     text = answer_words.fill("headline", WAYS | more)
     assert said in text and text.endswith(".") and text.count(". ") == 0
+
+
+# Model, own card, how many, format; by hand: bytes of all weights and of those that a token reads, GPUs that share them, and bytes of
+# the cache of a sequence of 1,150 tokens, the mean of 1,000 and 300. BF16 but for the 4.156 bits of INT4-g128, which leaves embeddings.
+HELD = [("Qwen3-8B", "RTX 3090 24GB", 1, None, 16.381e9, 15.137e9, 1, 169.6e6),
+        ("Qwen3-32B", "RTX 3090 24GB", 4, None, 65.524e9, 63.968e9, 4, 301.5e6),
+        ("Llama-3.3-70B", "RTX 4090 24GB", 4, "INT4-g128", 39.767e9, 37.665e9, 2, 376.8e6)]
+
+
+@pytest.mark.parametrize("model, card, cards, stored, weights, read, split, cache", HELD)
+def test_own_cards_hold_and_read_what_a_pencil_says(book, model, card, cards, stored, weights, read, split, cache):
+    """A token takes at least as long as a GPU reads its part of the weights and the cache of the batch; the links add a little."""
+    case = {"job": "serve", "model": model, "requests_per_second": 0.05, "cards": card, "own_cards": cards}
+    found = deciding.answered(deciding.read(case | ({"weight_format": stored} if stored else {})), book)
+    assert found.best["tensor_parallel"] == split and found.best["batch"] == 3
+    assert found.figures["fits"].plan == pytest.approx((weights + 3 * cache * 1300 / 1150) / split, rel=0.002)
+    floor = (read + 3 * cache) / split / rows("gpus")[card]["bandwidth"]
+    assert floor <= found.figures["token"].bound < 1.02 * floor and 1.3 * floor < found.figures["token"].plan < 2 * floor
+
+
+@pytest.mark.parametrize("model, card, cards, stored, said", [
+    ("Phi-4", "RTX 5090 32GB", 1, None, "the weights, 29.3 GB, one sequence and what the engine works in do not fit in its 34.2 GB"),
+    ("Llama-3.3-70B", "RTX 3090 24GB", 2, "INT4-g128", "first token after 3.09 s, over the limit of 2 s"),
+    ("Gemma-3-27B", "RTX 3090 24GB", 2, None, "the weights take 54.0 GB, and what you have, 2 GPUs, holds 51.5 GB")])
+def test_what_own_cards_lack_is_memory_before_time_and_never_more_cards(book, model, card, cards, stored, said):
+    case = {"job": "serve", "model": model, "requests_per_second": 0.05, "cards": card, "own_cards": cards}
+    found = deciding.answered(deciding.read(case | ({"weight_format": stored} if stored else {})), book)
+    assert [row["reason"] for row in answer_words.choices(found, book)] == [said] and found.helps
+
+
+def test_a_short_run_pays_for_a_machine_that_is_set_up(book):
+    """A million tokens of QLoRA take an H100 some minutes; the machine is paid while it is set up, and for an hour at least."""
+    found = deciding.answered(deciding.read({"job": "qlora", "model": "Llama-3-8B", "training_tokens": 1e6, "cards": "H100 SXM 80GB"}), book)
+    best = found.best
+    assert best["training_days"] * 24 < 1
+    hours = max(best["training_days"] * 24 * best["gpus"] + best["gpus_per_server"], best["gpus"])
+    assert best["compute_usd"] == pytest.approx(hours * best["usd_per_hour"])
+
+
+def test_an_api_s_price_is_found_under_the_release_that_it_serves(book):
+    sold = [token_offers.api_offers(book, name)["api_output_usd_per_million"].tolist() for name in ("Llama-3-70B", "Llama-3.3-70B")]
+    assert sold[0] == sold[1] != [] and token_offers.api_offers(book, "Qwen3-32B").empty
 
 
 def test_the_rent_that_flips_a_choice_makes_it_cost_as_much(answers):

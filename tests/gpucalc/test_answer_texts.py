@@ -96,8 +96,8 @@ SMALL, LARGE = HELD | dict(weights=16e9), HELD | dict(weights=65.2e9)
      "the weights take 65.2 GB, and a server of 2 GPUs holds 51.5 GB: a replica needs 4 GPUs, 2 of them in one server, but it is offered one at a time"),
     ("lost_server_misfits", dict(LARGE, replica_gpus=4), "the weights take 65.2 GB, and a server of 2 GPUs holds 51.5 GB: a replica needs 4 GPUs, and no network joins its servers of 2"),
     ("lost_server_misfits", dict(SMALL, replica_gpus=4), "a replica needs 4 GPUs, and no network joins its servers of 2"),
-    ("lost_batch", dict(LARGE, replica_gpus=1), "the weights, 65.2 GB, and one sequence do not fit in its 25.8 GB"),
-    ("lost_batch", dict(LARGE, replica_gpus=2), "the weights, 65.2 GB, and one sequence do not fit on 2 GPUs, which hold 51.5 GB"),
+    ("lost_batch", dict(LARGE, replica_gpus=1), "the weights, 65.2 GB, one sequence and what the engine works in do not fit in its 25.8 GB"),
+    ("lost_batch", dict(LARGE, replica_gpus=2), "the weights, 65.2 GB, one sequence and what the engine works in do not fit on 2 GPUs, which hold 51.5 GB"),
     ("lost_lacks_format", dict(weight_format="FP8"), "no engine path for FP8 weights"),
 ])
 def test_why_a_gpu_is_out(name, facts, said):
