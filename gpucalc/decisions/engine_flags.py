@@ -61,6 +61,7 @@ TEXTS: dict[str, Any] = {
         ("role known", '"cache_transceiver_config":{"backend":"DEFAULT"}'),
         ("role = prefill", '"disable_overlap_scheduler":true'),
     ],
+    "padded_rank": [*((f"lora_rank < {rank + 1}", f"{rank}") for rank in LORA_RANKS), ("", f"{LORA_RANKS[-1]}")],
     "run": [("planned_replicas = 1", "Run it with {engine:text}"), ("", "Run each replica with {engine:text}")],
     "run_prefill": "Run each prefill replica with {engine:text}",
     "run_decode": "Run each decode replica with {engine:text}",
@@ -275,8 +276,6 @@ def known(answer: Answer, facts: dict[str, Any]) -> dict[str, Any]:
         found["log_tokens"], found["log_length"] = math.floor(found["log_plan"]), math.floor(found["length_plan"])
         found["log_times"] = found["log_plan"] / found["length_plan"]
         found["pool_tokens"] = math.floor(found["log_plan"] / (Q8_0 if found.get("cache_element_bytes", 2) == 1 else 1))
-    if "lora_rank" in found:
-        found["padded_rank"] = min([rank for rank in LORA_RANKS if rank >= found["lora_rank"]] + [max(LORA_RANKS)])
     special = found.get("cache_element_bytes", 2) < 2 or found.get("drafted", 0) + found.get("max_loras", 0) > 0
     found["trtllm_config"] = int(groups > 1 or special or found.get("prefill_replicas", 0) > 0)
     return found

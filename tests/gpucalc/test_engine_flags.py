@@ -93,7 +93,7 @@ def test_every_flag_is_one_of_its_engine():
         if row["takes"] in kinds:
             assert takes == kinds[row["takes"]] or isinstance(takes, str) and row["given"] in takes.split(), row
         else:
-            assert row["takes"] == takes and (row["given"] in takes.split() or row["given"] in ("{role}", "{padded_rank:digits}")), row
+            assert row["takes"] == takes and (row["given"] in takes.split() or row["given"] in ("{role}", "{padded_rank:text}")), row
         assert (row["given"] == "") == (row["takes"] == "none"), row
     for name, (options, _) in PARSERS.items():
         assert {row["flag"] for row in held if row["name"] == name and row["takes"] != "command"} == set(options)
