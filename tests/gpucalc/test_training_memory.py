@@ -36,6 +36,7 @@ def close(value):
     ("bf16-adamw", 2 + 2 + 4, 0),
     ("sgd-momentum", 2 + 2 + 4 + 4, 0),
     ("lion", 2 + 2 + 4 + 4, 0),
+    ("mixed-adamw-bf16-states", 2 + 2 + 4 + 2 + 2, 0),                # Megatron-LM, --use-precision-aware-optimizer
     ("adamw-8bit", 2 + 2 + 4 + 2 * (1 + 4 / 256), 0),                # a byte and a share of its block's FP32 constant, twice
     ("lora", 2 + 2 + 4 + 8, 2),
     ("qlora", 2 + 2 + 8, (4 + 8 / 64 + 32 / (64 * 256)) / 8),    # bits: NF4, block constants, constants of those
