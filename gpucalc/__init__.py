@@ -6,10 +6,11 @@ from .core.evaluate import READERS
 from .core.law import LAWS
 from .core.quantities import QUANTITIES
 from .laws import (activation_memory, apart, arithmetic_intensity, break_even, budget, choosing, collectives, commitments,
-                   counters, demand, derating, energy, experts, financing, goodput, interconnect, kernels, kv_cache, lengths,
-                   linear_layers, low_rank, memories, model_size, nodes, owning, post_training, quantization, queueing, renting,
-                   rollouts, serving, serving_cost, serving_layouts, serving_volume, sharding, shares, sharing, stops, topology,
-                   total_cost, training_cost, training_links, training_memory, training_products, training_time, waiting, worth)
+                   counters, demand, derating, energy, experts, financing, goodput, images, interconnect, kernels, kv_cache,
+                   lengths, linear_layers, low_rank, memories, model_size, nodes, owning, post_training, quantization, queueing,
+                   renting, rollouts, serving, serving_cost, serving_layouts, serving_volume, sharding, shares, sharing, stops,
+                   topology, total_cost, training_cost, training_links, training_memory, training_products, training_time,
+                   waiting, worth)
 
 if TYPE_CHECKING:
     from .core.evaluate import Case
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["LAWS", "QUANTITIES", "Case", "activation_memory", "apart", "arithmetic_intensity", "break_even", "budget",
            "choosing", "collectives", "commitments", "compare", "counters", "decide", "demand", "derating", "energy", "experts",
-           "financing", "goodput", "gpus", "interconnect", "kernels", "kv_cache", "layouts", "lengths", "linear_layers",
-           "low_rank", "memories", "model_size", "models", "nodes", "owning", "post_training", "quantization", "queueing",
-           "renting", "rollouts", "serving", "serving_cost", "serving_layouts", "serving_volume", "sharding", "shares",
-           "sharing", "stops", "topology", "total_cost", "training_cost", "training_links", "training_memory",
+           "financing", "goodput", "gpus", "images", "interconnect", "kernels", "kv_cache", "layouts", "lengths",
+           "linear_layers", "low_rank", "memories", "model_size", "models", "nodes", "owning", "post_training", "quantization",
+           "queueing", "renting", "rollouts", "serving", "serving_cost", "serving_layouts", "serving_volume", "sharding",
+           "shares", "sharing", "stops", "topology", "total_cost", "training_cost", "training_links", "training_memory",
            "training_products", "training_time", "waiting", "what_changed", "worth"]
 
 

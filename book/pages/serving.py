@@ -7,11 +7,12 @@ from pandas import concat, DataFrame
 
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import number, percent, seconds, times
-from gpucalc.laws import queueing, serving
+from gpucalc.core.quantities import QUANTITIES
+from gpucalc.laws import images, queueing, serving
 from gpucalc.laws.arithmetic_intensity import decode_seconds
 from gpucalc.laws.kv_cache import weight_bytes
 from gpucalc.rows import bands, catalogue
-from gpucalc.rows.tables import table as rows_of
+from gpucalc.rows.tables import rows, table as rows_of
 from ..components.charts import lines
 from ..components.claims import measurements
 from ..components.picture import Sheet
@@ -34,6 +35,8 @@ NO_PLAN = {"memory": "the model does not fit its memory", "the whole answer": "o
            "the first token": "a prompt alone takes too long", "the time per token": "a pass alone takes too long"}
 
 
+# Images of a table: height and width in pixels.
+_IMAGES = ((448, 448), (768, 1024), (1080, 1920), (2160, 3840))
 # A slow end of so many times the plan is no number to plan with.
 _SAFE = 3
 
@@ -102,6 +105,19 @@ def queue_chart(case, request_seconds):
                  alt=f"The time in which {most} of the requests have their answer, against the load, batch {batch} in each "
                      f"replica. It starts at {seconds(request_seconds)} and turns up where the places are nearly full; the "
                      f"dashed line is the limit of {seconds(limit)}.")
+
+
+def image_table(gpu):
+    """Tokens of images of some sizes by family of models, with what the encoder takes on the card."""
+    found = []
+    for name, row in rows("image_encoders").items():
+        case = Case(**{each: value for each, value in row.items() if each in QUANTITIES}, gpu=gpu, efficiency="achieved")
+        for height, width in _IMAGES:
+            held = case.but(image_height=height, image_width=width)
+            found.append({"models": name, "image": f"{width:,} × {height:,}"} | {law.__name__: held(law) for law in (
+                images.image_tokens, images.encoder_seconds, images.encoder_bytes)})
+    return table(DataFrame(found), f"What an image takes, and its encoder on one {gpu}", labels={
+        "image": "pixels", "image_tokens": "tokens", "encoder_seconds": "encoder, at least", "encoder_bytes": "its weights"})
 
 
 def slice_table(gpu, model):
