@@ -1,11 +1,13 @@
-"""Rules and bands of a layout by hand."""
+"""Rules and bands of a layout by hand; a decision and the search over layouts on the same jobs."""
+import numpy as np
 import pytest
 
 from gpucalc import training_memory as tm
-from gpucalc.decisions.layouts import worst
-from gpucalc.decisions.layouts import AXES, NEUTRAL
-from gpucalc.decisions.layouts import layout_case, layouts_of
+from gpucalc.decisions import answer, columns, jobs, market
+from gpucalc.decisions.layouts import AXES, best_layouts, layout_case, layouts_of, NEUTRAL, worst
+from gpucalc.decisions.points import Points
 from gpucalc.laws.training_time import step_seconds
+from gpucalc.rows import case_file
 
 ONE = dict.fromkeys(AXES, 1) | NEUTRAL
 CASE = layout_case("Qwen2.5-7B", "A100 SXM 80GB", 4096, "InfiniBand NDR", "mixed-adamw-fp32-grads", "achieved")
@@ -33,3 +35,33 @@ def test_the_worst_stage_of_a_pipeline(count, law):
     assert worst(job, law).value == max(first(law), last(law))
     if law is tm.training_bytes:
         assert (first(law) > last(law)) is (count == 8)
+
+
+# The jobs of 13 published layouts: model, card, GPUs, sequences of a step and their length.
+RUNS = [("Llama-3.1-405B", "H100 SXM 80GB", 16384, 2048, 8192), ("Llama-3.1-405B", "H100 SXM 80GB", 8192, 2048, 8192),
+        ("Llama-3.1-405B", "H100 SXM 80GB", 16384, 128, 131_072), ("GPT-3-175B", "A100 SXM 80GB", 1024, 1536, 2048),
+        ("DeepSeek-V3", "H800 SXM 80GB", 2048, 15360, 4096), ("Mixtral-8x22B", "H100 SXM 80GB", 128, 256, 4096),
+        ("Llama-3-70B", "H100 SXM 80GB", 64, 128, 8192), ("Qwen3-235B-A22B", "H100 SXM 80GB", 256, 2048, 4096),
+        ("Qwen3-30B-A3B", "H100 SXM 80GB", 16, 1024, 4096), ("Llama-3-8B", "H100 SXM 80GB", 8, 128, 8192),
+        ("Llama-3-8B", "H100 SXM 80GB", 128, 256, 8192), ("Llama-3.1-405B", "H100 SXM 80GB", 512, 256, 8192),
+        ("OLMo-3-32B", "H100 SXM 80GB", 1024, 1024, 8192)]
+
+
+@pytest.mark.parametrize("model, gpu, gpus, batch, sequence", RUNS)
+def test_a_decision_and_the_search_over_layouts_have_one_answer(book, model, gpu, gpus, batch, sequence):
+    """The same layouts tried for the same job: the same is the best, with the same time and memory to plan for."""
+    case = answer.completed(case_file.case_of(dict(job="pretrain", model=model, cards=gpu, gpus=gpus, sequence=sequence, global_batch=batch,
+                                                   training_tokens=10 ** 12, own_cards=gpus, gpus_per_server=8)))
+    tables = market.market(case, book, "train")
+    sizes = tables["clusters"]["gpus"], tables["clusters"]["gpus_per_server"]
+    tables["clusters"] = columns.taken(tables["clusters"], np.flatnonzero((sizes[0] == gpus) & (sizes[1] == 8))[:1])
+    decided = columns.row(Points(jobs.LAYOUT, case, tables, ()).chosen(0.0), 0)
+    axes = {name: [int(value) for value in (tables[values] if isinstance(values, str) else values)] for name, values in jobs.LAYOUT.axes.items()}
+    search = dict(axes=axes | {"sequence_parallel": [0, 1]}, recipe=case.rows["recipe"].name, other_work=0)
+    if decided["broken"] < len(jobs.LAYOUT.limits):
+        with pytest.raises(ValueError, match="no layout runs"):
+            best_layouts(model, gpu, gpus, batch, sequence, **search)
+        return
+    found = best_layouts(model, gpu, gpus, batch, sequence, count=1, **search).iloc[0]
+    assert {name: found[name] for name in axes} == {name: decided[name] for name in axes}
+    assert (found["plan_seconds"], found["plan_bytes"]) == pytest.approx((decided["plan_step_seconds"], decided["plan_training_bytes"]), rel=1e-9)
