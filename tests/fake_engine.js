@@ -29,7 +29,7 @@
     },
     choices: {
       job: { label: "what to do", names: ["pretrain", "qlora", "serve", "images", "rent_or_buy"] },
-      model: { label: "model", names: ["Llama-3-8B", "Llama-2-7B", "Llama-3-70B"] },
+      model: { label: "model", names: ["Llama-3-8B", "Llama-2-7B", "Llama-3-70B", "Llama-3.3-70B", "Qwen2.5-VL-7B"] },
       weight_format: { label: "format of the weights", names: ["BF16", "FP8", "NF4-DQ"] },
       recipe: { label: "training recipe", names: ["mixed-adamw", "qlora"] },
       cards: { label: "GPUs that may be used", names: ["any", "H100 SXM 80GB", "H200 SXM 141GB", "RTX 4090 24GB"] },

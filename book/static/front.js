@@ -92,9 +92,7 @@
 
   const here = () => cases.address(state) + (versus ? `&vs=${encodeURIComponent(cases.address(versus))}` : "");
 
-  function keep() {
-    if (location.hash !== `#${here()}`) history.pushState(null, "", `#${here()}`);
-  }
+  const keep = () => location.hash === `#${here()}` || history.pushState(null, "", `#${here()}`);
 
   function arrive() {
     const text = location.hash.slice(1), found = cases.fromAddress(text);
@@ -116,10 +114,7 @@
     frame = requestAnimationFrame(later);
   }
 
-  function later() {
-    cancelAnimationFrame(frame);
-    frame = requestAnimationFrame(show);
-  }
+  const later = () => { cancelAnimationFrame(frame); frame = requestAnimationFrame(show); };
 
   // The cards first, then what further solves tell.
   function show() {
@@ -139,7 +134,7 @@
     answers.show(answer.cards, state);
     fill(care, views.cautions(answer.cautions));
     fill(runs, views.commands(answer.commands || [], copy));
-    fill(prices, priced(answer.prices));
+    fill(prices, answer.prices ? [`Prices of ${answer.prices.date}. `, answer.prices.note || ""] : []);
     options.toggleAttribute("inert", !answer.options); // those of another case, until this one's are known
     if (answer.options) fill(options, [...views.options(answer.options, apply), ...views.flips(answer.flips, apply)]);
     fill(changes, views.all(answer, apply));
@@ -160,8 +155,6 @@
     if (focused >= 0) buttons()[Math.min(focused, buttons().length - 1)]?.focus();
   }
 
-  const priced = (given) => (given ? [`Prices of ${given.date}. `, given.note || ""] : []);
-
   function summary(answer, left) {
     const figures = answer.cards.map(({ title, big }) => `${title} ${big}`);
     const faulty = [...left, ...answer.faults.map(({ text }) => text)].map((text) => text.replace(/\.$/, ""));
@@ -169,9 +162,7 @@
   }
 
   // Said only where it is new: a summary that has not changed is no news.
-  function say(text) {
-    if (status.textContent !== text) status.textContent = text;
-  }
+  const say = (text) => { if (status.textContent !== text) status.textContent = text; };
 
   function compared(answer) {
     const swap = button("Swap the two", () => { [state, versus] = [versus, state]; keep(); later(); });

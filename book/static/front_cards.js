@@ -142,7 +142,7 @@
     return items.length ? [make("h3", { textContent }), make("ul", { className: "case-flips" }, ...items)] : [];
   }
 
-  const all = ({ helps = [], layouts = [] }, apply) => [...flips(helps, apply, "What would lower it"),
+  const all = ({ helps = [], layouts = [] }, apply) => [...flips(helps, apply, "What helps"),
     ...(layouts.length > 1 ? options(layouts, apply, "Other layouts on the same GPU") : [])];
 
   // What runs the plan, to copy; the same as files is folded.

@@ -587,3 +587,27 @@ def test_cards_of_ones_own_are_said_in_the_sentence(browser, folder, book):
     page.wait_for_function("(text) => document.querySelector('.case-card').textContent.includes(text)", arg=told.headline)
     assert own.input_value() == "2" and "65.2 GB" in told.headline and "51.5 GB" in told.headline and page.problems == []
     page.context.close()
+
+
+# Lines as people write them, and what the first card, and the fold of all changes where there is one, have to say.
+ASKED = [
+    ("70b chat in fp8 with an fp8 cache, 10 requests a second, 1k in, 300 out, first token under 1 s, 50 ms a token",
+     "Take the API of .* would cost .* USD a month", "Other layouts on the same GPU"),
+    ("can my 2 x 3090 run gpt-oss-120b", "65.2 GB, and what you have, 2 GPUs, holds 51.5 GB", "With twice the cards"),
+    ("tokens/s of my 4 x 4090 on llama 3.3 70b in 4 bits", "the most within your limits is 0.4", "tensor parallel 4"),
+    ("LoRA a 14B on 50k examples of 500 tokens, one H100", "Take one H100 .* USD .* in .* (?:h|min)", "half the tokens"),
+    ("embed 5 million documents of 512 tokens", "USD a window", "weights in 8 bits"),
+    ("should I rent or buy 8 x H100 SXM, used 60 % of the time", "Rent: an hour of use of a GPU costs", "")]
+
+
+def test_questions_in_the_words_of_those_who_have_them(browser, folder):
+    """One line each: the decision, and what would change it, within ten seconds of a loaded machine."""
+    page = visit(browser, f"{(folder / 'index.html').as_uri()}#{CASE}")
+    page.set_default_timeout(10_000)
+    for line, decision, change in ASKED:
+        page.locator("#case-words").fill(line)
+        page.keyboard.press("Enter")
+        card = "([text, more]) => new RegExp(text).test(document.querySelector('.case-card').textContent) && document.querySelector('"
+        page.wait_for_function(f"{card}#case > details').textContent.includes(more)", arg=[decision, change])
+    assert page.problems == []
+    page.context.close()

@@ -244,7 +244,7 @@ def test_another_job_starts_with_its_own_defaults_and_examples(opened):
     choose(page, "cards", "H200 SXM 141GB")
     choose(page, "job", "pretrain")
     state = case_of(page)
-    assert (state["recipe"], state["model"], state["cards"]) == ("mixed-adamw", "Llama-3-70B", "H200 SXM 141GB")
+    assert (state["recipe"], state["model"], state["cards"]) == ("mixed-adamw", "Llama-2-7B", "H200 SXM 141GB")
     assert state["training_tokens"] == 1e12 and "prompt" not in state and notes(page) == []
     choose(page, "job", "qlora")
     assert (case_of(page)["recipe"], case_of(page)["training_tokens"]) == ("qlora", 1e7)
@@ -252,6 +252,10 @@ def test_another_job_starts_with_its_own_defaults_and_examples(opened):
     assert (case_of(page)["gpu"], case_of(page)["years"]) == ("H100 SXM 80GB", 4)
     choose(page, "job", "images")
     assert case_of(page)["images_per_day"] == 1e6 and page.locator(".case-card").count() == 6
+    assert case_of(page)["model"] == "Qwen2.5-VL-7B"
+    give(page, "model", "Llama-3-8B")
+    choose(page, "job", "serve")
+    assert case_of(page)["model"] == "Llama-3-8B"  # the reader's own choice stays
 
 
 def test_a_job_of_the_same_kind_keeps_what_was_given(opened):
