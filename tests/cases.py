@@ -24,7 +24,7 @@ ANSWERED = [SERVED, {"job": "batch", "model": "Llama-3-8B", "window_requests": 1
 # Jobs are dealt from this, so that each kind of decision comes as often whatever the seed.
 DEALT = ["serve", "serve", "batch", "embed", "images", "pretrain", "pretrain", "continue", "finetune", "lora", "qlora", "dpo", "dpo",
          "grpo", "grpo"]
-AROUND = {"requests_per_second": (0.1, 100), "daily_users": (100, 1e6), "messages_per_day": (1, 50),
+AROUND = {"setup_hours": (0.1, 4), "requests_per_second": (0.1, 100), "daily_users": (100, 1e6), "messages_per_day": (1, 50),
           "busiest_hour_share": (0.05, 0.5), "max_context": (2048, 1e6),
           "prompt": (50, 30000), "output": (10, 2000), "cached_share": (0, 0.9), "first_token_limit": (0.1, 10),
           "token_limit": (0.01, 0.3), "answer_limit": (2, 120), "late_share": (0.001, 0.2), "most_load": (0.3, 0.95),

@@ -111,7 +111,7 @@ def test_paper_shows_all_charts_and_folds(browser, site):
 @pytest.mark.parametrize("case", ["", "#job=pretrain&model=Llama-2-7B&training_tokens=1e12&deadline_days=28"])
 def test_the_front_page_is_printed_on_two_sheets(browser, site, case):
     page = visit(browser, f"{site.as_uri()}/index.html{case}")
-    page.wait_for_function("() => /Other layouts/.test(document.querySelector('#case > details')?.textContent)")
+    page.wait_for_function("() => /What helps/.test(document.querySelector('#case > details')?.textContent)")
     assert 1 <= len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) <= 2
     page.context.close()
 
