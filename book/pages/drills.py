@@ -1,6 +1,6 @@
 """The page of drills as a notebook has it: where its script asks, what the levels mean, and a sheet that needs no script."""
+import functools
 import html
-import math
 import random
 import re
 from collections.abc import Iterator
@@ -10,11 +10,12 @@ from gpucalc.core import figures
 from gpucalc.core.arithmetic import HOURS_PER_DAY, HOURS_PER_MONTH, HOURS_PER_YEAR, SECONDS_PER_HOUR
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import hourly, number, percent, usd
-from gpucalc.core.quantities import DEFAULTS
+from gpucalc.core.quantities import DATA, DEFAULTS
 from gpucalc.decisions.run_speeds import planned_mfu
 from gpucalc.rows import catalogue
 from gpucalc.rows.ages import firm
 from gpucalc.rows.kept import selection
+from gpucalc.rows.mapping import read_mapping
 from gpucalc.rows.price_book import cheapest_first, select
 from gpucalc.rows.rents import cheapest_rent
 from gpucalc.rows.tables import rows
@@ -73,18 +74,21 @@ def _question(one, case):
     return f"{one.asked(case)} {drills.asked_in(one.unit)}".rstrip()
 
 
-# Numbers to know by heart: each to one figure, as one says it, and in full, with what it is for and where it is explained
+# Numbers to know by heart: each as one says it, and in full, with what it is for and where it is explained
 
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-CARDS = ("A100 SXM 80GB", "H100 SXM 80GB", "B200 SXM 180GB", "MI300X 192GB", "RTX 4090 24GB")
-MODELS = ("Llama-3-8B", "Llama-3-70B", "Llama-3.1-405B")
+GAMING = "RTX 4090 24GB"
+CARDS = ("A100 SXM 80GB", "H100 SXM 80GB", "H200 SXM 141GB", "B200 SXM 180GB", "MI355X 288GB", GAMING)
+RACK = "GB200 NVL72"
+MODELS = ("Llama-3-8B", "Llama-3-70B")
 RECIPES = {"bf16-adamw": "AdamW all in BF16", "mixed-adamw": "AdamW in mixed precision",
            "mixed-adamw-fp32-grads": "mixed precision, FP32 gradients", "adamw-8bit": "AdamW in 8 bits"}
-LINKS = {"NVLink 3": "A100", "NVLink 4": "H100", "NVLink 5": "B200", "PCIe 4 x16": "RTX 4090, A100", "PCIe 5 x16": "H100, B200",
-         "InfiniBand NDR": "a port between nodes", "Ethernet 100G": "a port between nodes"}
+LINKS = {"NVLink 3": "A100", "NVLink 4": "H100", "NVLink 5": "B200, GB200", "PCIe 4 x16": "RTX 4090, A100", "PCIe 5 x16": "H100, B200",
+         "InfiniBand NDR": "a port between nodes",
+         "InfiniBand XDR": "a port between nodes", "Ethernet 100G": "a port between nodes"}
 LATENCIES = {"L2": "L2 of an H100", "HBM": "memory of an H100", "NVMe": "local disk",
              "network storage": "storage over the network"}
 JOB = 16_384
@@ -105,24 +109,15 @@ class Known(NamedTuple):
 _FORMS = {"percent": percent, "usd": usd, "hourly": hourly}
 
 
-def one_figure(value: float) -> float:
-    """`value` to one significant figure, to two where the first is a 1: 295 is 300, 0.25 is 0.3, 141 is 140. Halves go upward.
-
-    So it is off by a fifth at most. Raises ValueError below 0.
-    """
-    if not (value >= 0 and math.isfinite(value)):
-        raise ValueError(f"value {value!r}; allowed: a number of at least 0")
-    if not value:
-        return 0.0
-    first, power = f"{value:.12e}".split("e")
-    # A digit further where the first is a 1, unless that rounds up to a 2; as text, so that 2.5 is rounded as it is read.
-    places = 1 if float(first) < 1.95 else 0
-    return float(f"{math.floor(float(first) * 10 ** places + 0.5)}e{int(power) - places}")
+@functools.cache
+def spoken() -> dict[str, tuple[str, float]]:
+    """What is said of each number that is no price, and the value of that."""
+    return {name: (str(words), value) for name, (words, value) in read_mapping(DATA / "texts/numbers.yaml").items()}
 
 
 def said(known: Known) -> str:
-    """The number as one says it in an interview, without zeros that say nothing."""
-    text = in_full(known._replace(value=one_figure(known.value)))
+    """The number as one says it, from data/texts/numbers.yaml; a price at two figures."""
+    text = in_full(known._replace(value=float(f"{known.value:.1e}"))) if known.date else spoken()[known.of][0]
     return re.sub(r"(\.\d*?)0+(?=\D|$)", r"\1", text).replace(". ", " ").removesuffix(".")
 
 
@@ -144,10 +139,12 @@ def _memory() -> Iterator[Known]:
     for name, text in RECIPES.items():
         found = Case(recipe=name)("bytes_per_param")
         yield Known(f"a parameter in training: {text}", found, "byte", "state = parameters × this", "training_memory")
-    for name in MODELS:
-        for kind in ("BF16", "FP8", "INT4-g128"):
-            found = Case(model=name, weight_format=kind)("quantized_weight_bytes")
-            yield Known(f"{name} in {kind.removesuffix('-g128')}", found, "byte", "what has to fit first", "model_size")
+    large = Case(model="DeepSeek-V3")
+    yield Known("parameters of DeepSeek-V3", large("params"), "", "what has to be held", "experts")
+    yield Known("of them used by a token", large("active_params"), "", "work of a token", "experts")
+    for name, kind in [*((name, kind) for name in MODELS for kind in ("BF16", "FP8", "INT4-g128")), ("DeepSeek-V3", "FP8")]:
+        found = Case(model=name, weight_format=kind)("quantized_weight_bytes")
+        yield Known(f"{name} in {kind.removesuffix('-g128')}", found, "byte", "what has to fit first", "model_size")
     for name in ("Llama-3-8B", "Llama-3-70B", "DeepSeek-V3"):
         found = Case(model=name, cache_element_bytes=2)("kv_bytes_per_token")
         yield Known(f"cache of a token, {name}", found, "byte", "cache = this × context × users", "kv_cache")
@@ -161,9 +158,16 @@ def _work() -> Iterator[Known]:
     yield Known("FLOP for a parameter and token, trained on", one("training_flops"), "", "length of a run", "training_time")
     thumb = DEFAULTS["tokens_per_param"].value
     yield Known("training tokens a parameter, rule of thumb", thumb, "", "size of a model for its FLOP", "training_time")
+    text = DEFAULTS["token_text_bytes"].value
+    yield Known("characters of English a token", text, "", "text to tokens", "training_cost")
     for name in ("A100 SXM 80GB", "H100 SXM 80GB"):
         usual = planned_mfu().loc[name].plan
         yield Known(f"usual MFU on {name}, published runs", usual, "percent", "GPU-hours of a run", "training_cost")
+    serving = Case(model="Llama-3.3-70B", gpu="H100 SXM 80GB", tensor_parallel=4, link="NVLink 4", weight_format="FP8", narrow_products=1,
+                   efficiency="achieved", prompt=1000, output=300, context=1150)
+    for users, text in {1: "one user", 64: "64 users"}.items():
+        found = serving.but(batch=users)("output_tokens_per_second")
+        yield Known(f"tokens a second, 70B in FP8, {text} on 4 × H100", found, "token/second", "size of a service", "serving")
 
 
 def _cards() -> Iterator[Known]:
@@ -171,10 +175,19 @@ def _cards() -> Iterator[Known]:
         card = catalogue.gpu(name)
         yield Known(f"{name}: bandwidth", card.bandwidth, "byte/second", "time of a token", "cards")
         yield Known(f"{name}: dense BF16 peak", card.peak_flops, "FLOP/second", "time of a prompt or step", "cards")
+        for bits, peak in {8: card.fp8_flops, 4: card.fp4_flops}.items():
+            if name != GAMING and peak == peak:
+                yield Known(f"{name}: dense FP{bits} peak", peak, "FLOP/second", "time of a prompt or step", "cards")
         ridge, once = Case(gpu=card)("ridge_point"), card.memory_bytes / card.bandwidth
         yield Known(f"{name}: ridge point", ridge, "FLOP/byte", "users that share a read for free", "arithmetic_intensity")
         yield Known(f"{name}: memory read once", once, "second", "least time of a token if full", "arithmetic_intensity")
     yield Known("H100 SXM 80GB: power", catalogue.gpu("H100 SXM 80GB").tdp_watts, "watt", "electricity and cooling", "break_even")
+    rack = rows("nodes")[RACK]
+    all_of_it = Case(gpu=rack["gpu"], gpus=rack["gpus"])
+    for text, law, unit in (("memory", "node_memory_bytes", "byte"), ("dense FP8 peak", "node_fp8_flops", "FLOP/second"),
+                            ("dense FP4 peak", "node_fp4_flops", "FLOP/second")):
+        yield Known(f"{RACK}, {rack['gpus']:.0f} GPUs: {text}", all_of_it(law), unit, "what one rack does", "nodes")
+    yield Known(f"{RACK}, {rack['gpus']:.0f} GPUs: power", rack["power_watts"], "watt", "electricity and cooling", "nodes")
 
 
 def _links() -> Iterator[Known]:
