@@ -86,9 +86,9 @@ RACK = "GB200 NVL72"
 MODELS = ("Llama-3-8B", "Llama-3-70B")
 RECIPES = {"bf16-adamw": "AdamW all in BF16", "mixed-adamw": "AdamW in mixed precision",
            "mixed-adamw-fp32-grads": "mixed precision, FP32 gradients", "adamw-8bit": "AdamW in 8 bits"}
-LINKS = {"NVLink 3": "A100", "NVLink 4": "H100", "NVLink 5": "B200, GB200", "PCIe 4 x16": "RTX 4090, A100", "PCIe 5 x16": "H100, B200",
-         "InfiniBand NDR": "a port between nodes",
-         "InfiniBand XDR": "a port between nodes", "Ethernet 100G": "a port between nodes"}
+LINKS = {"NVLink 3": "A100", "NVLink 4": "H100", "NVLink 5": "B200, GB200", "PCIe 4 x16": "RTX 4090, A100",
+         "PCIe 5 x16": "H100, B200", "InfiniBand NDR": "a port between nodes", "InfiniBand XDR": "a port between nodes",
+         "Ethernet 100G": "a port between nodes"}
 LATENCIES = {"L2": "L2 of an H100", "HBM": "memory of an H100", "NVMe": "local disk",
              "network storage": "storage over the network"}
 JOB = 16_384
@@ -163,8 +163,8 @@ def _work() -> Iterator[Known]:
     for name in ("A100 SXM 80GB", "H100 SXM 80GB"):
         usual = planned_mfu().loc[name].plan
         yield Known(f"usual MFU on {name}, published runs", usual, "percent", "GPU-hours of a run", "training_cost")
-    serving = Case(model="Llama-3.3-70B", gpu="H100 SXM 80GB", tensor_parallel=4, link="NVLink 4", weight_format="FP8", narrow_products=1,
-                   efficiency="achieved", prompt=1000, output=300, context=1150)
+    serving = Case(model="Llama-3.3-70B", gpu="H100 SXM 80GB", tensor_parallel=4, link="NVLink 4", weight_format="FP8",
+                   narrow_products=1, efficiency="achieved", prompt=1000, output=300, context=1150)
     for users, text in {1: "one user", 64: "64 users"}.items():
         found = serving.but(batch=users)("output_tokens_per_second")
         yield Known(f"tokens a second, 70B in FP8, {text} on 4 × H100", found, "token/second", "size of a service", "serving")
