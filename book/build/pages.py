@@ -36,6 +36,7 @@ IMPORTED = ["jupyter_book.sphinx", "myst_nb.sphinx_ext", "sphinx.builders.html",
             "book.build.finish"]
 # Stands on a page for the headlines of parts of the contents.
 WORKSHEETS, CHANGES, CALLS = "<!-- the worksheets -->", "<!-- the changes -->", "<!-- the calls -->"
+CORRECTIONS = "<!-- the corrections -->"
 # What an assistant asks of `gpucalc mcp`, and the first lines of each answer that are shown.
 QUESTIONS = [
     ("decide", {"case": "70b chat, 10 requests a second, 1k in, 300 out, first token under 1 s"}),
@@ -44,6 +45,13 @@ QUESTIONS = [
     ("compare", {"first": "llama 3 70b, 10 requests a second on h100 sxm",
                  "second": "llama 3 70b, 10 requests a second on h200"})]
 SHOWN = 14
+# What a line of the list of changes is about, the first that fits, and the page that has it.
+CHANGED = {r"claims": "claims", r"figures|per token|[Ff]irst tokens|left out": "measurements", r"GRPO|QLoRA": "post_training",
+           r"layouts": "layouts", r"[Rr]ent or buy|[Bb]reak-even": "break_even", r"engine holds": "kv_cache",
+           r"prompt of|batch": "arithmetic_intensity", r"state|ZeRO": "training_memory", r"layer": "interconnect",
+           r"million tokens": "serving_cost", r"1,000 requests|minute": "serving", r"[Tt]rain|trillion|405B": "training_time"}
+# A clause of the list of changes that says what stood there before, in parentheses, maybe after a range.
+BEFORE = re.compile(r"([^()]*)\(((?:[^()]*?[;,] )?)before,? ([^()]*)\)|([^()]*)\(([^()]*) before\)")
 HEADLINES = re.compile(r"^<!-- the headlines of: (.+) -->$", re.MULTILINE)
 STEP = re.compile(r"(\w+) (?:sources|output): (\d+) of (\d+)")
 SAID_EVERY = 10  # seconds, while Sphinx reads or writes pages
@@ -58,7 +66,7 @@ def page_sources(frozen, executed, lacking=()):
     links = re.compile(rf"\]\((?:\.\./notebooks/)?({'|'.join(executed)})\.md\b(#[\w-]+)?")
     pages = {path.name: path.read_text(encoding="utf-8") for path in (frozen.folder / "book").glob("*.md")}
     pages = {name: HEADLINES.sub(lambda found: listed(found[1].split(", "), frozen), page) for name, page in pages.items()}
-    for mark, made in ((WORKSHEETS, worksheets), (CHANGES, changes), (CALLS, calls)):
+    for mark, made in ((WORKSHEETS, worksheets), (CHANGES, changes), (CALLS, calls), (CORRECTIONS, corrections)):
         pages = {name: page.replace(mark, made(frozen)) if mark in page else page for name, page in pages.items()}
     pages |= {f"{topic}.ipynb": without_provenance(path, frozen) for topic, path in executed.items()}
     return {name: links.sub(lambda link: f"]({link[1]}.ipynb{'' if link[1] in lacking else link[2] or ''}", page)
@@ -104,6 +112,32 @@ def calls(frozen):
         told = "\n".join([f"{tool} {json.dumps(given)}", "", *lines[:SHOWN], *more, "", f"Shown on {data['page']}"])
         shown.append(f"```text\n{told}\n```")
     return "\n\n".join(shown)
+
+
+def corrections(frozen):
+    """What the book said before and says since when, from the list of changes, with the page that has it."""
+    titles = {page: title for part in contents_of(frozen.folder / "book/_toc.yml").values() for page, title in part.items()}
+    lines = ["| since | what it says now | before | page |", "|---|---|---|---|"]
+    for section in re.split(r"(?m)^## ", (frozen.folder / "CHANGELOG.md").read_text(encoding="utf-8"))[1:]:
+        date = re.search(r"\((\d{4}-\d\d-\d\d)\)\n", section)[1]
+        for now, before in corrected(section):
+            page = next((page for words, page in CHANGED.items() if re.search(words, now)), "cases")
+            place = f"[{titles[page]}](../notebooks/{page}.md)" if page in titles else ""
+            lines.append(f"| {date} | {now} | {before} | {place} |")
+    return "\n".join(lines)
+
+
+def corrected(section):
+    """What a section of the list of changes says now, with what stood there before: rows of its tables, clauses of its lines."""
+    rows = re.findall(r"(?m)^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|", section)
+    rows = [row for row in rows if row[0] != "headline" and "---" not in row[0] and row[1] != row[2]]
+    found = [(f"{name}: {now}", before) for name, before, now in rows]
+    for line in re.split(r"\n(?=- |\n)", re.sub(r"(?m)^\|.*$", "", section)):
+        for sentence in re.split(r"(?<=[a-z%)\d])\. (?=[A-Z0-9])", " ".join(line.replace("**", "").split()).removeprefix("- ")):
+            for now, span, before, short, old in BEFORE.findall(sentence):
+                said = (now or short).strip(" .,;") + (f" ({span.strip(' ;,')})" if span else "")
+                found.append((said[:1].upper() + said[1:], before or old))
+    return found
 
 
 def without_provenance(path, frozen):
