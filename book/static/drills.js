@@ -16,20 +16,20 @@
     return data.drills[name];
   }
 
-  // Its numbers drawn by a seed.
-  function draw(name, seed) {
+  // Its numbers drawn by a seed; from memory, those of the `system` where it may have them.
+  function draw(name, seed, system) {
     const random = generator(`${name} ${seed}`);
-    const one = (values) => values[Math.floor(random() * values.length)];
-    const choice = Object.entries(drillNamed(name).draw).map(([blank, values]) => [blank, one(values)]);
-    return { ...of(name, Object.fromEntries(choice)), seed };
+    const one = (values, held) => (values.includes(held) ? held : values[Math.floor(random() * values.length)]);
+    const choice = Object.entries(drillNamed(name).draw).map(([blank, values]) => [blank, one(values, system?.[blank])]);
+    return { ...of(name, Object.fromEntries(choice), system), seed };
   }
 
-  function of(name, choice) {
+  function of(name, choice, recalled) {
     const drill = drillNamed(name), held = caseOf({ ...drill.given, ...choice });
     const answer = held.law(drill.law).number / drill.scale;
     const mistaken = drill.wrong.map((turn) => comesTo(drill, turn, held));
-    const text = drill.ask.replace(BLANK, (_, blank, form) => judging.blank_text(held, blank, form));
-    return { name, choice, text, unit: drill.unit, answer, mistaken, held };
+    const text = (recalled ? drill.recall : drill.ask).replace(BLANK, (_, blank, form) => judging.blank_text(held, blank, form));
+    return { name, choice, text, unit: drill.unit, answer, mistaken, held, order: drill.order || Boolean(recalled) };
   }
 
   // Rows by their names; a case of a browser takes laws and rows that stand for a quantity as text.
@@ -69,8 +69,8 @@
     return fault ? { fault } : { value };
   }
 
-  function judged({ name, answer, mistaken }, said) {
-    const [counts, turn] = judging.verdict(said, answer, mistaken, drillNamed(name).order);
+  function judged({ answer, mistaken, order }, said) {
+    const [counts, turn] = judging.verdict(said, answer, mistaken, order);
     return { counts, turn };
   }
 

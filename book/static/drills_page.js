@@ -7,14 +7,14 @@
   const link = (href, textContent) => make("a", { href, textContent });
   const plural = (count, one) => `${count} ${one}${count === 1 ? "" : "s"}`;
   const newSeed = () => Math.floor(Math.random() * MOST_SEED);
-  const chosen = { topics: [], level: 0, count: 10 };
+  const chosen = { topics: [], level: 0, count: 10 }, MEMORY = 4;
   let session = null;
 
   // What is drilled
 
   const namesFor = ({ topics, level }) => Object.keys(data.drills).filter((name) => {
     const drill = data.drills[name];
-    return (!topics.length || topics.includes(drill.topic)) && (!level || drill.level === level);
+    return (!topics.length || topics.includes(drill.topic)) && (!level || (level === MEMORY ? drill.recall : drill.level === level));
   });
 
   function fromAddress() {
@@ -89,18 +89,28 @@
   function begin(names, seed) {
     const random = generator(`session ${seed}`), first = progress.sorted(names, random), queue = [];
     const count = names.length === 1 ? Math.min(COUNTS[0], chosen.count) : chosen.count;
-    while (queue.length < count) queue.push(...first);
-    session = { names, queue: queue.slice(0, count), seed, at: 0, results: [], again: new Set(), texts: new Set() };
+    const recalled = names.length > 1 && chosen.level === MEMORY, threes = recalled ? chained(names, random) : first;
+    while (queue.length < count) queue.push(...threes);
+    session = { names, queue: queue.slice(0, count), seed, at: 0, results: [], again: new Set(), texts: new Set(), recalled };
     ask();
+  }
+
+  // Three on one system after three, those on what interviews ask more often the sooner.
+  function chained(names, random) {
+    const weight = (chain) => chain.reduce((sum, name) => sum + data.weights[data.drills[name].topic], 0);
+    const found = data.chains.filter((chain) => chain.some((name) => names.includes(name)));
+    return found.map((chain) => [random() ** (1 / weight(chain)), chain]).sort(([a], [b]) => b - a).flatMap(([, chain]) => chain);
   }
 
   function ask() {
     const { queue, at, seed } = session, name = queue[at], drill = drills.drillNamed(name);
-    const drawn = drawnAnew(name, seed + at), now = { drawn, tries: 0, hinted: false, turns: [], done: false };
+    if (session.recalled && at % 3 === 0) session.system = {};
+    const drawn = drawnAnew(name, seed + at, session.system), now = { drawn, tries: 0, hinted: false, turns: [], done: false };
     session.now = now;
+    Object.assign(session.system ?? {}, drawn.choice);
     const title = make("h3", { id: "drill-title", textContent: `Question ${at + 1} of ${queue.length}` });
     const about = make("p", { className: "drill-soft", textContent: `${data.topics[drill.topic]}, level ${drill.level}`
-      + (drill.order ? ". Within a factor of two is near enough." : "") });
+      + (drawn.order ? ". Within a factor of two is near enough." : "") });
     const question = make("p", { id: "drill-question", className: "drill-question", textContent: drawn.text });
     const input = make("input", { id: "drill-answer", type: "text", autocomplete: "off", spellcheck: false, enterKeyHint: "go" });
     input.setAttribute("aria-describedby", "drill-question drill-unit");
@@ -123,9 +133,9 @@
   }
 
   // With numbers that this session had not, as long as there are any.
-  function drawnAnew(name, seed) {
-    let drawn = drills.draw(name, seed);
-    for (let k = 1; k < 20 && session.texts.has(drawn.text); k++) drawn = drills.draw(name, seed + k * 1000);
+  function drawnAnew(name, seed, system) {
+    let drawn = drills.draw(name, seed, system);
+    for (let k = 1; k < 20 && session.texts.has(drawn.text); k++) drawn = drills.draw(name, seed + k * 1000, system);
     session.texts.add(drawn.text);
     return drawn;
   }
@@ -135,7 +145,7 @@
     place.setAttribute("role", "status");
     return place;
   };
-  const unitless = (law) => (gpucalc.data.units[gpucalc.data.quantities[law][0]][0] ? "" : "(a number without a unit)");
+  const unitless = (law) => (gpucalc.data.units[gpucalc.data.quantities[law][0]][0] ? "" : "a number");
   const say = (id, ...children) => document.getElementById(id).replaceChildren(...children);
   const paragraph = (textContent, className = "") => make("p", { textContent, className });
 
@@ -154,8 +164,8 @@
     now.tries += 1;
     if (turn !== null) now.turns.push(turn);
     if (counts) {
-      const helped = now.hinted || now.tries > 1;
-      const right = `${helped ? "Right, with help." : "Right."} ${exactly(now.drawn)}`;
+      const helped = now.hinted || now.tries > 1, how = now.hinted ? ", with the hint" : helped ? ` at try ${now.tries}` : "";
+      const right = `Right${how}. ${exactly(now.drawn)}`;
       return finish(helped ? "helped" : "right", known ? `${right} It counts, but: ${known}` : right);
     }
     say("drill-verdict", make("p", {}, make("strong", { textContent: "Not yet. " }),
@@ -180,7 +190,7 @@
     now.done = true;
     session.results.push({ name, result, turns: now.turns });
     progress.record(name, result, now.turns);
-    if (result === "missed" && !session.again.has(name)) {
+    if (result === "missed" && !session.recalled && !session.again.has(name)) {
       session.again.add(name);
       const length = queue.length;
       queue.splice(Math.min(at + 1 + AGAIN, length), 0, name);

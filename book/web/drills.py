@@ -29,6 +29,8 @@ from .typed import BINARY, PREFIXES
 # A file data/drills/TOPIC.yaml holds those of a lesson by name. data/README.md says what each may hold.
 
 LEVELS = {1: "one step", 2: "one formula", 3: "several formulas"}
+# A level more on the page: drills that hide what a model, a card or a link is made of, in chains on one system.
+MEMORY = {4: "from memory, three on one system, within a factor of two"}
 # An answer is near enough within a tenth, or within a factor of two; it meets a value within a fiftieth.
 WITHIN, ORDER, MET = 0.1, 2, 0.02
 _EXACT = 1e-9  # 110 is within a tenth of 100, which floating point has a little above
@@ -39,7 +41,7 @@ BLANK = re.compile(r"\{(\w+)(?::(\w+))?\}")
 _NAME = re.compile(r"[a-z0-9-]+")
 # What a file may hold of a drill and of a wrong turn, and how one knows it.
 _FIELDS = dict(level="a number", ask="a text", law="a text", unit="a unit", draw="blanks and values", hint="a text",
-               wrong="a list", given="names and values", steps="a list", order="true or false")
+               wrong="a list", given="names and values", steps="a list", order="true or false", recall="a text")
 _TURN = dict(say="a text", but="names and values", law="a text", times="a number", unit="a unit")
 _KINDS = {
     "a text": lambda value: isinstance(value, str) and value.strip(), "a unit": lambda value: isinstance(value, str),
@@ -62,7 +64,8 @@ class Wrong(NamedTuple):
 
 class Drill(NamedTuple):
     """A question: `ask` with blanks {NAME}, the `law` that answers it in `unit`, `draw` the values of each blank, `given` what is
-    the same each time, a `hint`, the laws shown as `steps`, and `wrong` turns. `order`: a factor of two is near enough."""
+    the same each time, a `hint`, the laws shown as `steps`, and `wrong` turns. `order`: a factor of two is near enough. `recall`:
+    the question without what one should know of a model, a card or a link; then a factor of two is near enough too."""
 
     name: str
     topic: str
@@ -76,6 +79,7 @@ class Drill(NamedTuple):
     given: dict[str, Any] = {}
     steps: tuple[str, ...] = ()
     order: bool = False
+    recall: str = ""
 
     def choices(self) -> Iterator[dict[str, Any]]:
         """Every way to fill the blanks."""
@@ -105,16 +109,16 @@ class Drill(NamedTuple):
         """The case of a wrong turn: the name of a quantity stands for its value in the case as it was, of a law for the law's."""
         return case.but(**{name: _meant(case, value) for name, value in turn.but.items()})
 
-    def judged(self, case: Case, said: float) -> tuple[bool, int | None]:
+    def judged(self, case: Case, said: float, recalled: bool = False) -> tuple[bool, int | None]:
         """Whether an answer in the unit is near enough, and the place in `wrong` of the turn that it comes of, if of one.
 
         A right answer comes of a wrong turn only where it meets that turn's value and not its own: GB for GiB.
         """
-        return verdict(said, self.answer(case), self.mistaken(case), self.order)
+        return verdict(said, self.answer(case), self.mistaken(case), self.order or recalled)
 
-    def asked(self, case: Case) -> str:
-        """The question with its blanks filled."""
-        return BLANK.sub(lambda blank: blank_text(case, *blank.groups("")), self.ask)
+    def asked(self, case: Case, recalled: bool = False) -> str:
+        """The question with its blanks filled; `recalled`: the one from memory."""
+        return BLANK.sub(lambda blank: blank_text(case, *blank.groups("")), self.recall if recalled else self.ask)
 
 
 def verdict(said: float, right: float, mistaken: list[float], order: bool = False) -> tuple[bool, int | None]:
@@ -188,6 +192,24 @@ def drill(name: str) -> Drill:
 
 
 @functools.cache
+def chains() -> dict[str, list[str]]:
+    """Three drills each on one system, by what that is. Raises ValueError for a drill that is not there or has no `recall`."""
+    found = read_mapping(DATA / "texts/chains.yaml")
+    for title, names in found.items():
+        for name in names:
+            if not drill(name).recall:
+                raise ValueError(f"chains.yaml, {title}: {name}; allowed: drills with a recall")
+    return found
+
+
+def weights() -> dict[str, int]:
+    """How often interviews ask on a topic: the questions of data/interview that a page is read for, and one."""
+    from ..pages.interview import questions
+    read = [page for each in questions().values() for page in each.lessons]
+    return {topic: 1 + read.count(topic) for topic in topics()}
+
+
+@functools.cache
 def _all():
     found = {}
     for path in sorted((DATA / "drills").glob("*.yaml")):
@@ -221,10 +243,10 @@ def _read(name, topic, held):
     for unit in (made.unit, *(turn.unit for turn in wrong if turn.unit)):
         scale(made.law, unit)
     changed = (each for turn in wrong for each in turn.but)
-    for _, form in blanks(made.ask):
+    for _, form in blanks(made.ask + made.recall):
         if form and form not in figures.UNITS and not callable(getattr(figures, form, None)):
             raise ValueError(f"ask: the form {form!r} of a blank; allowed: a unit, or a function of gpucalc/core/figures.py")
-    for known in (*made.draw, *made.given, *changed, *(blank for blank, _ in blanks(made.ask))):
+    for known in (*made.draw, *made.given, *changed, *(blank for blank, _ in blanks(made.ask + made.recall))):
         if known not in FINDERS and known not in QUANTITIES:
             raise ValueError(f"{known}: unknown; allowed: quantities and kinds of rows{close(known, [*QUANTITIES, *FINDERS])}")
     return made
@@ -264,7 +286,7 @@ def valued(case: Case, name: str) -> float:
 # `written` gives the script; what it says there reads it again when the page loads it.
 
 # What a drill is given by, in this order; what is after the last that it has is left out.
-_DRILL_FIELDS = ["level", "ask", "law", "unit", "scale", "hint", "draw", "wrong", "steps", "given", "order"]
+_DRILL_FIELDS = ["level", "ask", "law", "unit", "scale", "hint", "draw", "wrong", "steps", "given", "order", "recall"]
 _TURN_FIELDS = ["say", "but", "times", "law", "unit", "scale"]
 _STEP = ["law", "said", "at"]
 _BLANK = re.compile(r"\{(\w+)")
@@ -290,7 +312,8 @@ _HEAD = """  const at = (number) => names[parseInt(number, 36) - 360];
   };
   const drillOf = (topic, values) => {
     const drill = { topic, ...given(%s, values) };
-    return { ...drill, ask: filled(drill.ask), wrong: drill.wrong.map((turn) => given(%s, [].concat(turn))),
+    const recall = drill.recall && filled(drill.recall);
+    return { ...drill, recall, ask: filled(drill.ask), wrong: drill.wrong.map((turn) => given(%s, [].concat(turn))),
       steps: drill.steps.map(stepOf) };
   };
 """ % tuple(map(json.dumps, (_NAMED, _STEP, _DRILL_FIELDS, _TURN_FIELDS)))
@@ -300,7 +323,7 @@ def written(laws: list[str], kept: dict[str, Any], held: dict[str, list[str]], d
     """The script of these laws, of units and domains, of these quantities, and of drills and what they need."""
     words, every = data["words"], data["drills"].values()
     drawn = (name for one in every for part in (one, *one["wrong"]) for field in _NAMED for name in part.get(field, ()))
-    asked = (name for one in every for name in _BLANK.findall(one["ask"]))
+    asked = (name for one in every for name in _BLANK.findall(one["ask"] + one.get("recall", "")))
     taken = (each for law in laws for each in LAWS[law].arguments)
     columns = (name for each in data["rows"].values() for name in each["columns"])
     names = list(dict.fromkeys([*words, *held, *laws, *taken, *drawn, *asked, *columns]))
@@ -357,7 +380,8 @@ def _values(one, number):
     turns = [_fields(turn, _TURN_FIELDS, number) for turn in one["wrong"]]
     steps = [_fields(step | {"said": [_numbered(text, number) for text in step["said"]]}, _STEP, number) for step in one["steps"]]
     wrong = [turn[0] if len(turn) == 1 else turn for turn in turns]
-    return _fields(one | {"ask": _numbered(one["ask"], number), "wrong": wrong, "steps": steps}, _DRILL_FIELDS, number)
+    texts = {name: _numbered(one[name], number) for name in ("ask", "recall") if name in one}
+    return _fields(one | texts | {"wrong": wrong, "steps": steps}, _DRILL_FIELDS, number)
 
 
 def _numbered(text, number):
@@ -394,7 +418,7 @@ def names(one: Drill) -> list[str]:
     """Laws, quantities and kinds of rows that a drill needs: to be drawn, asked, answered and shown."""
     turns = [name for turn in one.wrong for name in (turn.law, *turn.but, *turn.but.values())]
     given = [name for value in one.given.values() for name in (value.values() if isinstance(value, dict) else [value])]
-    found = [one.law, *one.steps, *one.draw, *one.given, *given, *(name for name, _ in blanks(one.ask)), *turns]
+    found = [one.law, *one.steps, *one.draw, *one.given, *given, *(name for name, _ in blanks(one.ask + one.recall)), *turns]
     return [name for name in dict.fromkeys(map(str, found)) if name in LAWS or name in QUANTITIES or name in FINDERS]
 
 
@@ -484,7 +508,7 @@ def script() -> str:
                 rows={kind: _rows(kind, every.values(), taken) for kind in FINDERS if kind in needed},
                 words={name: called(name) for name in named}, shares=[name for name in named if is_share(name)],
                 topics={topic: title(topic) for topic in topics()},
-                levels=LEVELS, said=SAID,
+                levels=LEVELS | MEMORY, said=SAID, chains=list(chains().values()), weights=weights(),
                 sourced=[name for name in DEFAULTS if name in taken])
     kept = javascript.figures_data(sorted(name for name in taken if name in QUANTITIES))
     return written(laws, kept, kept.pop("quantities"), data)
@@ -500,7 +524,8 @@ def _plain(one):
     held = dict(topic=one.topic, level=one.level, ask=one.ask, law=one.law, unit=one.unit, scale=factor, draw=one.draw,
                 hint=one.hint, wrong=[_turn(one, turn, factor) for turn in one.wrong])
     given = {name: plain(value) for name, value in one.given.items()}
-    return held | ({"given": given} if given else {}) | ({"order": True} if one.order else {})
+    return held | ({"given": given} if given else {}) | ({"order": True} if one.order else {}) | (
+        {"recall": one.recall} if one.recall else {})
 
 
 def _turn(one, turn, factor):

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from book.web.drills import drill, drills, LEVELS, MET, near, off, WITHIN
+from book.web.drills import blanks, chains, drill, drills, LEVELS, MET, near, off, weights, WITHIN
 from gpucalc.core.evaluate import FINDERS
 from gpucalc.core.quantities import QUANTITIES
 from tests.book.test_lessons import LESSONS
@@ -28,7 +28,7 @@ def worked(name):
 
 
 def texts(name):
-    return [BANK[name].ask, BANK[name].hint, *(turn.say for turn in BANK[name].wrong)]
+    return [BANK[name].ask, *filter(None, [BANK[name].recall]), BANK[name].hint, *(turn.say for turn in BANK[name].wrong)]
 
 
 # How many
@@ -48,6 +48,35 @@ def test_every_lesson_but_the_shortest_goes_from_one_step_to_several():
     levels = {page: {one.level for one in drills(page).values()} for page in LESSONS}
     assert {page for page, found in levels.items() if not {2, 3} <= found} <= {"kv_cache"}
     assert sum(found == {1, 2, 3} for found in levels.values()) >= 14
+
+
+# From memory
+
+# What one should know of a model, a card or a link, so that a question from memory may not say it.
+KNOWN = {"layers", "heads", "kv_heads", "head_dim", "hidden", "vocab", "params", "active_params", "lookup_params", "kv_bytes_per_token", "experts",
+         "experts_per_token", "expert_params", "moe_layers", "peak_flops", "bandwidth", "memory_bytes", "link_bandwidth", "weight_bytes"}
+RECALLED = [name for name, one in BANK.items() if one.recall]
+
+
+@pytest.mark.parametrize("name", RECALLED)
+def test_a_question_from_memory_hides_what_one_should_know(name):
+    one = BANK[name]
+    asked, hidden = ({blank for blank, _ in blanks(text)} for text in (one.recall, one.ask))
+    assert not asked & KNOWN and asked - {*FINDERS} <= hidden and set(one.draw) - {"recipe"} <= asked
+    assert hidden & KNOWN or "by heart" in one.ask or "data sheet" in one.ask, "nothing is hidden"
+    case = one.case(next(one.choices()))
+    assert "{" not in one.asked(case, recalled=True) and one.asked(case, recalled=True).endswith("?")
+    assert one.judged(case, 1.9 * one.answer(case), recalled=True)[0] and not one.judged(case, 2.1 * one.answer(case), recalled=True)[0]
+
+
+def test_chains_are_three_drills_that_can_be_on_one_system():
+    assert len(RECALLED) >= 24 and {name for chain in chains().values() for name in chain} == set(RECALLED)
+    for title, chain in chains().items():
+        assert len(chain) == 3, title
+        drawn = [BANK[name].draw for name in chain]
+        shared = [kind for kind in ("model", "gpu") if all(kind in draw for draw in drawn)]
+        assert shared and all(draw[kind] == drawn[0][kind] for kind in shared for draw in drawn), title
+    assert min(weights().values()) >= 1 and weights()["serving"] > weights()["commitments"]
 
 
 # What they ask

@@ -148,7 +148,8 @@ def test_an_exercise_keeps_what_it_is_given_and_falls_back_on_its_own():
 
 def test_hostile_text_is_escaped(tmp_path, monkeypatch):
     nasty = "<img src=x onerror=alert(1)> {model} *x*"
-    written(tmp_path, monkeypatch, ask=nasty, hint=nasty, wrong=[{"say": nasty, "times": 2}])
+    written(tmp_path, monkeypatch, ask=nasty, hint=nasty, recall=nasty, wrong=[{"say": nasty, "times": 2}])
+    monkeypatch.setattr(drills, "chains", lambda: {nasty: ["kv-test"]})
     text, page = exercise("kv-test", PAGE).source, drill_page.sheet().source
     assert "<img" not in text.replace("\\<img", "") and "<img" not in page and "<img" not in drills.script()
 
@@ -176,7 +177,7 @@ def test_follow_names_what_a_drill_needs():
 def test_the_script_holds_no_law_that_no_drill_needs():
     text = drills.script()
     assert "kv_bytes_per_token " in text and "owned_rent_equal" not in text
-    assert len(text.encode()) < 1000 * len(EVERY)
+    assert len(text.encode()) < 1050 * len(EVERY)
     used = set(itertools.chain(*(drills.used(one)[0] for one in EVERY)))
     assert len(used) < 320
 

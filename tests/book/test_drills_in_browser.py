@@ -16,6 +16,7 @@ from book.web import drills
 from book.web.printed import figures_script, judging_script
 from gpucalc.core import figures
 from gpucalc.core.law import LAWS
+from tests.book.test_notebooks import names_in_data
 from tests.browser import ended, lay_out, visit
 
 EVERY, DRAWS = drills.drills(), 50
@@ -182,6 +183,22 @@ def type_in(page, text):
     page.keyboard.press("Enter")
 
 
+def test_from_memory_three_questions_are_on_one_system_and_hide_their_constants(opened):
+    page = opened("level=4")
+    page.get_by_label("Questions").select_option("20")
+    page.get_by_role("button", name="Start").click()
+    asked = []
+    for place in range(20):
+        question = page.inner_text("#drill-question")
+        assert "Within a factor of two is near enough." in page.inner_text("#drill-app .drill-soft >> nth=0")
+        asked.append(question)
+        page.get_by_role("button", name="Show the steps").click()
+        page.get_by_role("button", name="Next question" if place < 19 else "See the result").click()
+    named = [{name for name in names_in_data() if name in question} for question in asked]
+    assert all(set.intersection(*named[first:first + 3]) for first in range(0, 18, 3)), asked
+    assert not any(word in " ".join(asked) for word in (" layers", "query heads", "dense and reads", "parameters of"))
+
+
 def test_right_and_wrong_answers_by_keyboard(opened):
     page = opened(TOKEN)
     right, heads = page.evaluate("(({ answer, mistaken }) => [answer, mistaken[0]])(gpucalc.drills.draw('kv-token', 7))")
@@ -192,7 +209,7 @@ def test_right_and_wrong_answers_by_keyboard(opened):
     assert "You used the query heads" in page.inner_text("#drill-verdict")
     type_in(page, f"{right * 1.05:.6g} kB")
     said = page.inner_text("#drill-verdict")
-    assert "Right, with help. It is " + figures.in_unit(right, "kB") in said and focused(page) == "Next question"
+    assert "Right at try 3. It is " + figures.in_unit(right, "kB") in said and focused(page) == "Next question"
     assert "KV heads" in page.inner_text(".drill-steps") and figures.in_unit(right, "kB") in page.inner_text(".drill-steps")
     page.keyboard.press("Enter")
     assert "Question 2 of 5" in page.inner_text("#drill-title") and focused(page) == "drill-answer"

@@ -70,7 +70,7 @@ def test_what_is_said_multiplies_to_what_is_said():
         (said["GB200 NVL72, 72 GPUs: dense FP4 peak"], 2 * said["GB200 NVL72, 72 GPUs: dense FP8 peak"]),
         (said["GB200 NVL72, 72 GPUs: dense FP8 peak"], 72 * 2 * 2.5e15),
         (said["years until one GPU stops a job"] * 8760 / know.JOB, said["time between stops on 16,384 GPUs"]),
-        (said["NVLink 5, one way (B200, GB200)"], 2 * said["NVLink 4, one way (H100)"]), (24 * 3600, said["seconds in a day"])]:
+            (said["NVLink 5, one way (B200, GB200)"], 2 * said["NVLink 4, one way (H100)"]), (24 * 3600, said["seconds in a day"])]:
         assert left == pytest.approx(right, rel=0.1)
 
 
