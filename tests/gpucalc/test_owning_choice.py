@@ -7,13 +7,14 @@ import pytest
 
 from gpucalc import Case, break_even, demand, owning
 from gpucalc.core.arithmetic import HOURS_PER_MONTH, HOURS_PER_YEAR
-from gpucalc.decisions import answer_words, owning_words
+from gpucalc.decisions import answer_words, decide as deciding, owning_words
 from gpucalc.decisions import rent_or_buy as deals
 from gpucalc.decisions.rent_or_buy import DRAWS, rent_or_buy, shares
 from gpucalc.decisions.rent_own_or_api import API, BATCH, OWNED, RENTED
-from gpucalc.decisions.rent_own_or_api import FOR_HOURS, ways
+from gpucalc.decisions.rent_own_or_api import FOR_HOURS, owned_gpus, ways
 from gpucalc.decisions.token_offers import SERVERS
-from gpucalc.rows import catalogue
+from gpucalc.rows import case_file, catalogue
+from gpucalc.rows.tables import DATA
 
 H100 = "H100 SXM 80GB"
 LOAD = {"prompt": 1000, "output": 300, "first_token_limit": 3, "token_limit": 0.1}
@@ -250,3 +251,49 @@ def test_inputs_that_stand_for_others_are_taken(book):
     job = users.but(job="serve")
     job = job.but(token_limit=job.rows["job"], output=job.rows["job"])
     assert ways(job, book, plan_of()).below == pytest.approx(ways(users, book, plan_of()).below)
+
+
+# The same machine on two pages
+
+VERBS = {"Rent": "Renting is cheapest", "Buy": "Buying is cheaper", "Too close to call": "Too close to call: rent or buy"}
+
+
+def verbs(found, plan, book):
+    """What the ways to serve say of renting and owning, and what rent or buy says of the plan's servers alone; None where no server
+    of theirs has a price. An API is left out: it is no part of the other question."""
+    bill = "serving_usd_per_month"
+    without = found._replace(rows=[row for row in found.rows if row.way != API])
+    known = answer_words._of_ways(without, plan[bill])
+    gpus = owned_gpus(found.owning, plan)
+    if not gpus or found.owning.deal.doubt:
+        return None
+    case = Case(job="rent_or_buy", gpu=plan["gpu"], usd_per_hour=plan["usd_per_hour"], term=plan["term"],
+                utilization=float(min(plan["rented_gpus"] / gpus, 1)))
+    headline = owning_words.told(rent_or_buy(case, book), case, book).headline
+    return answer_words.fill("big_ways", known | {"priced": 1}), VERBS[headline.partition(":")[0]]
+
+
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=[] if seed < 1 else pytest.mark.long) for seed in range(20)])
+def test_the_ways_to_serve_and_rent_or_buy_have_one_verb(book, seed):
+    """On ten random books a seed, 200 in all: rents, servers and power moved as prices differ between sellers."""
+    draw, seen = random.Random(seed), set()
+    for number in range(10):
+        moved = {"rent": draw.lognormvariate(0, 0.45), "server": draw.lognormvariate(0, 0.35), "power": draw.choice([0.5, 1, 2.5])}
+        other = book.copy()
+        other["price"] *= other["item"].map(moved).fillna(1)
+        other.attrs = book.attrs
+        plan = plan_of(draw, gpu=H100, usd_per_hour=(1.5, 4.5, 9)[number % 3] * draw.uniform(0.8, 1.2))
+        both = verbs(ways(served(requests_per_second=5.0), other, plan), plan, other)
+        assert both[0] == both[1], (moved, plan)
+        seen.add(both[0])
+    assert len(seen) > 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("path", sorted((DATA / "cases").glob("*.yaml")), ids=lambda path: path.stem)
+def test_the_ways_of_a_worked_case_and_rent_or_buy_have_one_verb(book, path):
+    case = case_file.read_case(path)
+    answer = None if owning_words.is_owning(case) else deciding.answered(case, book)
+    found = answer and deciding.more(answer, book)[1]
+    if found and found.owning and (both := verbs(found, answer.best, book)):
+        assert both[0] == both[1]
