@@ -4,6 +4,7 @@ import csv
 import datetime
 import functools
 import io
+import json
 import math
 import os
 import re
@@ -339,7 +340,8 @@ def read_sheet(path: Path, score: Callable[[list[str]], int], wanted: str) -> Sh
     file = shortened(path.name)
     if held.startswith(_OLD_EXCEL):
         raise ValueError(f"{file}, row 1: an old Excel file; allowed: saved as XLSX or CSV")
-    grid, place, said, separator = (_best_sheet if held.startswith(_ZIP) else _best_separator)(file, held, score, wanted)
+    read = _best_sheet if held.startswith(_ZIP) else _best_list if held.lstrip()[:1] in (b"{", b"[") else _best_separator
+    grid, place, said, separator = read(file, held, score, wanted)
     filled = [(row, cells) for row, cells in grid if any(cells)]
     if len(filled) > MOST_ROWS:
         raise ValueError(f"{file}: more than {MOST_ROWS:,} rows; allowed: at most that")
@@ -359,11 +361,42 @@ def _best_separator(file, held, score, wanted):
     heads = {each: _records(file, head, each, strict=False) for each in ([named[1]] if named else _SEPARATORS)}
     found = {each: _best_header(grid, score) for each, grid in heads.items()}
     best = max(found, key=lambda each: found[each][0])
-    if not found[best][0] and text.lstrip().startswith(("{", "[")):
-        raise ValueError(f"{file}, row 1: looks like JSON; allowed: CSV or XLSX, a line for each price below {wanted}")
     if not found[best][0]:
         raise _no_header(file, list(heads.values()), wanted)
     return _records(file, text, best), found[best][1], said, best
+
+
+def _best_list(file, held, score, wanted):
+    """The same of the list in a JSON file whose records look most like prices: each is a row, its names are the header."""
+    try:
+        open_, lists = [json.loads(held)], []
+        while open_:
+            node = open_.pop()
+            open_ += node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+            lists.append([_flat(each) for each in node if isinstance(each, dict)] if isinstance(node, list) else [])
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{file}, row 1: JSON that cannot be read, {error}; allowed: a list of records, CSV or XLSX") from None
+    headers = [list(dict.fromkeys(name for record in records for name in record)) for records in lists]
+    header, records = max(zip(headers, lists), key=lambda each: score(each[0]))
+    if not score(header):
+        raise _no_header(file, [[(1, each)] for each in headers], wanted)
+    grid = [(1, header), *((row, [record.get(name, "") for name in header]) for row, record in enumerate(records, 2))]
+    if len(header) > MOST_COLUMNS:
+        raise ValueError(f"{file}, row 1: {len(header)} names; allowed: at most {MOST_COLUMNS}")
+    for row, cells in grid:
+        _check_size(file, row, cells)
+    return grid, 0, ["read as JSON: row 2 is the first record of its list"], ""
+
+
+def _flat(record, above=""):
+    """The texts and numbers of a JSON record by their names, those of a record in it behind its name."""
+    found = {}
+    for name, value in record.items():
+        if isinstance(value, dict):
+            found |= _flat(value, f"{above}{name} ")
+        elif isinstance(value, (str, int, float)) and not isinstance(value, bool):
+            found[above + name] = value.strip() if isinstance(value, str) else Exact(repr(value))
+    return found
 
 
 def _best_sheet(file, held, score, wanted):
@@ -1212,7 +1245,7 @@ def _frame(found):
     import pandas
     frame = pandas.DataFrame(list(found.records.values()), pandas.Index(list(found.records), name="row"), PRICES.columns)
     frame = frame.astype(dict.fromkeys(("gpus_per_server", "price", "reserved_years", "from_bytes", "to_bytes"), float))
-    frame = frame.drop_duplicates()
+    frame = _without_series(frame.drop_duplicates(), found.said)
     first: dict[Any, int] = {}
     repeats = []
     for row, *key in frame[KEY].astype(str).itertuples(name=None):
@@ -1221,6 +1254,17 @@ def _frame(found):
             repeats.append(Fault(row, "price", frame.at[row, "price"], f"one price of an offer; row {other} has the same item, "
                                  "provider, sku, region and term: name what tells them apart, or keep one"))
     return frame, repeats
+
+
+def _without_series(frame, said):
+    """The rows without those of an offer that has a newer price, each of a day of its own; what they lie between is said."""
+    for _, series in frame[frame.duplicated(KEY, keep=False)].groupby(KEY, sort=False, dropna=False):
+        if series["date"].is_unique:
+            last, prices = series.loc[series["date"].idxmax()], series["price"]
+            said[f"an offer on {len(series)} days: that of {last['date']} counts, {in_usd(last['price'])}; they lie between "
+                 f"{in_usd(prices.min())} and {in_usd(prices.max())} {last['unit']}"] = list(series.index)
+            frame = frame.drop(series.index.drop(last.name))
+    return frame
 
 
 def _counted(file, found, frame, overlay, base):

@@ -218,7 +218,9 @@ def test_refused_with_all_faults_named(write, held, faults):
 
 @pytest.mark.parametrize("held, said", [
     ("", "row 1: the file is empty"), ("\n , \n", "row 1: the file is empty"), ("gpu,usd_per_hour\n", "row 1: no rows below the header"),
-    ('[{"gpu": "H100", "price": 2.95}]', "row 1: looks like JSON; allowed: CSV or XLSX, a line for each price below a header with gpu"),
+    ('{"data": [{"colour": "red"}]}', "row 1: no header with prices, but 'colour'; allowed: a header with gpu"),
+    ('[{"gpu": "H100", "price": 2.95', "row 1: JSON that cannot be read, "), ("[1, 2]", "row 1: the file is empty; allowed: a header with gpu"),
+    ('[{"gpu": "H100", "usd_per_hour": -1}]', "row 2, column usd_per_hour: '-1'; allowed: "),
     ("H100,2.95\n", "row 1: no header with prices, but 'H100', '2.95'"), ("gpu,USD per month\nH100,2000\n", "row 1: no header with prices, but 'gpu', 'USD"),
     ("gpu,on-demand price,spot price\nH100,3,2\n", "row 1: no header with prices"), (b"\x89PNG\r\n\x1a\n\0\0", "row 1: neither text nor XLSX"),
     (b"\xd0\xcf\x11\xe0old", "row 1: an old Excel file; allowed: saved as XLSX or CSV"), (b"PK\x03\x04broken", "row 1: no XLSX that can be read"),
@@ -394,6 +396,26 @@ def test_a_rent_has_its_place_in_the_market(write):
                      f"book's {len(market)}, the cheapest first; their median is {market.median():.2f}")
     assert spot.startswith(f"row 3: 1.50 USD/h for one {H100}, spot, is number ")
     assert prices(write("gpu,usd_per_hour\nH100,2.95\n"), only=True).attrs["standing"] == (first,), "also where the file is taken alone"
+
+
+def test_a_provider_s_list_in_json_is_read(write):
+    """Records stand in a list anywhere, and what stands in a record of theirs is named behind it."""
+    text = """{"date": "2026-10-01", "data": [{"id": 3, "gpu": {"type": "H100", "count": 8}, "price": 23.6, "tags": ["new"]},
+        {"id": 4, "gpu": {"type": "L4", "count": 1}, "price": 0.5, "region": "eu", "ok": true}]}"""
+    book = prices(write(text))
+    mine = book[book["yours"]][["gpu", "gpus_per_server", "price", "region"]].values.tolist()
+    assert sorted(mine) == [[H100, 8.0, 23.6, "not stated"], ["L4 24GB", 1.0, 0.5, "eu"]]
+    assert book.attrs["said"][0] == "read as JSON: row 2 is the first record of its list"
+
+
+def test_of_a_series_the_newest_price_counts(write):
+    """One price a day of an offer; two of one day are a fault as ever."""
+    lines = "gpu,gpus,price,term,date\nH100,8,12,spot,2026-10-03\nH100,8,16,spot,2026-10-05\nH100,8,20,spot,2026-10-04\n"
+    book = prices(write(lines))
+    assert book[book["yours"]][["price", "date"]].values.tolist() == [[16.0, "2026-10-05"]]
+    assert "rows 2, 3, 4: an offer on 3 days: that of 2026-10-05 counts, 16; they lie between 12 and 20 USD/h" in book.attrs["said"]
+    with pytest.raises(ValueError, match="one price of an offer; row 2 has the same"):
+        prices(write(lines + "H100,8,21,spot,2026-10-04\n"))
 
 
 def test_a_quote_joins_the_market(write):
