@@ -12,9 +12,10 @@ export BOOK_CASE := $(value CASE)
 export BOOK_COMPARE := $(value COMPARE)
 export BOOK_ROWS := $(value ROWS)
 export BOOK_OUT := $(value OUT)
+export BOOK_CATALOGS := $(value CATALOGS)
 export BOOK_PORT := $(value PORT)
 export BOOK_SEED := $(value SEED)
-unexport PRICES TOPIC PARAMS ONLY RATE GPUS CASE COMPARE ROWS OUT PORT SEED
+unexport PRICES TOPIC PARAMS ONLY RATE GPUS CASE COMPARE ROWS OUT CATALOGS PORT SEED
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 IN_VENV := .venv/bin/python
@@ -69,7 +70,7 @@ notebook: .venv/ready
 prices: .venv/ready
 	@$(IN_VENV) -c 'import gpuhunt' 2>/dev/null || \
 	  said=$$($(INSTALL) '.[prices]' 2>&1) || export BOOK_PIP_SAID="$$said"; \
-	  $(IN_VENV) -m book.prices.refresh
+	  $(IN_VENV) -m book.prices.refresh --catalogs="$$BOOK_CATALOGS" --text="$$BOOK_OUT"
 
 # Installs the extra `measure` of pyproject.toml where it is missing; nothing else needs it.
 measure: .venv/ready

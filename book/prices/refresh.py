@@ -1,10 +1,12 @@
 """Refreshes prices: catalogues of providers are read, compared with the newest book, and written as a new one."""
+import argparse
 import csv
 import datetime
 import io
 import json
 import logging
 import os
+import re
 import socket
 import statistics
 import sys
@@ -217,22 +219,50 @@ class Made(NamedTuple):
     skipped: Counter
 
 
-def main(folder=None):
-    """Write the book of today beside the newest and print what happened; on an error one line, and nothing is written."""
+def main(folder=None, catalogs="", text=""):
+    """Write the book of today beside the newest and print what happened; on an error one line, and nothing is written.
+
+    catalogs: a folder of recorded catalogs of SkyPilot's, read instead of the network. text: where a pull request's text goes.
+    """
     folder = Path(folder) if folder else price_book.DATA / "prices"
     try:
-        found, notes = loaded()
+        found, notes = loaded(catalogs)
         made = refresh(folder, datetime.date.today(), found)
     except (ValueError, OSError) as error:
         print(f"make prices: {error}; nothing is changed", file=sys.stderr)
         return 1
-    report(made, found, notes)
+    lines, new = report(made, found, notes), made.after is not made.before
+    print("\n".join([*lines, "Pages follow with: make accept" if new else "make prices: nothing new; nothing is changed"]))
+    if text and new:
+        told = [lines[0], "", *(f"- {line.strip()}" for line in lines[1:]), "", *by_hand(made.after), ""]
+        Path(text).write_text("\n".join(told), encoding="utf-8")
     return 0
 
 
-def loaded():
+def recorded(folder):
+    """What reads a catalog of SkyPilot's in a folder, CLOUD/vms.csv and CLOUD/commits.json, by its address in the network."""
+    def read(address):
+        name = "commits.json" if address.startswith(COMMITS[:20]) else "vms.csv"
+        return (Path(folder) / re.search(r"v8/(\w+)/vms.csv", address)[1] / name).read_text(encoding="utf-8")
+    return read
+
+
+def by_hand(book):
+    """What no catalog lists, as a list to tick off: items with their sources and oldest dates, the oldest first."""
+    kept = book[(book["item"] != "rent") | ~book["term"].isin(SUPPLIED) | ~book["provider"].isin(PROVIDERS.values())]
+    found = kept.groupby(["item", "source"]).agg(rows=("price", "size"), oldest=("date", "min")).reset_index().sort_values(
+        ["oldest", "item"], kind="stable")
+    return ["By hand, the column `price` with its `date`:", "",
+            *(f"- [ ] {item}: {rows} of {oldest} or later, {source}"
+              for item, source, rows, oldest in found.itertuples(index=False))]
+
+
+def loaded(catalogs=""):
     """The catalogs by provider, gpuhunt's before SkyPilot's, and notes on what could not be read; ValueError if none can."""
     found, notes = {}, []
+    if catalogs:
+        found, missing = skypilot_catalogs(recorded(catalogs))
+        return found, [f"SkyPilot, {name}: {why}" for name, why in missing.items()]
     try:
         found, unread = gpuhunt_catalogs()
         notes += [f"gpuhunt left out {unread} rows of its catalogs that it could not read"] if unread else []
@@ -256,18 +286,20 @@ def installer_said():
 
 
 def refresh(folder, today, found):
-    """Write the new book from the newest of `folder` and the catalogs; returns what `report` tells."""
+    """Write the new book from the newest of `folder` and the catalogs; returns what `report` tells, one book twice if none is."""
     books = sorted(folder.glob("*.csv"))
     path = folder / f"{today}.csv"
     if not books:
         raise ValueError(f"{folder} holds no price book to start from")
-    if path.exists():
-        raise ValueError(f"{path.name} is there already; remove it to make it again")
     before = price_book.project_book(books[-1])
     with open(books[-1], encoding="utf-8-sig", newline="") as file:
         old = list(csv.DictReader(file, skipinitialspace=True))
     fresh, skipped = offers(found)
     rows, gone, held = merged(old, fresh)
+    if sorted(map(_told, rows)) == sorted(map(_told, old)):
+        return Made(before, before, gone, held, skipped)
+    if path.exists():
+        raise ValueError(f"{path.name} is there already; remove it to make it again")
     write(path, rows)
     return Made(before, price_book.project_book(path), gone, held, skipped)
 
@@ -277,10 +309,20 @@ def merged(old, fresh):
 
     An instance that a catalog lists takes its prices from there: a region or term that is not there is gone. So are other rows of
     a provider's GPU on a term that a catalog lists. Of instances that the old book doesn't list, the cheapest for each provider,
-    GPU, number of GPUs and term is added. A price that moved too far is held back, and the old row stays. All else is kept.
+    GPU, number of GPUs and term is added. A price that moved too far is held back, and the old row stays; so is the cheapest of a
+    provider's GPU on a term of which the old book has a newer row. All else is kept.
     """
+    newest = {}
+    for row in (row for row in old if row["item"] == "rent"):
+        newest[_kind(row)] = max(newest.get(_kind(row), ""), row["date"])
+    late = {}
+    for row in sorted(fresh.values(), key=price_of):
+        if newest.get(_kind(row), "") > row["date"]:
+            late.setdefault(_kind(row), row)
+    fresh = {offer: row for offer, row in fresh.items() if _kind(row) not in late}
     listed = {offer[:2] for offer in fresh} | {_kind(row) for row in fresh.values()}
-    middle, rows, gone, held, taken = _middles(old), [], [], [], set()
+    middle, rows, gone, taken = _middles(old), [], [], set()
+    held = [(row, f"of {row['date']}, older than the book's of {newest[kind]}") for kind, row in late.items()]
     for row in old:
         if row["item"] != "rent" or row["term"] not in SUPPLIED or not {key(row)[:2], _kind(row)} & listed:
             rows.append(row)
@@ -308,6 +350,11 @@ def merged(old, fresh):
              and price_of(row) > on_demand.get(key(row)[:3], float("inf"))]
     gone += [(row, f"above the on-demand price, now {on_demand[key(row)[:3]]:g} USD/h") for row in above]
     return [row for row in rents if row not in above] + [row for row in rows if row["item"] != "rent"], gone, held
+
+
+def _told(row):
+    """What a row says of a price, beside who collected it."""
+    return price_of(row), *(row[name] for name in row if name not in ("price", "source", "note"))
 
 
 def _kind(row):
@@ -342,29 +389,27 @@ def write(path, rows):
 
 
 def report(made, found, notes):
-    """Print in one piece what was read, what moved, came and went and why, what is held back, and what is as old as it was."""
+    """Lines on what was read, what moved, came and went and why, what is held back, and what is as old as it was."""
     changes = matched(made.before, made.after)
     counts = changes["change"].value_counts()
     read = Counter(each.source for each in found.values())
-    print(f"{made.after.attrs['file']}: {len(made.after)} prices; against {made.before.attrs['file']} "
-          + ", ".join(f"{counts.get(change, 0)} {change}" for change in ("moved", "same", "added", "gone")))
-    print("read: " + ", ".join(f"{count} providers from {source}" for source, count in read.items()))
+    lines = [f"{made.after.attrs['file']}: {len(made.after)} prices; against {made.before.attrs['file']} "
+             + ", ".join(f"{counts.get(change, 0)} {change}" for change in ("moved", "same", "added", "gone")),
+             "read: " + ", ".join(f"{count} providers from {source}" for source, count in read.items())]
     reasons = {key(row): reason for row, reason in made.gone}
     for row in changes[changes["change"] != "same"].to_dict("records"):
         values = " to ".join(f"{row[book]:g}" for book in ("before", "after") if row[book] == row[book])
         by = f" ({row['ratio'] - 1:+.0%})" if row["change"] == "moved" and row["before"] > 0 else ""
         why = f": {reasons[key(row)]}" if row["change"] == "gone" and key(row) in reasons else ""
-        print(f"  {row['change']}: {_offer(row)}: {values} {row['unit']}{by}{why}")
-    for row, reason in made.held:
-        print(f"  held back: {_offer(row)}: {price_of(row):g} {row['unit']}: {reason}; look it up, then write it in by hand")
+        lines.append(f"  {row['change']}: {_offer(row)}: {values} {row['unit']}{by}{why}")
+    lines += [f"  held back: {_offer(row)}: {price_of(row):g} {row['unit']}: {reason}; look it up, then write it in by hand"
+              for row, reason in made.held]
     if made.skipped:
         most = ", ".join(f"{name} ({count})" for name, count in made.skipped.most_common(8))
-        print(f"skipped: {made.skipped.total()} offers without a plausible price or of a GPU that the table has no SKU for: "
-              f"{most}")
+        lines.append(f"skipped: {made.skipped.total()} offers without a plausible price or of a GPU that the table has no SKU "
+                     f"for: {most}")
     missing = sorted(set(PROVIDERS) - set(found))
-    for note in [*notes, *([f"not loaded, prices kept: {', '.join(missing)}"] if missing else [])]:
-        print(note)
-    print("Pages follow with: make accept")
+    return [*lines, *notes, *([f"not loaded, prices kept: {', '.join(missing)}"] if missing else [])]
 
 
 def _offer(row):
@@ -373,4 +418,8 @@ def _offer(row):
 
 if __name__ == "__main__":
     socket.setdefaulttimeout(60)
-    sys.exit(main(*sys.argv[1:]))
+    parser = argparse.ArgumentParser("python -m book.prices.refresh")
+    parser.add_argument("folder", nargs="?", help="of price books; else the project's")
+    parser.add_argument("--catalogs", default="", help="a folder of recorded catalogs, CLOUD/vms.csv with CLOUD/commits.json")
+    parser.add_argument("--text", default="", help="writes the text of a pull request")
+    sys.exit(main(**vars(parser.parse_args())))

@@ -51,7 +51,7 @@ def folder(tmp_path):
 
 
 def remade(folder, today, found):
-    refresh.report(refresh.refresh(folder, today, found), found, [])
+    print("\n".join(refresh.report(refresh.refresh(folder, today, found), found, [])))
 
 
 def rows(path):
@@ -170,8 +170,11 @@ def test_what_no_book_may_hold_is_skipped(folder, capsys, instance, price, gpus)
 def test_a_second_time_on_one_day_is_refused(folder):
     remade(folder, TODAY, AWS)
     first = (folder / "2026-02-03.csv").read_bytes()
+    same = refresh.refresh(folder, TODAY, AWS)
+    assert same.before is same.after, "nothing new"
+    moved = catalog("aws", "20260203", ("p5.48xlarge", "us-east-1", 50.0, 8, "H100", 80.0, False))
     with pytest.raises(ValueError, match="2026-02-03.csv is there already; remove it to make it again"):
-        remade(folder, TODAY, AWS)
+        remade(folder, TODAY, moved)
     assert (folder / "2026-02-03.csv").read_bytes() == first
 
 
@@ -249,9 +252,32 @@ def test_without_a_folder_it_is_the_project_that_is_refreshed(folder, monkeypatc
     monkeypatch.setitem(sys.modules, "gpuhunt", stand_in(lambda module: None))
     assert refresh.main() == 0
     assert sorted(path.name for path in (folder / "prices").iterdir()) == ["2026-01-12.csv", f"{datetime.date.today()}.csv"]
-    assert refresh.main() == 1
-    assert capsys.readouterr().err == (
-        f"make prices: {datetime.date.today()}.csv is there already; remove it to make it again; nothing is changed\n")
+    assert refresh.main() == 0
+    assert capsys.readouterr().out.endswith("make prices: nothing new; nothing is changed\n")
+
+
+def test_a_catalog_older_than_a_row_of_the_book_replaces_nothing_of_its_kind(folder):
+    found = catalog("aws", "20251201", ("p5.48xlarge", "us-east-1", 60.0, 8, "H100", 80.0, False))
+    made = refresh.refresh(folder, TODAY, found)
+    assert made.after is made.before and not made.gone
+    assert "held back: AWS, p5.48xlarge, us-east-1, on-demand: 60 USD/h: of 2025-12-01, older than the book's of 2026-01-12; look it up" in (
+        "\n".join(refresh.report(made, found, [])))
+
+
+def test_a_recorded_catalog_makes_a_book_and_the_text_of_a_pull_request(folder, capsys):
+    """What moved, what is held back and why, and what stays by hand; a second run finds nothing new."""
+    (folder / "aws").mkdir()
+    (folder / "aws/commits.json").write_text('[{"commit": {"committer": {"date": "2026-02-02T10:00:00Z"}}}]')
+    (folder / "aws/vms.csv").write_text("InstanceType,AcceleratorName,AcceleratorCount,Price,Region,SpotPrice\n"
+                                        "p5.48xlarge,H100,8,60,us-east-1,\np5.4xlarge,H100,1,60,us-east-1,\n")
+    assert refresh.main(folder, str(folder), str(folder / "text.md")) == 0
+    text = (folder / "text.md").read_text().splitlines()
+    assert text[0].startswith(f"{datetime.date.today()}.csv: ") and "- read: 1 providers from SkyPilot" in text
+    assert "- moved: AWS, p5.48xlarge, us-east-1, on-demand: 98.32 to 60 USD/h (-39%)" in text
+    assert any(line.startswith("- held back: AWS, p5.4xlarge, us-east-1, on-demand: 60 USD/h: 60 a GPU beside ") for line in text)
+    assert "- [ ] server: 1 of 2026 or later, quote" in text and not any("] rent: " in line and "catalog" in line for line in text)
+    assert refresh.main(folder, str(folder)) == 0
+    assert capsys.readouterr().out.endswith("make prices: nothing new; nothing is changed\n")
 
 
 def test_the_command_without_gpuhunt_is_one_line(folder, tmp_path):
@@ -301,7 +327,7 @@ def test_what_is_new_and_far_from_the_middle_of_its_gpu_is_held_back(folder, cap
     """Both offers of the old book are 12.29 USD for each of eight GPUs: 4.916 to 30.725 is as usual."""
     remade(folder, TODAY, catalog("lambdalabs", "20260201", ("gpu_1x_h100_sxm5", "us-east-1", price, 1, "H100", 80.0, False)))
     key, said = ("Lambda", "gpu_1x_h100_sxm5", "us-east-1", "on-demand"), capsys.readouterr().out
-    assert (key in rows(folder / "2026-02-03.csv")) is taken
+    assert (key in rows(max(folder.glob("*.csv")))) is taken, "where it is held back, nothing is new"
     assert (f"held back: Lambda, gpu_1x_h100_sxm5, us-east-1, on-demand: {price:g} USD/h: {price:.3g} a GPU beside 12.3, the "
             "middle of the book" in said) is not taken
 
