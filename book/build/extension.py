@@ -13,6 +13,9 @@ from myst_nb.core import render
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
+from gpucalc.rows.project_books import price_books
+
+from ..components.sentences import price_date
 from . import lesson_page
 from .assets import DRILLS, ENGINE, FRONT, LESSON
 from .charts import MIME, chart_html
@@ -179,6 +182,8 @@ def setup(app):
     app.config.html_math_renderer = "mathml"
     app.config.html_favicon = str(STATIC / "favicon.svg")
     app.config.html_static_path.append(str(STATIC))
+    app.config.html_theme_options["extra_footer"] = "".join(
+        f"<p>The prices of this book were last read on {price_date(book.stem)}.</p>" for book in price_books()[-1:])
     app.add_css_file("site.css")
     app.add_js_file("site.js")
     app.connect("env-get-outdated", outdated)
