@@ -4,20 +4,22 @@
 """
 
 import csv
+import datetime
 import hashlib
 import json
 import os
 import re
 import sys
+import time
 from base64 import b64encode
 from html import escape, unescape
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import yaml
 
 from ..components.links import CONTENTS, contents, CORE, PAGES
-from . import assets, charts
+from . import around, assets, charts
 from .charts import prepare
 from .inputs import ROOT, BuildError, digest, write_whole
 
@@ -94,7 +96,7 @@ def finish(html: Path, cache: Path, before: Path | None = None) -> None:
     Charts are compiled and drawn by a part of Vega, styles and fonts hold what pages use, each page has a strict content
     security policy, a description and, where the site's address is known, links that need it.
     """
-    address, _ = settings()
+    address, repository = settings()
     pages = pages_of(html)
     if any('class="chart"' in page.read_text(encoding="utf-8") for page in pages):
         (html / "_static/vega.js").write_text(charts.library(cache), encoding="utf-8")
@@ -106,9 +108,11 @@ def finish(html: Path, cache: Path, before: Path | None = None) -> None:
     versions = {path.name: digest(path.read_bytes())[:12] for path in sorted((html / "_static").rglob("*.*"))}
     for page in pages:
         name = page.relative_to(html).as_posix()
-        change(page, lambda text, name=name: secured(described(versioned(text, versions), name, address)))
+        change(page, lambda text, name=name: secured(footed(described(
+            versioned(text, versions), name, address), name, repository)))
     if address:
         publish(html, address)
+    around.surround(html, address)
     redirect(html, address)
     charts.prune(cache)
 
@@ -200,7 +204,7 @@ def described(page, name, address):
     """The page with what search engines and messengers show of it."""
     about = "" if name in UNLISTED else description(page)
     head, end, body = page.partition("</head>")
-    head = re.sub(r'\n *<link rel="canonical"[^>]*>|\n *<meta (?:name="description"|property="og:[^"]*")[^>]*>', "", head)
+    head = re.sub(r'\n *<(?:link rel="(?:canonical|alternate)"|meta (?:name="description"|property="og:[^"]*"))[^>]*>', "", head)
     title = unescape(re.search(r"<title>(.*?)</title>", head)[1]).partition(" — ")[0]
     tags = [meta("name", "description", about)] if about else []
     tags += [meta("property", "og:type", "website" if name == "index.html" else "article"), meta("property", "og:title", title)]
@@ -209,7 +213,28 @@ def described(page, name, address):
         here = address + ("" if name == "index.html" else name)
         tags += [meta("property", "og:url", here), meta("property", "og:image", address + "_static/card.png")]
         tags.append(f'<link rel="canonical" href="{escape(here)}" />')
+        tags.append(f'<link rel="alternate" type="application/atom+xml" title="Rents" href="{escape(address)}prices.atom" />')
     return head.replace("</title>", "</title>" + "".join(f"\n    {tag}" for tag in tags)) + end + body
+
+
+AUTHOR = re.compile(r'<p class="component-author">.*?</p>', re.DOTALL)
+LICENCES = (("text CC BY 4.0", "https://creativecommons.org/licenses/by/4.0/", "LICENSE-TEXT"),
+            ("code MIT", "https://opensource.org/license/mit", "LICENSE"))
+
+
+def footed(page, name, repository):
+    """The page with its licences, the day on which it was made and, where the repository is known, where to correct it."""
+    stem = name.removesuffix(".html")
+    source = next((place for place in (f"notebooks/{stem}.md", f"book/{stem}.md") if (ROOT / place).exists()), None)
+    links = [(said, f"{repository}/blob/HEAD/{file}" if repository else to) for said, to, file in LICENCES]
+    if repository:
+        title = quote(f"{stem}: an error")
+        links += [("repository", repository), *([("edit this page", f"{repository}/edit/HEAD/{source}")] if source else []),
+                  ("report an error", f"{repository}/issues/new?template=wrong-formula.yml&title={title}")]
+    made = datetime.datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH") or time.time()), datetime.UTC).date()
+    said = " · ".join(["By The GPU arithmetic contributors", f'made on <time datetime="{made}">{made}</time>',
+                       *(f'<a href="{escape(to)}">{text}</a>' for text, to in links)])
+    return AUTHOR.sub(lambda _: f'<p class="component-author">{said}</p>', page)
 
 
 def meta(kind, name, content):

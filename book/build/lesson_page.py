@@ -179,15 +179,13 @@ def line_of(found):
 
 
 def repository_links(name, repository):
-    """Where the notebook opens and its text can be corrected; nothing while the repository is unknown."""
+    """Where the notebook opens; nothing while the repository is unknown."""
     if not repository:
         return []
     project, notebook = repository.removeprefix("https://github.com/"), f"notebooks/{name}.ipynb"
     addresses = {
         "Open in Colab": f"https://colab.research.google.com/github/{project}/blob/HEAD/{notebook}",
         "Open in Binder": f"https://mybinder.org/v2/gh/{project}/HEAD?urlpath={quote('lab/tree/' + notebook, safe='')}",
-        "Edit this page": f"{repository}/edit/HEAD/notebooks/{name}.md",
-        "Report an error in a number": f"{repository}/issues/new?title={quote(f'{name}: a number is wrong')}",
     }
     return [nodes.reference("", said, refuri=to, internal=False) for said, to in addresses.items()]
 

@@ -84,9 +84,7 @@ def test_parameters_and_links_stand_above_what_is_in_depth():
     assert "tag_parameters" in foot[1]["classes"] and sum("tag_parameters" in each["classes"] for each in page.findall(nodes.container)) == 1
     assert [link["refuri"] for link in foot.findall(nodes.reference)] == [
         "https://colab.research.google.com/github/a/b/blob/HEAD/notebooks/kv_cache.ipynb",
-        "https://mybinder.org/v2/gh/a/b/HEAD?urlpath=lab%2Ftree%2Fnotebooks%2Fkv_cache.ipynb",
-        "https://github.com/a/b/edit/HEAD/notebooks/kv_cache.md",
-        "https://github.com/a/b/issues/new?title=kv_cache%3A%20a%20number%20is%20wrong"]
+        "https://mybinder.org/v2/gh/a/b/HEAD?urlpath=lab%2Ftree%2Fnotebooks%2Fkv_cache.ipynb"]
     assert lesson_page.repository_links("kv_cache", "") == []
 
 
