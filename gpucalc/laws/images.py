@@ -12,12 +12,13 @@ def image_tokens(image_height, image_width, patch_pixels, patches_merged, least_
     to that square: Gemma 3 (arXiv 2503.19786, section 2.1).
     """
     pixels = patch_pixels * patches_merged
-    height, width = (where(image_side > 0, image_side, side) for side in (image_height, image_width))
-    usual = maximum(floor(height / pixels + 1 / 2), 1) * maximum(floor(width / pixels + 1 / 2), 1)
-    area = height * width / pixels ** 2
-    down, up = sqrt(area / most_image_tokens), sqrt(least_image_tokens / area)
-    less = maximum(floor(height / pixels / down), 1) * maximum(floor(width / pixels / down), 1)
-    more = ceil(height / pixels * up) * ceil(width / pixels * up)
+    height = where(image_side > 0, image_side, image_height) / pixels
+    width = where(image_side > 0, image_side, image_width) / pixels
+    usual = maximum(floor(height + 1 / 2), 1) * maximum(floor(width + 1 / 2), 1)
+    down = sqrt(height * width / most_image_tokens)
+    up = sqrt(least_image_tokens / (height * width))
+    less = maximum(floor(height / down), 1) * maximum(floor(width / down), 1)
+    more = ceil(height * up) * ceil(width * up)
     return where(usual > most_image_tokens, less, where(usual < least_image_tokens, more, usual))
 
 
