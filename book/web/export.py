@@ -42,6 +42,8 @@ _DECLARED = {"chains": "chain", "cards": "cards", "objectives": "objective", "ke
 # Texts of a row that a decision or its page reads beside the numbers.
 _WORDS = {"gpus": ("vendor", "kind", "peak_format"), "models": ("family", "repository", "native_format"),
           "recipes": ("title", "compute_format"), "formats": ("title",), "efficiencies": ("title",), "engines": ()}
+# Rows with names of laws or quantities where others have numbers.
+_NAMING = {"efficiencies": catalogue.efficiency, "recipes": catalogue.recipe}
 # Columns that only a derivation shows.
 _APART = {"usual_model", "source", "unit", "date", "confidence", "note"}
 
@@ -64,7 +66,7 @@ def laws(more: Iterable[str] = ()) -> list[str]:
 def _wanted(more):
     told = {row["when"] for row in rows("families").values() if row["when"]} | set(LAWS).intersection(jobs.ADAPTED.values())
     return {*_names(declared()), user_requests_per_second.__name__, excess_machines.__name__, weight_bytes.__name__,
-            power_usd_per_hour.__name__, offloaded_token_seconds.__name__, *told, *more}
+            power_usd_per_hour.__name__, offloaded_token_seconds.__name__, *(_stand_ins() & set(LAWS)), *told, *more}
 
 
 def declared() -> dict[str, Any]:
@@ -128,7 +130,9 @@ def _quantities(wanted):
 
 
 def _stand_ins():
-    return {cell for name in rows("efficiencies") for cell in catalogue.efficiency(name).values() if isinstance(cell, str)}
+    """The laws and quantities that rows of shares and recipes name in place of a number."""
+    found = [find(name) for table, find in _NAMING.items() for name in rows(table)]
+    return {cell for row in found for cell in row.values() if isinstance(cell, str) and cell in QUANTITIES}
 
 
 def _table(found, used, words=()):

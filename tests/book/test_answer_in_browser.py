@@ -273,9 +273,9 @@ def test_rents_of_ones_own_are_laid_over_the_book_as_in_python(page, tmp_path, r
     assert ("quote" in rents and held is ASKING[0]) <= ("; it saves " in told[0] or "; at your " in told[0])
 
 
-RUN = {"job": "qlora", "model": "Llama-2-7B", "training_tokens": 20e6, "epochs": 3}
+RUN = {"job": "qlora", "model": "Llama-2-7B", "training_tokens": 1e9, "epochs": 3}
 BESIDE = [CHAT, CHAT | {"cards": "H100 SXM 80GB", "model": "Gemma-3-27B", "requests_per_second": 40}, CHAT | {"model": "Llama-2-70B"},
-          RUN, RUN | {"term": "spot"}, RUN | {"term": "any"}, RUN | {"budget_usd": 2.5, "sure": 0.5}, RUN | {"cards": "MI350X 288GB"}]
+          RUN, RUN | {"term": "spot"}, RUN | {"term": "any"}, RUN | {"budget_usd": 90, "sure": 0.5}, RUN | {"cards": "MI350X 288GB"}]
 
 
 def test_what_stands_beside_a_plan_is_said_as_in_python(page, book):
