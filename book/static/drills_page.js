@@ -34,8 +34,7 @@
 
   function choose(said = "") {
     session = null;
-    const matching = make("p", { className: "drill-soft" });
-    matching.setAttribute("role", "status");
+    const matching = make("p", { className: "drill-soft", role: "status" });
     const form = make("form", { className: "drill-form" }, topics(), make("p", {}, select("Level", "level", levels()), " ",
       select("Questions", "count", COUNTS.map((count) => [count, String(count)]))), matching);
     const start = make("button", { type: "submit", textContent: "Start", className: "drill-main" });
@@ -46,10 +45,7 @@
       [chosen.level, chosen.count] = ["level", "count"].map((name) => Number(form.elements[name].value));
       told();
     };
-    form.onsubmit = (event) => {
-      event.preventDefault();
-      begin(namesFor(chosen), newSeed());
-    };
+    form.onsubmit = (event) => (event.preventDefault(), begin(namesFor(chosen), newSeed()));
     function told() {
       const found = namesFor(chosen).length, titles = chosen.topics.map((topic) => data.topics[topic]);
       form.querySelector("summary").textContent = `Topics: ${titles.join(", ") || "all"}`;
@@ -74,8 +70,7 @@
 
   function select(label, name, options) {
     const held = make("select", { name }, ...options.map(([value, textContent]) => make("option", { value, textContent })));
-    held.value = String(chosen[name]);
-    return make("label", {}, `${label} `, held);
+    return make("label", {}, `${label} `, Object.assign(held, { value: String(chosen[name]) }));
   }
 
   function printSheet() {
@@ -121,11 +116,7 @@
       make("label", { htmlFor: "drill-answer", textContent: "Your answer" }), " ", input, " ", unit, " ",
       make("button", { type: "submit", textContent: "Check", className: "drill-main" })),
     make("p", { className: "drill-buttons" }, hint, steps, button("End here", end)));
-    form.onsubmit = (event) => {
-      event.preventDefault();
-      if (now.done) next();
-      else check(input.value);
-    };
+    form.onsubmit = (event) => (event.preventDefault(), now.done ? next() : check(input.value));
     const said = ["drill-hint-said", "drill-verdict"].map(live);
     app.replaceChildren(title, about, question, form, ...said, make("div", { id: "drill-after" }));
     input.focus({ preventScroll: true });
@@ -140,11 +131,7 @@
     return drawn;
   }
 
-  const live = (id) => {
-    const place = make("div", { id });
-    place.setAttribute("role", "status");
-    return place;
-  };
+  const live = (id) => make("div", { id, role: "status" });
   const unitless = (law) => (gpucalc.data.units[gpucalc.data.quantities[law][0]][0] ? "" : "a number");
   const say = (id, ...children) => document.getElementById(id).replaceChildren(...children);
   const paragraph = (textContent, className = "") => make("p", { textContent, className });
@@ -217,8 +204,7 @@
 
   function next() {
     session.at += 1;
-    if (session.at < session.queue.length) ask();
-    else end();
+    return session.at < session.queue.length ? ask() : end();
   }
 
   // The result
@@ -263,21 +249,18 @@
     const summary = make("summary", { textContent: "Your progress" });
     const kept = progress.isKept() ? "It is kept in this browser and goes nowhere."
       : "This browser keeps nothing: it is lost with the page.";
-    if (!tried.length) {
-      place.append(summary, paragraph(`Nothing yet. ${kept}`));
-      return place;
-    }
+    place.append(summary);
+    if (!tried.length) return place.append(paragraph(`Nothing yet. ${kept}`)), place;
     const rows = tried.map((each) => [each.title, each.drills, each.tried, each.right, each.questions]);
-    const sure = make("p", { hidden: true }, "Forget all of it? ", button("Yes, clear it", () => {
+    const sure = make("p", { hidden: true, role: "status" }, "Forget all of it? ", button("Yes, clear it", () => {
       progress.clear();
       const fresh = ownProgress();
       fresh.open = true;
       place.replaceWith(fresh);
       fresh.querySelector("summary").focus();
     }), " ", button("Keep it", () => Object.assign(sure, { hidden: true })));
-    sure.setAttribute("role", "status");
     const heads = ["topic", "drills", "tried", "right the last time", "questions"];
-    place.append(summary, table("Drills by topic", heads, rows), paragraph(kept),
+    place.append(table("Drills by topic", heads, rows), paragraph(kept),
       make("p", { className: "drill-buttons" }, button("Save as CSV", () => save(progress.asCsv(), "drills.csv", "text/csv")),
         button("Save as JSON", () => save(progress.asJson(), "drills.json", "application/json")),
         button("Clear", () => Object.assign(sure, { hidden: false }))), sure);

@@ -160,8 +160,7 @@
       const area = make("div", { className: "mock-answers" });
       const title = make("h3", { tabIndex: -1, textContent: `Question ${place + 1} of ${drawn.length}: ${question.title}` });
       const [own, all] = ["mock-own", "mock-all"].map((className) => make("span", { className }));
-      const clocks = make("p", { className: "mock-times" }, own, " ", all);
-      clocks.setAttribute("role", "timer");
+      const clocks = make("p", { className: "mock-times", role: "timer" }, own, " ", all);
       const hold = button("Pause", () => {
         run.paused = !run.paused;
         hold.textContent = run.paused ? "Go on" : "Pause";
