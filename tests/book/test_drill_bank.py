@@ -149,7 +149,7 @@ def annuity(rate, payments):
     ("size-mlp", dict(model="Llama-3-8B"), 3 * 4096 * 14336 / 1e6),
     ("size-attention", dict(model="Llama-3-70B"), (2 * 8192 * 8192 + 2 * 8192 * 8 * 128) / 1e6),
     ("roofline-ridge", dict(gpu="H100 SXM 80GB"), 989 / 3.35),
-    ("memory-state", dict(model="Llama-3-8B", recipe="mixed-adamw"), 8_030_261_248 * (2 + 2 + 4 + 8) / 1e9),
+    ("memory-state", dict(model="Llama-3-70B", recipe="mixed-adamw"), 70_553_706_496 * (2 + 2 + 4 + 8) / 1e9),
     ("link-all-reduce", dict(ranks=8, message_bytes=1e9, link_bandwidth=450e9), 2 * 7 / 8 * 1e9 / 450e9 * 1e3),
     ("experts-touched", dict(model="DeepSeek-V3", batch=32), 256 * (1 - (1 - 8 / 256) ** 32)),
     ("serve-month", dict(requests_per_month=1e8, peak_factor=3, output=600, batch=32), 66),
@@ -182,7 +182,7 @@ def test_the_load_of_the_month_by_hand():
 
 
 @pytest.mark.parametrize("name, drawn, said, turn", [
-    ("memory-state", dict(model="Llama-3-8B", recipe="mixed-adamw"), 96.4, "master weights"),
+    ("memory-state", dict(model="Llama-3-70B", recipe="mixed-adamw"), 846.6, "master weights"),
     ("roofline-ridge", dict(gpu="H100 SXM 80GB"), 590, "sparse peak"),
     ("link-send", dict(link="NVLink 4", message_bytes=1e9), 1.11, "both directions"),
     ("link-network", dict(network_bandwidth=50e9, prompt_kv_bytes=1e9), 160, "multiplied by eight"),
