@@ -478,6 +478,18 @@ def _branches(law):
     return any(isinstance(node, ast.Call | ast.Compare) for node in ast.walk(tree(LAWS[law])))
 
 
+def unbounded(text: str, case: Case, result: float) -> str:
+    """The words of a step without bounds that do not bind in a case, and with its powers of ten short: `(A − B, 0 if less)` is
+    `(A − B)` where that is positive."""
+    def shown(found):
+        first, *rest = (math.prod(valued(case, name) for name, _ in blanks(part)) for part in found[1].split(" − "))
+        return found[0] if first <= sum(rest) else f"({found[1]})" if rest else found[1]
+
+    free = re.sub(r"\(([^()]*), 0 if less\)", shown, text)
+    free = free.removesuffix(", 0 if less") if result > 0 else free
+    return free.replace("1,000,000,000", "10⁹").replace("1,000,000", "10⁶")
+
+
 def spoken(one: Drill, law: str) -> tuple[list[str], str]:
     """What a law of its steps says in words, with names in braces; where that depends on what was drawn all that it may say, and
     for each choice in order a digit that says which."""
@@ -488,7 +500,7 @@ def spoken(one: Drill, law: str) -> tuple[list[str], str]:
         values = step.arguments.values()
         key = law, *(values if _branches(law) else ((value == 0, value == 1) for value in values))
         if key not in _SAID:
-            _SAID[key] = said(holding(LAWS[law], step), "{{{}}}".format)
+            _SAID[key] = unbounded(said(holding(LAWS[law], step), "{{{}}}".format), case, step.value)
         texts.append(_SAID[key])
     found = list(dict.fromkeys(texts))
     return found, "".join(str(found.index(text)) for text in texts) if len(found) > 1 else ""

@@ -87,7 +87,9 @@ def in_python(law, case):
     def printed(name, value):
         return figures.percent(value) if is_share(name) else figures.quantity(name, value)
     step = case.explain(law).steps[-1]
-    said, values = derivation.said(holding(LAWS[law], step)), derivation.said(holding(LAWS[law], step), lambda name: printed(name, inner(name, step)))
+    text = drills.unbounded(derivation.said(holding(LAWS[law], step), "{{{}}}".format), case, step.value)
+    said, values = (drills.BLANK.sub(lambda blank: show(blank[1]), text)
+                    for show in (derivation.called, lambda name: printed(name, inner(name, step))))
     return dict(law=law, called=derivation.called(law), said=said, numbers=values, result=printed(law, step.value))
 
 
