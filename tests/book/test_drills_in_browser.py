@@ -88,8 +88,8 @@ def in_python(law, case):
         return figures.percent(value) if is_share(name) else figures.quantity(name, value)
     step = case.explain(law).steps[-1]
     text = drills.unbounded(derivation.said(holding(LAWS[law], step), "{{{}}}".format), case, step.value)
-    said, values = (drills.BLANK.sub(lambda blank: show(blank[1]), text)
-                    for show in (derivation.called, lambda name: printed(name, inner(name, step))))
+    said = drills.BLANK.sub(lambda blank: derivation.called(blank[1]), text)
+    values = drills.BLANK.sub(lambda blank: printed(blank[1], inner(blank[1], step)), text)
     return dict(law=law, called=derivation.called(law), said=said, numbers=values, result=printed(law, step.value))
 
 
