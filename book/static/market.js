@@ -43,7 +43,7 @@ window.gpucalc = window.gpucalc || {};
     let offers = has ? own(job, named) : book, read = readOf(offers);
     const asked = has ? null : wanted(job, "term") ?? (job.rows.term === undefined ? [usual] : null);
     const seller = has ? {} : { provider: wanted(job, "provider"), region: wanted(job, "region"), term: asked };
-    let found = firm(selected(seller, read).filter((place) => !named || named.includes(read.gpu[place])), read, offers);
+    let found = firm(selected(seller, read, offers).filter((place) => !named || named.includes(read.gpu[place])), read, offers);
     if (named && !found.some((place) => offers.sure[place])) {
       offers = unsold(named.flatMap((gpu) => unpriced.map((size) => [gpu, size])), asked?.[0] ?? usual);
       [read, found] = [readOf(offers), offers.usd_per_hour.map((_, place) => place)];
@@ -93,9 +93,10 @@ window.gpucalc = window.gpucalc || {};
   }
 
   // Places of the offers with these values, each of which must be there; null allows all.
-  function selected(asked, read) {
-    let left = read.gpu.map((_, place) => place);
-    for (const [name, values] of Object.entries(asked)) {
+  function selected({ region, ...asked }, read, { yours }) {
+    const wide = region?.some((each) => gpucalc.data.areas.names.includes(each));
+    let left = read.gpu.map((_, place) => place).filter((place) => !wide || stands(region, read.region[place], yours[place]));
+    for (const [name, values] of Object.entries({ provider: asked.provider, region: wide ? null : region, term: asked.term })) {
       if (!values) continue;
       const there = new Set(left.map((place) => read[name][place]));
       const missing = values.find((value) => !there.has(value));
@@ -107,6 +108,12 @@ window.gpucalc = window.gpucalc || {};
     }
     return left;
   }
+
+  // Whether an offer stands in one of the regions or areas, or is the reader's own and says none.
+  const stands = (wanted, region, yours) => {
+    const { names: areas, of } = gpucalc.data.areas, wide = wanted.some((each) => areas.includes(each));
+    return wanted.includes(region) || (wide && (wanted.includes(of[region]) || of[region] === "any" || Boolean(yours && region === "not stated")));
+  };
 
   // Of each provider, GPU, size and term the cheapest, one that is not sure only where no other is; the cheapest first.
   function firm(places, read, offers) {
@@ -282,5 +289,5 @@ window.gpucalc = window.gpucalc || {};
     return { ...tables, cards, ...replicaDegrees(job, cards) };
   }
 
-  Object.assign(gpucalc, { MissingPrice, row, market, trains });
+  Object.assign(gpucalc, { MissingPrice, row, market, stands, trains });
 }

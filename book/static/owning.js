@@ -59,7 +59,8 @@ window.gpucalc = window.gpucalc || {};
   function offers(state, term, data) {
     const { columns, rows } = data.rents, [provider, region] = [words(state.provider), words(state.region)];
     return rows.map((row) => Object.fromEntries(columns.map((name, place) => [name, row[place]])))
-      .filter((row) => row.gpu === state.gpu && row.term === term && among(provider, row.provider) && among(region, row.region));
+      .filter((row) => row.gpu === state.gpu && row.term === term && among(provider, row.provider)
+        && (region === null || gpucalc.stands(region, row.region, row.yours)));
   }
 
   // The cheapest of whole servers of the size if there are any; one that is not firm only where no other is.

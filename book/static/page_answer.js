@@ -101,7 +101,7 @@ window.gpucalc = window.gpucalc || {};
   function atOwnRents(data, gpu, rents) {
     const own = rents.filter((rent) => rent.gpu === gpu), { columns, rows } = data.rents, term = columns.indexOf("term");
     if (!own.length) return data;
-    const of = { sure: true, confidence: "seen", date: "given", row: "" };
+    const of = { sure: true, confidence: "seen", date: "given", yours: true, row: "" };
     const mine = own.map((rent) => columns.map((name) => rent[name] ?? of[name])), hour = columns.indexOf("usd_per_hour");
     const left = rows.filter((row) => row[columns.indexOf("gpu")] !== gpu || !own.some((rent) => rent.term === row[term] && !rent.quote));
     return { ...data, rents: { columns, rows: [...left, ...mine].sort((a, b) => a[hour] - b[hour]) } };

@@ -24,7 +24,7 @@ from gpucalc.rows import bands, catalogue
 from gpucalc.rows.ages import firm
 from gpucalc.rows.bands import INSIDE
 from gpucalc.rows.price_book import ITEMS, RESERVED_YEARS
-from gpucalc.rows.rents import rents
+from gpucalc.rows.rents import area_of, AREAS, rents
 from gpucalc.rows.tables import OF_PRICE, rows
 from . import javascript
 
@@ -98,7 +98,9 @@ def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
         "replicas": {"tensor": TENSOR, "groups": GROUPS, "stages": STAGES, "batches": jobs.BATCHES,
                      "more_batches": MORE_BATCHES},
         "engine": capacity.ENGINE,
-        "offers": _offers(book), "apis": _apis(book), "file": book.attrs["file"], "date": book.attrs["date"],
+        "offers": _offers(book),
+        "areas": {"names": list(AREAS), "of": {region: area_of(region) for region in sorted(set(book["region"]))}},
+        "apis": _apis(book), "file": book.attrs["file"], "date": book.attrs["date"],
         "assumptions": {name: [row["low"], row["likely"], row["high"]] for name, row in rows("assumptions").items()},
         "spread": SPREAD, "tried": TRIED, "long_sequence": LONG_SEQUENCE, "bands": _bands(laws), "families": _families(laws),
         "wide": WIDE, "levels": LEVELS, "apart": {differs: row["ratio"] for differs, row in rows("ratio_errors").items()}}
@@ -237,7 +239,7 @@ OWNING_QUANTITIES = ("first_token_limit", "token_limit", "answer_limit", "window
 DIGITS = "0123456789abcdefghijklmnopqrstuv"
 # What a deal has that is not its own.
 _ANY = {"server_usd": 1.0, "gpus_per_server": 1, "usd_per_hour": 1.0}
-_OF_RENT = ("gpu", "gpus_per_server", "provider", "region", "term", "usd_per_hour", "sure", "confidence", "date", "row")
+_OF_RENT = ("gpu", "gpus_per_server", "provider", "region", "term", "usd_per_hour", "sure", "confidence", "date", "yours", "row")
 
 
 def owning_data(book: Any) -> dict[str, Any]:

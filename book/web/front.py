@@ -20,6 +20,7 @@ from gpucalc.laws.model_size import active_params
 from gpucalc.rows import bands, catalogue, choices, free_words, price_book
 from gpucalc.rows.case_file import about, LEAST, LISTS, MOST, SURE
 from gpucalc.rows.price_checks import ITEMS
+from gpucalc.rows.rents import AREAS
 from gpucalc.rows.tables import rows
 from gpucalc.rows.texts import read_texts
 from . import drills, export, javascript, lessons, printed
@@ -57,7 +58,7 @@ def _choices(book, models):
         **{key: dict(label=label, names=[choices.ANY, *names]) for key, (label, names) in lists.items()},
         "model": dict(label="model", names=models, table="models"), "efficiency": dict(table="efficiencies"),
         "provider": dict(label="provider", names=[choices.ANY, *sellers], free=True),
-        "region": dict(label="region", names=[choices.ANY, *regions], free=True),
+        "region": dict(label="region", names=[choices.ANY, *AREAS, *regions], free=True),
         "data_at": dict(label="provider that holds the data", names=sellers, free=True),
         "sure": dict(label="share of cases in which the limits must hold", names=SURE), "rents": dict(label="your own rents"),
         "cache_element_bytes": dict(label="format of the cache")}

@@ -16,21 +16,55 @@ PER = {"gpu": ["gpu"], "server": ["gpu", "gpus_per_server"], "provider": ["gpu",
        "instance": ["gpu", "provider", "sku", "region"]}
 
 
+# Areas that a region may name, by how AWS, Azure, Google and Nebius begin the names of their regions there, the longest that
+# fits; London and Zurich are not in the European Union, whatever they are called. What stands everywhere is in each.
+AREAS = {"eu": ["eu-", "europe-", "westeurope", "northeurope", "francecentral", "germany", "sweden", "italy", "poland", "spain",
+                "FIN", "Europe"],
+         "uk": ["eu-west-2", "europe-west2", "uk"],
+         "us": ["us-", "US", "eastus", "westus", "centralus", "northcentralus", "southcentralus", "westcentralus", "Dallas"],
+         "apac": ["ap-", "asia-", "australia", "japan", "korea", "southeastasia", "eastasia", "centralindia", "southindia"]}
+_APART, EVERYWHERE = ["eu-central-2", "europe-west6", "us-gov"], ["all", "most regions"]
+
+
+def area_of(region: str) -> str:
+    """The area of a region, `any` of what stands everywhere; empty where its name says none."""
+    if region in EVERYWHERE:
+        return "any"
+    fits = [(len(start), area) for area, starts in [*AREAS.items(), ("", _APART)] for start in starts if region.startswith(start)]
+    return max(fits)[1] if fits else ""
+
+
+def _within(book, region):
+    """The book's rows in the areas that `region` names beside regions, and the reader's own of no stated region; and the region
+    that is left to ask for."""
+    wanted = region if isinstance(region, list) else [region]
+    areas = {*AREAS} & {*wanted}
+    if not areas:
+        return book, region
+    places = book["region"]
+    held = places.isin(wanted) | places.map(area_of).isin([*areas, "any"]) | (book["yours"] & (places == "not stated"))
+    if not held.any():
+        raise no_price(book.attrs["file"], {"region": ", ".join(wanted)}, "region", set(places))
+    return book[held], None
+
+
 @selection
 def rents(book: "DataFrame", *, gpu: Choice = None, term: Choice = None, provider: Choice = None, region: Choice = None,
           gpus_per_server: float | list[float] | None = None, at_least: float | None = None, per: str | None = None,
           required: bool = True) -> "DataFrame":
     """Offers to rent, the cheapest GPU-hour first, as rows of the book by their key.
 
-    gpu, term, provider, region, gpus_per_server: the one value to take, or a list of several; None takes all. at_least: the
+    gpu, term, provider, region, gpus_per_server: the one value to take, or a list of several; None takes all. A region may be
+    one of `AREAS`. at_least: the
     fewest GPUs in a server. per: None for every offer, else the cheapest on each term of each GPU ("gpu"), GPU and size of
     server ("server"), GPU and provider ("provider"), or instance and region ("instance"); one that is not `firm` only where
     no other is.
     Raises ValueError, naming what is allowed, where nothing matches; with required=False the table is empty.
     """
-    wanted = dict(item="rent", gpu=gpu, term=term, provider=provider, region=region, gpus_per_server=gpus_per_server)
     import numpy
     try:
+        book, region = _within(book, region)
+        wanted = dict(item="rent", gpu=gpu, term=term, provider=provider, region=region, gpus_per_server=gpus_per_server)
         found = _large(select(book, **wanted), wanted, at_least)
     except ValueError:
         if required:

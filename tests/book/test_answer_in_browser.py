@@ -232,7 +232,7 @@ def test_the_command_of_an_engine_and_its_log_are_as_in_python(page, book, more)
 OWNED = [
     {"job": "rent_or_buy", "gpu": "H100 SXM 80GB"}, {"job": "rent_or_buy", "gpu": "H100 SXM 80GB", "utilization": 0.95, "years": 5},
     {"job": "rent_or_buy", "gpu": "A100 SXM 80GB", "provider": "AWS", "term": "reserved-3y", "sure": 0.5},
-    {"job": "rent_or_buy", "gpu": "RTX 3090 24GB", "term": "spot"},
+    {"job": "rent_or_buy", "gpu": "RTX 3090 24GB", "term": "spot"}, {"job": "rent_or_buy", "gpu": "H100 SXM 80GB", "region": "eu"},
 ]
 
 
@@ -274,8 +274,9 @@ def test_rents_of_ones_own_are_laid_over_the_book_as_in_python(page, tmp_path, r
 
 
 RUN = {"job": "qlora", "model": "Llama-2-7B", "training_tokens": 1e9, "epochs": 3}
-BESIDE = [CHAT, CHAT | {"cards": "H100 SXM 80GB", "model": "Gemma-3-27B", "requests_per_second": 40}, CHAT | {"model": "Llama-2-70B"},
-          RUN, RUN | {"term": "spot"}, RUN | {"term": "any"}, RUN | {"budget_usd": 90, "sure": 0.5}, RUN | {"cards": "MI350X 288GB"}]
+BESIDE = [CHAT, CHAT | {"region": "eu, uk"}, CHAT | {"cards": "H100 SXM 80GB", "model": "Gemma-3-27B", "requests_per_second": 40},
+          CHAT | {"model": "Llama-2-70B"}, RUN, RUN | {"term": "spot"}, RUN | {"term": "any"}, RUN | {"budget_usd": 90, "sure": 0.5},
+          RUN | {"cards": "MI350X 288GB"}]
 
 
 def test_what_stands_beside_a_plan_is_said_as_in_python(page, book):

@@ -8,7 +8,8 @@ from gpucalc import renting
 from gpucalc.core.evaluate import Case, Row
 from gpucalc.decisions import market
 from gpucalc.rows import ages, price_book
-from gpucalc.rows.rents import PER, cheapest_rent, doubtful, rents, with_rent
+from gpucalc.rows.price_book import MissingPrice
+from gpucalc.rows.rents import area_of, cheapest_rent, doubtful, PER, rents, with_rent
 
 H100 = "H100 SXM 80GB"
 HEADER = ",".join(price_book.PRICES.columns)
@@ -147,3 +148,21 @@ def test_a_price_stands_alone_where_no_second_provider_sells_the_gpu_on_its_term
     assert alone == {(H100, "on-demand", 1): 0, (H100, "on-demand", 8): 0, (H100, "reserved-1y", 8): 1, ("A100 SXM 80GB", "on-demand", 4): 1}
     own = found.assign(yours=found["gpu"] != H100)
     assert market.sole(own, book).sum() == 1
+
+
+@pytest.mark.parametrize("region, area", [
+    ("eu-west-1", "eu"), ("eu-west-2", "uk"), ("europe-west4", "eu"), ("europe-west2", "uk"), ("eu-central-2", ""), ("uksouth", "uk"),
+    ("us-east5", "us"), ("us-gov-west-1", ""), ("eastus2", "us"), ("eastasia", "apac"), ("all", "any"), ("not stated", ""), ("North America", "")])
+def test_a_region_lies_in_an_area(region, area):
+    assert area_of(region) == area
+
+
+def test_an_area_takes_its_regions_and_what_stands_everywhere():
+    book = price_book.prices()
+    found = rents(book, term="on-demand", region=["eu", "us-west-2"])
+    assert {area_of(region) for region in found["region"]} == {"eu", "any", "us"} and set(found[found["region"].str.startswith("us")]["region"]) == {"us-west-2"}
+    mine = book.assign(yours=book["region"] == "not stated")
+    mine.attrs = book.attrs
+    assert "not stated" in set(rents(mine, region="eu")["region"]) and "not stated" not in set(found["region"])
+    with pytest.raises(MissingPrice, match="no price for region 'apac'; region is one of 'eu-west-1'"):
+        rents(book[book["region"] == "eu-west-1"], region="apac")
