@@ -52,7 +52,7 @@ window.gpucalc = window.gpucalc || {};
     const tables = gpucalc.market(whole, kind, rents), { plan, kept, ends, best } = chosen(whole, kind, tables);
     const lost = nearest(plan, data().chains[kind], whole);
     return { given, case: whole, kind, rents, tables, plan, kept, objective: data().objectives[kind], best,
-      lost, own: ofOwn(whole, kind, tables, lost), figures: best ? figuresOf(whole, best, ends.get(best.gpu), kind) : {} };
+      lost, own: ofOwn(whole, kind, tables, lost, best), figures: best ? figuresOf(whole, best, ends.get(best.gpu), kind) : {} };
   }
 
   // The choices at the plan in order, and the best of them, with the ends of its GPU's.
@@ -73,10 +73,11 @@ window.gpucalc = window.gpucalc || {};
     return shares.map((share) => [share, share === own ? best : chosen(whole.but({ sure: share }), kind, tables).best]);
   }
 
-  // What a load comes to on the reader's own cards: the most that they carry to 1 %, and where they do not hold the weights, what the
+  // What a load comes to on the reader's own cards or within a budget that is too small for it: the most that they carry to 1 %, and where they do not hold the weights, what the
   // memory of their host has to and the least time of a token then.
-  function ofOwn(whole, kind, tables, lost) {
-    if (kind !== "serve" || !has(whole.inputs, "own_cards")) return {};
+  function ofOwn(whole, kind, tables, lost, best) {
+    const own = has(whole.inputs, "own_cards");
+    if (kind !== "serve" || (!own && (best || valueOf(whole, "usd_per_month") === Infinity))) return {};
     const serves = (rate) => count(solved(whole.but({ requests_per_second: rate }), kind, tables, ["plan"]).plan.kept) > 0;
     const asked = valueOf(whole, "requests_per_second"), found = {};
     let rate = asked, able = serves(rate);
@@ -86,7 +87,7 @@ window.gpucalc = window.gpucalc || {};
       else factor **= 0.5;
     }
     if (able) found.carried = rate;
-    for (const { row: { memory_bytes, bandwidth } } of Object.values(lost)) {
+    for (const { row: { memory_bytes, bandwidth } } of own ? Object.values(lost) : []) {
       const alone = whole.but({ memory_bytes, bandwidth, batch: 1 }), beyond = valueOf(alone, "offloaded_bytes");
       if (beyond > 0) Object.assign(found, { offloaded_bytes: beyond, offloaded_token_seconds: valueOf(alone, "offloaded_token_seconds") });
     }

@@ -63,11 +63,12 @@ class Help(NamedTuple):
 class Answer(NamedTuple):
     """What a case comes to.
 
-    `kept` are the choices that keep all limits as columns, the best first; `lost` the nearest of each other GPU; `figures` those
-    of the best choice by card; `binds` what each limit costs the best one (share of the objective), the most first; `helps` the
-    changes that make it cheaper, the best first. `own` says of cards that the reader has the most load that they carry
-    (`carried`, requests/s), and where they do not hold the weights, what the memory of their host has to and the least time of a
-    token then. `levels` are the best choices by the share of cases in which the limits hold, None where there is none.
+    `kept` are the choices that keep all limits as columns, the best first; `lost` the nearest of each other GPU; `figures`
+    those of the best choice by card; `binds` what each limit costs the best one (share of the objective), the most first;
+    `helps` the changes that make it cheaper, the best first. `own` says of cards that the reader has, or of a budget that is
+    too small, the most load that they carry (`carried`, requests/s), and where they do not hold the weights, what the memory of
+    their host has to and the least time of a token then. `levels` are the best choices by the share of cases in which the
+    limits hold, None where there is none.
     """
 
     case: Case
@@ -146,7 +147,7 @@ def answer(case: Case, book: pd.DataFrame) -> Answer:
     costs = limit_costs(whole, tables, kind, kept)
     binds = sorted([cost for cost in costs if cost[1] > _NOTHING], key=lambda cost: -cost[1])
     helps = helping(case, whole, book, tables, kept, costs)
-    mine, plans = of_own(whole, tables, kind, lost), levels(whole, tables, kind, kept)
+    mine, plans = of_own(whole, tables, kind, lost, kept), levels(whole, tables, kind, kept)
     return Answer(whole, kind, kept, lost, shown, binds, helps, mine, plans)
 
 
@@ -160,10 +161,11 @@ def levels(case, tables, kind, kept):
     return [(share, row(found[share], 0) if rule.count(found[share]) else None) for share in sorted(found)]
 
 
-def of_own(case, tables, kind, lost):
-    """What a load comes to on the reader's own cards, as `Answer.own` has it; the most that they carry is to 1 %, and left out
-    where it is not a thousandth of the load."""
-    if kind != "serve" or "own_cards" not in case.inputs:
+def of_own(case, tables, kind, lost, kept):
+    """What a load comes to on the reader's own cards, or within a budget that is too small for it, as `Answer.own` has it; the
+    most that is carried is to 1 %, and left out where it is not a thousandth of the load."""
+    own = "own_cards" in case.inputs
+    if kind != "serve" or not own and (rule.count(kept) or rule.value_of(case, "usd_per_month") == math.inf):
         return {}
     asked = rate = rule.value_of(case, "requests_per_second")
     while not (able := _serves(case, rate, tables, kind)) and rate > asked / 1000:
@@ -175,7 +177,7 @@ def of_own(case, tables, kind, lost):
         else:
             factor **= 0.5
     found = {"carried": rate} if able else {}
-    for each in lost.values():
+    for each in lost.values() if own else ():
         alone = case.but(memory_bytes=float(each.row["memory_bytes"]), bandwidth=float(each.row["bandwidth"]), batch=1)
         beyond = rule.value_of(alone, "offloaded_bytes")
         if beyond > 0:

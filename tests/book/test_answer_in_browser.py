@@ -294,6 +294,13 @@ def test_what_stands_beside_a_plan_is_said_as_in_python(page, book):
         assert any(words in text for text in said), words
 
 
+def test_a_budget_that_is_too_small_says_what_it_carries_as_in_python(page, book):
+    held = CHAT | {"usd_per_month": 5000}
+    answer = plan.answer(case_file.case_of(held), book)
+    found = page.evaluate("(state) => gpucalc.answerTo(gpucalc.jobOf(state)).own", held)
+    assert answer.best is None and found == pytest.approx(answer.own) and found
+
+
 # What is wrong in a case
 
 WRONG = [

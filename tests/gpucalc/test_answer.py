@@ -14,6 +14,7 @@ import pytest
 import gpucalc
 from gpucalc import compare, decide
 from gpucalc import cli_decide
+from gpucalc.core import figures
 from gpucalc.core.quantities import DATA, DEFAULTS
 from gpucalc.decisions import answer as answering, answer_words, decide as deciding, token_offers
 from gpucalc.decisions.answer import Figure
@@ -570,6 +571,16 @@ def test_the_most_that_own_cards_carry_is_carried_and_more_is_not(book):
     able = [deciding.answered(deciding.read(held | {"requests_per_second": most * times}), book) for times in (1, 1.02)]
     assert able[0].best and not able[1].best
     assert "What you have does not keep the limits at this load" in answer_words.told(able[1], book).headline
+
+
+def test_the_most_that_a_budget_carries_is_carried_and_more_is_not(book):
+    held = {"job": "serve", "model": "Llama-3-70B", "requests_per_second": 10, "prompt": 1000, "output": 300, "usd_per_month": 5000}
+    answer = deciding.answered(deciding.read(held), book)
+    most = answer.own["carried"]
+    kept = [deciding.answered(deciding.read(held | {"requests_per_second": most * share}), book).best for share in (1, 1.02)]
+    assert answer.best is None and kept[0]["serving_usd_per_month"] <= 5000 and kept[1] is None
+    assert f"For 5,000 USD a month the most within your limits is {figures.three_figures(most)} requests a second." in (
+        answer_words.told(answer, book).headline)
 
 
 def test_a_model_too_large_for_own_cards_says_by_how_much(book):
