@@ -13,7 +13,7 @@ ABOUT = ("Which GPUs a large model of text needs, how fast it runs and what it c
 SKIPPED = {"script", "style", "template", "svg", "button", "nav", "form", "select", "dialog"}
 BEGINNING = {"h1": "\n\n# ", "h2": "\n\n## ", "h3": "\n\n### ", "h4": "\n\n#### ", "li": "\n- ", "td": " | ", "th": " | ",
              "p": "\n\n", **dict.fromkeys(("tr", "pre", "summary", "dt", "dd", "figcaption", "br"), "\n")}
-ARTICLE = re.compile(r'<article class="bd-article">(.*?)</article>', re.DOTALL)
+ARTICLE = re.compile(r'<article[^>]* class="bd-article"[^>]*>(.*?)</article>', re.DOTALL)
 PRICED = re.compile(r'class="price-date" datetime="([\d-]+)"')
 DESCRIBED = re.compile(r'<meta name="description" content="([^"]*)"')
 # The parts of the contents whose pages are given whole.

@@ -59,6 +59,9 @@ PAGE_FIXES = {
     r'<summary aria-label="Toggle hidden content">': "<summary>",
     r'(<button class="btn search-button-field [^"]*") title="Search" aria-label="Search"': r"\1",
     r'<div id="pst-primary-sidebar" class': '<div id="pst-primary-sidebar" role="region" aria-label="Book" class',
+    # The way to the text skips the buttons above it too.
+    r'(<div id="pst-skip-link"[^>]*><a href=")#main-content("(?=.*<article class="bd-article))': r"\1#text\2",
+    r'<article class="bd-article"': '<article id="text" class="bd-article"',
     # What unfolds is no place for a link.
     r'(<summary><h3>(?:(?!</h3>).)*?)<a class="headerlink"[^>]*>[^<]*</a>(?=</h3>)': r"\1",
     r'<a class="reference external" href=': '<a href=',

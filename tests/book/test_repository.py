@@ -55,7 +55,7 @@ def test_each_page_ends_with_its_licences_its_day_and_where_to_correct_it(name, 
 
 def test_the_text_for_assistants_has_headlines_with_dates_and_the_lessons(tmp_path):
     page = ('<meta name="description" content="85.9 GB &amp; more" /><time class="price-date" datetime="2026-11-09">9</time>'
-            '<article class="bd-article"><h1>KV cache<a class="headerlink" href="#">#</a></h1><script>no()</script><p>Each <b>token</b>\n keeps'
+            '<article id="text" class="bd-article"><h1>KV cache<a class="headerlink" href="#">#</a></h1><script>no()</script><p>Each <b>token</b>\n keeps'
             '</p><ul><li>one</li></ul><table><tr><td>8<td>GB</tr></table><math><mi>k</mi></math></article>')
     for name in ("kv_cache", "cards"):
         (tmp_path / f"{name}.html").write_text(page)

@@ -4,6 +4,7 @@ import csv
 import re
 from urllib.parse import quote
 
+from axe_playwright_python.sync_playwright import Axe
 import pytest
 
 import gpucalc
@@ -31,6 +32,40 @@ def test_a_page_from_a_server_is_as_good(browser, served, name):
 
 def from_elsewhere(page, base):
     return [url for url in page.requested if not url.startswith((base, "data:", "blob:"))]
+
+
+# Where the keyboard is: what is focused, by the name that a screen reader says, and whether it is in the text or behind its start.
+FOCUSED = """() => {
+  const now = document.activeElement, text = document.querySelector("article");
+  return [(now.getAttribute("aria-label") || now.title || now.textContent).trim(), text.contains(now) || Boolean(text.compareDocumentPosition(now) & 4)];
+}"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@each_of([*PAGES, "genindex", "404"])
+def test_the_keyboard_is_in_the_text_after_five_stops(on_disk, name, width):
+    """The first stop skips to the text; each on the way has a name."""
+    page = on_disk(name)
+    page.set_viewport_size({"width": width, "height": 800})
+    page.locator("#pst-skip-link a").focus()
+    stops = [page.evaluate(FOCUSED)]
+    for key in ("Tab", "Shift+Tab", "Enter", "Tab"):
+        page.keyboard.press(key)
+        stops.append(page.evaluate(FOCUSED))
+    page.set_viewport_size({"width": 1280, "height": 720})
+    assert all(text for text, _ in stops) and stops[0][0].startswith("Skip to") and stops[-1][1], stops
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@each_of([*PAGES, *BESIDES])
+def test_no_page_violates_a_rule_of_axe(on_disk, name, theme):
+    page = on_disk(name)
+    before = page.evaluate("document.documentElement.dataset.theme")
+    page.evaluate("(theme) => { document.documentElement.dataset.theme = theme; document.getAnimations().forEach((each) => each.finish()); }", theme)
+    found = Axe().run(page).response["violations"]
+    page.evaluate("(theme) => { document.documentElement.dataset.theme = theme; }", before)
+    page.problems.clear()  # what the policy says of axe's own styles
+    assert [(each["id"], [node["target"] for node in each["nodes"]][:3]) for each in found] == []
 
 
 @each_of(PAGES)
