@@ -30,7 +30,20 @@ SEARCH_WORDS = ROOT / "book/search_words.yml"
 MOVED = ROOT / "book/moved.csv"
 NOT_FOUND = "404.html"
 # Pages that a reader finds from the others, not from a search engine.
-UNLISTED = {NOT_FOUND, "search.html", "genindex.html"}
+UNLISTED = {NOT_FOUND, "search.html", "genindex.html", "embed.html"}
+# An answer alone, for a page elsewhere.
+EMBED = """<!DOCTYPE html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>An answer</title>
+    <style>:root { color-scheme: light dark; font: 1rem/1.45 system-ui } main { padding: 1rem } h1 { font-size: 1.1rem }</style>
+    %s
+  </head>
+  <body><main></main></body>
+</html>
+"""
 
 # What the theme writes and this book does not want, and what takes its place.
 PAGE_FIXES = {
@@ -100,6 +113,10 @@ def finish(html: Path, cache: Path, before: Path | None = None) -> None:
     security policy, a description and, where the site's address is known, links that need it.
     """
     address, repository = settings()
+    if (html / "_static/embed.js").exists():
+        scripts = [*assets.ENGINE, "front_state.js", "embed.js"]
+        tags = "".join(f'<script defer="defer" src="_static/{name}"></script>' for name in scripts)
+        (html / "embed.html").write_text(EMBED % tags, encoding="utf-8")
     pages = pages_of(html)
     if any('class="chart"' in page.read_text(encoding="utf-8") for page in pages):
         (html / "_static/vega.js").write_text(charts.library(cache), encoding="utf-8")

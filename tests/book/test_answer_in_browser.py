@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from book.build.assets import ENGINE, FRONT
-from book.build.finish import secured
+from book.build.finish import EMBED, secured
 from book.web import front
 from gpucalc.core.quantities import QUANTITIES
 from gpucalc.decisions import answer_words, decide as deciding, owning_words
@@ -16,7 +16,7 @@ from gpucalc.decisions import answer as plan, jobs, rent_or_buy, rule
 from gpucalc.rows import case_file, choices, price_book
 from gpucalc.rows.tables import rows
 from tests import edges
-from tests.browser import FORM, lay_out, serving, visit
+from tests.browser import FORM, STATIC, lay_out, serving, visit
 from tests.gpucalc.test_engine_flags import PLANS
 
 # What the first of many choices are compared by.
@@ -618,4 +618,24 @@ def test_questions_in_the_words_of_those_who_have_them(browser, folder):
         card = "([text, more]) => new RegExp(text).test(document.querySelector('.case-card').textContent) && document.querySelector('"
         page.wait_for_function(f"{card}#case > details').textContent.includes(more)", arg=[decision, change])
     assert page.problems == []
+    page.context.close()
+
+
+def test_an_answer_alone_is_that_of_python_with_its_date_and_its_link(browser, folder, book):
+    names = [*ENGINE, "front_state.js", "embed.js"]
+    (folder / "embed.js").write_text((STATIC / "embed.js").read_text(encoding="utf-8"), encoding="utf-8")
+    tags = "".join(f'<script defer src="{name}"></script>' for name in names)
+    (folder / "embed.html").write_text(secured(EMBED % tags), encoding="utf-8")
+    held = {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 5, "cards": "H100 SXM 80GB"}
+    address = "job=serve&cards=H100+SXM+80GB&model=Llama-3-8B&requests_per_second=5"
+    page = visit(browser, f"{(folder / 'embed.html').as_uri()}?case={quote(address)}")
+    answer = plan.answer(case_file.case_of(held), book)
+    told = answer_words.told(answer, book, *deciding.more(answer, book))
+    link = page.locator("a")
+    assert page.locator("h1").text_content() == told.headline or told.headline in page.locator("main").text_content()
+    assert link.get_attribute("href").startswith("index.html#job=serve&") and "model=Llama-3-8B" in link.get_attribute("href")
+    assert link.text_content() == f"GPU arithmetic, prices of {book.attrs['date']}" and page.problems == []
+    page.context.close()
+    page = visit(browser, f"{(folder / 'embed.html').as_uri()}?case={quote('job=serve&model=Nonesuch')}")
+    assert "Nonesuch" in page.locator("main").text_content()
     page.context.close()
