@@ -1,5 +1,9 @@
-"""What stands around the pages: their text for assistants, a feed of what rents did, a badge, and where a robot may go."""
+"""What stands around the pages: their text for assistants, a feed of what rents did, a badge, and where a robot may go.
+
+`python -m book.build.around BEFORE AFTER` compares the text of the pages of two folders.
+"""
 import re
+import sys
 from html import escape, unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -130,3 +134,16 @@ def surround(html: Path, address: str) -> None:
         write_whole(html / "prices.atom", feed(address, found))
     if address:
         write_whole(html / "robots.txt", f"User-agent: *\nAllow: /\nSitemap: {address}sitemap.xml\n")
+
+
+def main(before: str, after: str) -> int:
+    """Compare the text of the pages of two folders: says which differ; returns 1 where one does, or is missing."""
+    old, new = ({path.name: text_of(path.read_text(encoding="utf-8")) for path in Path(place).glob("*.html")}
+                for place in (before, after))
+    differ = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+    print(f"{len(new)} pages, {len(differ)} that differ", *differ, sep="\n  ")
+    return int(bool(differ) or not new)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -90,3 +90,27 @@ def test_what_needs_the_address_is_there_with_it(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"llms.txt", "llms-full.txt", "h100.svg"}
     around.surround(tmp_path, ADDRESS)
     assert (tmp_path / "robots.txt").read_text().endswith("Sitemap: https://a.org/b/sitemap.xml\n") and (tmp_path / "prices.atom").exists()
+
+
+def test_pages_of_two_builds_are_compared_by_their_text(tmp_path, capsys):
+    for place, text in (("old", "<p>One</p>"), ("new", "<p class='x'>One</p>")):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "a.html").write_text(f'<article class="bd-article">{text}</article>')
+    old, new = str(tmp_path / "old"), str(tmp_path / "new")
+    assert around.main(old, new) == 0 and capsys.readouterr().out == "1 pages, 0 that differ\n"
+    (tmp_path / "new/b.html").write_text("")
+    assert around.main(old, new) == 1 and "b.html" in capsys.readouterr().out
+    (tmp_path / "new/a.html").write_text('<article class="bd-article"><p>Two</p></article>')
+    assert around.main(old, new) == 1 and "a.html" in capsys.readouterr().out
+
+
+def test_what_workflows_run_is_there():
+    """Each `run` of a job is a command of this repository, and a job needs one that exists."""
+    jobs = read(GITHUB / "workflows/book.yml")["jobs"]
+    runs = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
+    targets = re.findall(r"^([\w-]+)(?: [\w-]+)*:(?! )|^([\w-]+):", (ROOT / "Makefile").read_text(), re.M)
+    known = {f"make {name}" for pair in targets for name in pair} | {"make test-all"}
+    assert {"make lint", "make book", ".ci/run", ".ci/next"} <= set(runs)
+    for run in runs:
+        assert run in known or (ROOT / run).stat().st_mode & 0o100, run
+    assert all(job.get("needs", next(iter(jobs))) in jobs for job in jobs.values())
