@@ -62,9 +62,9 @@ def chart_html(spec: dict, cell: int = 0) -> str:
     cell: the number of its cell, which an error names.
     """
     about = spec.get("usermeta", {})
-    alt, caption, finding = about.get("alt"), about.get("caption"), about.get("title")
+    alt, caption, finding = about.get("alt") or spec.get("description"), about.get("caption"), about.get("title")
     if not alt:
-        raise ValueError("a chart has no usermeta.alt: say in it what the chart shows")
+        raise ValueError("a chart has no usermeta.alt and no description: say in it what the chart shows")
     return (
         f'<div class="chart">{f"""<p class="chart-finding">{escape(finding)}</p>""" if finding else ""}'
         f'<div role="img" aria-label="{escape(alt)}"><div class="chart-view"></div></div>'
@@ -96,12 +96,18 @@ def compiled_html(spec, cache, cell):
     try:
         chart = json.loads(compiled(spec, cache))
     except Exception as error:
-        named, reason = spec["usermeta"].get("title") or spec["usermeta"]["alt"], " ".join(str(error).splitlines()[:2])
+        named, reason = named_by(spec), " ".join(str(error).splitlines()[:2])
         raise ValueError(f"cell {cell}, chart {named!r}: {reason}") from error
     wide, narrow = chart["heights"]
     room = {"": wide} if wide == narrow else {" chart-wide": wide, " chart-narrow": narrow}
     kept_free = "".join(f'<svg class="pst-js-only{kind}" width="100%" height="{height}"></svg>' for kind, height in room.items())
     return f'<div class="chart-view">{kept_free}</div></div>{controls(chart["vega"])}{embedded(chart["vega"], "vega")}'
+
+
+def named_by(spec):
+    """What an error calls a chart."""
+    about = spec.get("usermeta", {})
+    return about.get("title") or about.get("alt") or spec.get("description")
 
 
 def controls(vega):

@@ -25,6 +25,9 @@ COURSE = "Learn"
 WORKSHEET = "_worksheet"
 FORMULA = re.compile(r'<div class="formula" id="([\w-]+)">')
 FOLD_ENDS = "</details></div>"
+# What pandas writes of a frame, and of a number in it.
+FRAME = '<table border="1" class="dataframe">'
+FIGURE = re.compile(r"<td>(-?[\d.]+(?:e[-+]\d+)?)</td>")
 # Parts of a page that the search doesn't read.
 SKIPPED = {"cell_input", "pasted-text"}
 MAY_NAME = re.compile(r"arXiv|[\w:]/[\w/]|\w\.[a-z]{2,3}\b")
@@ -51,6 +54,9 @@ class LessonPage(SphinxTransform):
         if page is None:
             return
         link_sources(self.document)
+        for raw in self.document.findall(nodes.raw):
+            if FRAME in raw.astext():
+                raw.children[:] = [nodes.Text(frame_table(raw.astext()))]
         source = Path(self.env.doc2path(name))
         if source.suffix == ".ipynb":
             foot = [addnodes.download_reference("", "", nodes.Text("Download this notebook"), reftarget=f"/{source.name}",
@@ -104,6 +110,7 @@ def arrange(page, name, rerun):
     if headline is not None and guess is not None:
         headline.parent.remove(headline)
         put_inside(guess, headline, rerun)
+    put_code_below(page)
     number = topics().index(name) + 1
     for count, raw in enumerate((raw for raw in page.findall(nodes.raw) if FORMULA.search(raw.astext())), 1):
         link = rf'<a class="formula-number" href="#\1" aria-label="formula {number}.{count}">{number}.{count}</a>'
@@ -121,6 +128,27 @@ def put_inside(guess, headline, is_open):
     box["classes"] = []  # with any, a wrapper would close what is opened here
     at = box.parent.index(box) + 1
     box.parent[at:at] = [headline, html(f"</div>{FOLD_ENDS}")]
+
+
+def put_code_below(page):
+    """The folded code that makes a figure's numbers stands below the figure, which the next cell shows."""
+    for cell in list(page.findall(lambda node: isinstance(node, nodes.container) and "tag_hide-input" in node["classes"])):
+        at = cell.parent.index(cell)
+        shown = cell.parent[at + 1] if at + 1 < len(cell.parent) else None
+        if len(cell) == 1 and isinstance(shown, nodes.container) and "tag_remove-input" in shown["classes"]:
+            cell.parent[at:at + 2] = [shown, cell]
+
+
+def frame_table(shown):
+    """A frame as pandas shows it, as a table of the book: pandas' own has styles, which the site's policy refuses."""
+    head, _, rest = shown[shown.index(FRAME) + len(FRAME):].partition("</thead>")
+    rows = [re.findall(r"<th\b[^>]*>(.*?)</th>", row, re.DOTALL) for row in head.split("</tr>")[:-1]]
+    # The name of the index has a row of its own.
+    names = [above or below for above, below in zip(*rows)] if len(rows) == 2 and len(rows[0]) == len(rows[1]) else rows[0]
+    heads = "".join(f'<th scope="col">{each or "row"}</th>' for each in names)
+    body = re.sub(r"<th>(.*?)</th>", r"<td>\1</td>", rest.partition("</table>")[0], flags=re.DOTALL)
+    body = FIGURE.sub(r'<td class="number" data-value="\1">\1</td>', body.replace("<td>NaN</td>", "<td>–</td>"))
+    return f'<div class="table-scroll"><table class="data"><thead><tr>{heads}</tr></thead>{body.strip()}</table></div>'
 
 
 def raws(node):

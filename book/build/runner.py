@@ -29,7 +29,8 @@ LANGUAGE = {"name": "python", "file_extension": ".py", "mimetype": "text/x-pytho
 OLDEST = re.compile(r"the oldest of (\d{4}(?:-\d\d){0,2})\b")
 # Audit events of those who look what a folder holds.
 FOLDERS = ("os.listdir", "os.scandir", "glob.glob")
-HIDDEN = {"remove-input", "remove-cell", "hide-input", "hide-cell"}
+# What Jupyter folds. The code of a figure (hide-input) it shows: a reader can change it there; the site folds that too.
+HIDDEN = {"remove-input", "remove-cell", "hide-cell"}
 WARM = ["numpy", "pandas", "altair", "sympy", "IPython", "jupytext", "papermill", "nbformat"]
 
 
@@ -100,7 +101,7 @@ def text_notebook(path):
     for number, cell in enumerate(content.cells, 1):
         cell.id = f"cell-{number}"
         tags = set(cell.metadata.get("tags", []))
-        if cell.cell_type == "code" and HIDDEN & tags:  # what the site leaves out or folds stands folded in Jupyter
+        if cell.cell_type == "code" and HIDDEN & tags:
             cell.metadata["jupyter"] = {"source_hidden": True} | ({"outputs_hidden": True} if "hide-output" in tags else {})
     return content
 

@@ -77,7 +77,7 @@ def _held(case, name, value):
 
 def parts(one: drills.Drill, case: Case) -> tuple[str, str]:
     """Question and answer of a drill as Markdown, whose figures say what they are."""
-    steps = "\n".join(f'<div class="formula">{in_words(LAWS[law], case, in_gib=False)[0]}</div>' for law in one.steps)
+    steps = "\n".join(f'<div class="formula">{in_words(LAWS[law], case)[0]}</div>' for law in one.steps)
     result = InUnit(one.law, one.answer(case), one.unit, drills.scale(one.law, one.unit))
     link = f'<a href="drills.html#drill={one.name}">Drill it with other numbers</a>'
     answer = (f"**Set-up.** {markdown(one.hint)} **Numbers.**\n\n{steps}\n\n**Result.** {result.marked(markdown)}. "

@@ -30,21 +30,20 @@ def formula(law: Law, case: Case, names: dict[str, str] | None = None, notes: di
 
 
 def in_words(law: Law, case: Case, names: dict[str, str] | None = None, notes: dict[str, str] | None = None,
-             known: Iterable[str] = (), in_gib: bool = True) -> tuple[str, str]:
-    """What stands inside a formula, as HTML and as plain text. in_gib: bytes are, beside a memory of a card."""
+             known: Iterable[str] = ()) -> tuple[str, str]:
+    """What stands inside a formula, as HTML and as plain text."""
     step = case.explain(law).steps[-1]
     _, shape, values = _written(law, step, known)
     own, noted = names or {}, _CONVERSIONS | (notes or {})
-    in_gib = in_gib and "memory_bytes" in values
     call = {name: own.get(name) or called(name) for name in (law.__name__, *values)}.__getitem__
 
     def term(name):
-        return _term(call(name), _figure(name, values[name], in_gib).marked())
+        return _term(call(name), _figure(name, values[name]).marked())
 
     def constant(text):
         return _term(text, html.escape(noted[text])) if text in noted else text
     shown = said(shape, term, constant, _fraction)
-    result = _figure(law.__name__, step.value, in_gib)
+    result = _figure(law.__name__, step.value)
     name = html.escape(call(law.__name__))
     line = (f'<span class="formula-name">{name}</span> = <span class="formula-said">{shown}</span> '
             f'<span class="formula-result">= {result.marked()}</span>')
@@ -66,9 +65,9 @@ def is_share(name: str) -> bool:
     return name == "mfu" or QUANTITIES[name].meaning.startswith(("share ", "utilization "))
 
 
-def _figure(name, value, in_gib):
-    """A value as its quantity is printed; a share as a percentage, bytes in GiB beside a memory as its driver reports it."""
-    return Figure(name, value, {}, "percent" if is_share(name) else "gib" if in_gib and QUANTITIES[name].unit == "byte" else "")
+def _figure(name, value):
+    """A value as its quantity is printed; a share as a percentage."""
+    return Figure(name, value, {}, "percent" if is_share(name) else "")
 
 
 def _term(words, below):

@@ -20,6 +20,7 @@ from gpucalc.laws.training_memory import usable_bytes
 from gpucalc.rows import catalogue
 from .sentences import CLOSE, enough
 from .show import table
+from math import inf
 
 
 # What one GPU holds, term by term: at each moment of a training step on the fullest GPU, and while it serves.
@@ -358,9 +359,30 @@ def account_table(account, caption, show=exact):
 
 def moment_table(account, caption):
     """Terms by moment, the largest bytes of tensors below."""
-    from pandas import DataFrame
-    frame = DataFrame(moments(account))
+    frame = pd.DataFrame(moments(account))
     frame = frame[(frame > 0).any(axis=1)]
     frame.index = [TERMS[term][0] for term in frame.index]
     frame.loc["total"] = [account.terms[moment] for moment in frame]
     return table(frame.rename_axis("term").reset_index(), caption, labels=MOMENTS)
+
+
+def serving_answers(per_token, room, serving, context, engine, batch, longest, architecture, name, weight_format, served_on):
+    """What a cache leaves room for, one answer a row."""
+    answers = {
+        "cache of one token on one GPU": exact(per_token),
+        "memory left for the cache on one GPU": in_bytes(room),
+        "tokens it holds": f"{serving(kv.cache_tokens):,.0f}",
+        f"sequences of {context:,} tokens it holds at once": f"{engine.value:,.2f}",
+        f"longest context for {batch:,} sequences": f"{longest:,.0f}" if longest < inf else "any: the windows fit",
+        "made for contexts of up to": f"{architecture.max_context:,}",
+    }
+    return table(pd.DataFrame(answers.items(), columns=["question", "answer"]), f"{name} in {weight_format} on {served_on}")
+
+
+def served_table(served, needed, budget, card, batch, context, served_on):
+    """The terms of serving on one GPU, with their share of its memory."""
+    lines = [(TERMS[term][0], value) for term, value in served.items()] + [("total", needed), ("given to the engine", budget)]
+    held = pd.DataFrame(lines, columns=["term", "bytes"])
+    return table(held.assign(share=held.bytes / card.memory_bytes),
+                 f"One GPU, with {batch:,} sequences of {context:,} tokens on {served_on}",
+                 labels={"share": "share of memory"}, formats={"bytes": exact, "share": percent})

@@ -5,7 +5,7 @@ import altair
 
 from gpucalc.core.arithmetic import where
 from gpucalc.core.evaluate import Case
-from gpucalc.core.figures import number, percent, seconds, three_figures, times
+from gpucalc.core.figures import number, percent, quantity, seconds, three_figures, times
 from gpucalc.laws import arithmetic_intensity as ai, kernels
 from gpucalc.laws.kv_cache import kv_bytes, max_batch, read_kv_bytes, weight_bytes
 from gpucalc.laws.linear_layers import linear_params, recurrent_bytes, recurrent_flops
@@ -14,10 +14,9 @@ from gpucalc.laws.model_size import (attention_layers, expert_params, mixing_par
 from gpucalc.laws.quantization import output_params
 from gpucalc.laws.shares import attention_rate, memory_rate, product_rate
 from gpucalc.rows import catalogue
-from ..components.charts import axis, finish
-from ..components.charts import expression, slider
+from ..components.charts import axis, expression, finish, slider, slider_chart, titled
 from ..components.picture import Sheet
-from ..components.show import table
+from ..components.show import familiar, table
 
 
 # The operators of one pass over a model: FLOP, bytes and kernels of each, in all layers together.
@@ -362,3 +361,96 @@ def clocks(case):
 def _beside(ratio):
     """A time beside that of reading."""
     return percent(ratio) if ratio < 1 else times(ratio)
+
+
+def speed_slider_chart(case, moved, name, gpu, context, alone_rate, rate, batch):
+    """Tokens a second of all users against the batch."""
+    return slider_chart(
+        case,
+        {"at the peaks": (ai.tokens_per_second, dict(efficiency="bound")), "expected": ai.tokens_per_second},
+        x="batch",
+        values=range(1, 513, 4),
+        sliders=moved,
+        choose=("model", "gpu"),
+        crossing=ai.critical_batch,
+        y_title="tokens/s of all users",
+        finding=[
+            ("experts > 0", "{model} uses few of the weights that it reads: its clocks agree beyond a batch of {critical_batch}"),
+            "Arithmetic on the weights catches up with reading them at a batch of {critical_batch}",
+        ],
+        alt=f"Tokens a second of {name} on {gpu} against the batch at {context:,} tokens of context: "
+        f"{quantity('tokens_per_second', alone_rate)} "
+        f"for one user, {quantity('tokens_per_second', rate.value)} for {batch:,}. The clocks of the weights agree at a batch of "
+        f"{three_figures(case(ai.critical_batch))}.",
+    )
+
+
+def token_slider_chart(case, compared, grid, moved, name, context, gpu, alone, step, batch, many):
+    """Time per token against the batch, by card and format."""
+    return slider_chart(
+        case,
+        {label: (ai.decode_seconds, changes) for label, changes in compared.items()},
+        x="batch",
+        values=grid,
+        sliders=moved,
+        log_x=True,
+        log_y=True,
+        y_title="time per token (TPOT)",
+        finding="A step of {batch} users takes {decode_seconds}",
+        alt=f"Time per token of {name} against the batch at {context:,} tokens of context: on {gpu} "
+        f"{seconds(alone(ai.decode_seconds))} for one sequence, {seconds(step)} for {batch:,} and "
+        f"{seconds(many['decode_seconds'])} for {grid[-1]:,}.",
+    )
+
+
+def operators_chart(steps, prefill, case, gpu, ridge, name, batch, prompt):
+    """The roofline of a card with the operators of a decode step and a prefill."""
+    of_step, of_prefill = (frame.set_index("operator").intensity.map(three_figures) for frame in (steps, prefill))
+    return titled(operator_roofline(
+        case, f"Roofline of {gpu}, whose ridge point is {three_figures(ridge)} FLOP per byte, with the operators of {name}. "
+        f"In a decode step of {batch:,} sequences the output head does {of_step['output head']} FLOP per byte and attention "
+        f"{of_step[ATTENTION]}; in a prefill of {prompt:,} tokens the projections do {of_prefill['queries, keys, values']}."),
+        f"In a step of {batch:,} users attention does {of_step[ATTENTION]} FLOP for each byte, whatever the batch")
+
+
+def roofline_chart(names, dots, gpu, card, ridge, sloped):
+    """Rooflines of named cards, with a product by its rows."""
+    return titled(
+        roofline(
+            names,
+            dots,
+            gpu,
+            f"Roofline of {', '.join(names)}. On {gpu} the product's intensity is "
+            f"{quantity('intensity', dots.intensity[0])} at one row, where memory allows "
+            f"{number(dots.attainable_flops[0], 'FLOP/second')} of {number(card.peak_flops, 'FLOP/second')}; it stays below "
+            f"the ridge point of {quantity('ridge_point', ridge)} up to {sloped.max():,} of the batches shown.",
+        ),
+        f"One product reaches the roof of {gpu} above {sloped.max():,} rows",
+    )
+
+
+def speeds_table(case, cards, gpu, weight_element_bytes):
+    """The two speeds and the ridge point of familiar cards."""
+    return table(
+        familiar(two_speeds(case, cards), "gpu", gpu).reset_index(),
+        f"Two speeds and the ridge point, with weights of {weight_element_bytes:g} B",
+        labels={
+            "gpu": "GPU",
+            "bandwidth": "reads",
+            "peak_flops": "computes",
+            "ridge_point": "ridge point, FLOP/B",
+            "critical_batch": "clocks agree at batch",
+        },
+        formats=dict.fromkeys(["ridge_point", "critical_batch"], three_figures),
+    )
+
+
+def turning_table(sides, name, short):
+    """Tokens in a pass at which operators turn to compute."""
+    return table(
+        sides.reset_index(),
+        f"Tokens in a pass at which operators of {name} turn to compute, what limits attention in decode, and "
+        "the prompt at which attention turns",
+        labels={"gpu": "GPU", "attention": "decode attention", "critical_prompt": "prompt"} | short,
+        formats=dict.fromkeys(sides, lambda value: three_figures(value) if value < float("inf") else "never"),
+    )

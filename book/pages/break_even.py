@@ -1,5 +1,6 @@
 """Rent or buy: how the draws spread and what decides, and reservations, spot and managed rents beside owning."""
 import collections
+import json
 from typing import NamedTuple
 
 import altair
@@ -15,11 +16,12 @@ from gpucalc.laws.owning import declining_residual, linear_residual, owned_usd_p
 from gpucalc.laws.renting import (checkpoint_interval, commitment_utilization, interruption_slowdown, level_usd_per_hour,
                                   spot_usd_per_hour)
 from gpucalc.laws.total_cost import managed_usd
+from gpucalc.rows import catalogue
 from gpucalc.rows.ages import firm
 from gpucalc.rows.bands import CLOSE
 from gpucalc.rows.kept import selection
 from gpucalc.rows.price_book import RESERVED_YEARS
-from gpucalc.rows.rents import cheapest_rent, rents
+from gpucalc.rows.rents import cheapest_rent, doubtful, rents
 from ..components.charts import axis, finish, slider_chart
 from ..components.picture import Sheet, WIDE
 from ..components.show import reach, table
@@ -42,6 +44,34 @@ SHORT = {"utilization": "utilization", "years": "years of use", "server_usd": "p
 # What a price is that may not decide, by its confidence.
 DOUBTS = {"floor": "a “from” price, not one you can count on", "secondary": "a price that somebody else reported",
           "recalled": "a price from memory"}
+
+
+def unsure(book, rent, given, **asked):
+    """The offer below the rent that may not decide, if any; none where the rent is given."""
+    return doubtful(book, rent, **asked).head(1) if given is None else book.head(0)
+
+
+def results(owned_hour, needed, meeting, worth, committed):
+    """What `bands_table` shows of draws: each with how it is written; no utilization where a rent is committed."""
+    shown = {"owned hour": (owned_hour, hourly)} | ({} if committed else {"break-even utilization": (needed, percent)})
+    return shown | {"rent above which owning is cheaper": (meeting, hourly),
+                    "net present value of owning a server": (worth, dollars)}
+
+
+def lasting(assumptions, here):
+    """Mean seconds until a machine is taken or fails: in a trace, here, by a cloud's rate, and by owned servers' failures."""
+    known = assumptions.loc["machine_interruption_seconds", rent_or_buy.ENDS]
+    failing = json.loads(catalogue.measurements().loc["interruptions-meta-1024", "inputs"])["machine_interruption_seconds"]
+    return {"a spot V100, in a trace of 2023": known["low"], "this page": here,
+            "spot, a fifth taken back in a month": known["high"], "an owned server of 8 A100, by its failures": failing}
+
+
+def works(machines):
+    """The workloads that are compared: three weeks once, two weeks in each quarter on machines together, and a steady service."""
+    weeks = 7 * HOURS_PER_DAY / HOURS_PER_YEAR
+    return [Work("train once", 1, 3 * weeks, once=True), Work("train regularly", machines, 4 * 2 * weeks),
+            Work("serve steadily, free to move", 4, 0.9, steady=True),
+            Work("serve steadily, tied to its cloud", 4, 0.9, steady=True, tied=True)]
 
 
 def short_name(name):
@@ -543,3 +573,17 @@ def workloads_table(by_case, caption):
     """What a GPU-hour costs each workload each way, of `renting_options.compared`."""
     return table(by_case[["work", "hours", *WAYS, "answer"]], caption, labels={"hours": "GPU-hours a year", "answer": "cheapest"},
                  formats=dict.fromkeys(WAYS, CENTS) | {"hours": "{:,.0f}".format})
+
+
+def turning_points(committed, of, likely, paid, gpu):
+    """Each input by itself at which owning and renting cost the same."""
+    from_busy = "any or none: you pay the rent, used or not" if committed else threshold_text(of["break_even_utilization"])
+    from_usd = usd(of["break_even_server_usd"]) if of["break_even_server_usd"] > 0 else "none: not even a free server"
+    return table(DataFrame([
+        ("rent of a GPU-hour today", hourly(likely["usd_per_hour"]), "rent today at which both cost the same",
+                hourly(of["break_even_rent"] * paid)),
+               ("utilization", percent(likely["utilization"]), "utilization from which owning pays", from_busy),
+               ("price of a server", usd(likely["server_usd"]), "price at which both cost the same", from_usd),
+               ("years of use", quantity("years", likely["years"]), "months until rent saved pays for it, at today's rent",
+                quantity("break_even_months", of["break_even_months"]))], columns=["input", "now", "break-even", "at"]),
+        f"Where owning and renting {gpu} cost the same: each input by itself, all others likely")

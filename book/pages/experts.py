@@ -2,10 +2,10 @@
 from pandas import DataFrame, Series
 
 from gpucalc.core.evaluate import Case
-from gpucalc.core.figures import number, percent, seconds, times
-from gpucalc.laws import apart, experts, experts as ex, kv_cache, model_size, serving
+from gpucalc.core.figures import number, percent, seconds, three_figures, times
+from gpucalc.laws import apart, experts, kv_cache, model_size, serving
 from gpucalc.rows import catalogue
-from ..components.charts import lines
+from ..components.charts import lines, slider_chart
 from ..components.picture import Sheet
 from ..components.sentences import Yours
 from ..components.show import table
@@ -99,7 +99,8 @@ def spread_picture(case):
     sheet.words(8, 215, ("experts", "e"), ": ", yours.gpu_experts, " of ", yours.experts, " in each layer on each GPU")
     sheet.text(8, 234, "In each layer, tokens travel to their experts and back.", color="soft")
     return sheet.picture("Users stay on their GPU, tokens travel to the experts",
-                         f"{degree} GPUs share the experts of {model.name}, {number(case(ex.gpu_experts))} of a layer on each. "
+                         f"{degree} GPUs share the experts of {model.name}, {number(case(experts.gpu_experts))} of a layer "
+                         f"on each. "
                          "Each GPU computes attention for its own users and keeps their caches; their tokens go to the GPUs of "
                          "their experts and come back.")
 
@@ -243,3 +244,62 @@ def front_chart(case):
                  y_title="output tokens per second per GPU", title=f"At {_PACE} tokens a second a user, a GPU gives {said}",
                  alt=f"Output tokens a second and GPU against tokens a second for each user, by batch. At a pace of {_PACE} or "
                      f"more a GPU gives {said}.")
+
+
+def read_slider_chart(case, name, one, read, batch, dense):
+    """Weights read for a token against the batch: a mixture, and a dense model of its active size."""
+    element = round(case.rows["weight_format"].weight_element_bytes, 3)
+    return slider_chart(
+        case,
+        {
+            "the mixture": experts.pass_token_bytes,
+            "dense, of the active size": (experts.pass_token_bytes, dict(read_params=model_size.active_params)),
+            "read while a token is computed": experts.level_token_bytes,
+        },
+        x="batch",
+        values=sorted({round(2 ** (step / 4)) for step in range(49)}),
+        log_x=True,
+        log_y=True,
+        choose=("model", "gpu"),
+        sliders={"weight_element_bytes": (0.5, 2, 0.03125, element)},
+        crossing=experts.experts_critical_batch,
+        y_title="weights read for a token",
+        finding=[
+            ("experts == 0", "{model} is dense: reading and computing agree at {experts_critical_batch} users"),
+            "{model} waits for memory up to a batch of {experts_critical_batch}",
+        ],
+        alt=f"Weights that a pass of {name} reads for each token against the batch, both in powers: "
+        f"{number(one, 'byte')} for one user, "
+        f"{number(read / batch, 'byte')} at {batch}, where a dense model of the active size reads "
+        f"{number(dense(experts.pass_token_bytes), 'byte')}. "
+        f"Computing takes over at {three_figures(case(experts.experts_critical_batch))}.",
+    )
+
+
+def apart_slider_chart(case_apart, prompt, served_batch, tensor_parallel, name_apart, output, split):
+    """Time per output token against the length of answers, with prompts on the same server and apart."""
+    return slider_chart(
+        case_apart,
+        {"one server": serving.time_per_output_token, "answers apart": (serving.time_per_output_token, dict(prompts_apart=1))},
+        x="output",
+        values=[20 * part for part in range(1, 101)],
+        y_title="time per output token",
+        choose=("model", "gpu"),
+        log_y=True,
+        sliders={
+            "prompt": (100, max(16000, prompt), 100, prompt),
+            "batch": (1, max(128, served_batch), 1, served_batch),
+            "tensor_parallel": (1, 8, 1, tensor_parallel),
+        },
+        crossing=apart.even_output,
+        finding=[
+            ("batch == 1", "A single user is never disturbed"),
+            "Answers of fewer than {even_output:token} wait longer for the prompts of others than for themselves",
+        ],
+        alt=f"Time per output token of {name_apart} against the length of the answers, prompts of {prompt:,} tokens, "
+        f"batch {served_batch}: "
+        "on one server "
+        f"{seconds(case_apart(serving.time_per_output_token))} at {output:,} tokens, "
+        f"with answers apart {seconds(split(serving.time_per_output_token))}. "
+        f"The prompts of others cost as much as the token at {three_figures(case_apart(apart.even_output))} tokens.",
+    )

@@ -5,13 +5,13 @@ from pandas import DataFrame
 
 from gpucalc.core.arithmetic import floor, maximum, minimum
 from gpucalc.core.evaluate import Case, Row
-from gpucalc.core.figures import number, percent, seconds, times
+from gpucalc.core.figures import number, percent, seconds, three_figures, times
 from gpucalc.decisions.capacity import ENGINE
 from gpucalc.laws import interconnect as ic, kv_cache, serving
 from gpucalc.rows import catalogue
-from ..components.charts import slider_chart
+from ..components.charts import lines, slider_chart
 from ..components.picture import Sheet
-from ..components.show import table
+from ..components.show import familiar, table
 
 
 # What a network does to a model that is split: bytes by kind of parallelism, fabrics, and the degree that pays.
@@ -286,3 +286,81 @@ def _nodes(sheet, left, top):
         for place in range(8):
             x = start + 6 + 10 * place
             sheet.line((x, top + 24), (x, top + 72), color="e", thick=1).circle(x, top + 76, 4)
+
+
+def layer_slider_chart(case, card, tokens, tensor_parallel, gpu, name, compute, communicate, meeting):
+    """Computing and sending one layer against the GPUs that share it."""
+    host = catalogue.link("PCIe 5 x16")
+    return slider_chart(
+        case, {"computing": ic.layer_compute_seconds, "sending over its own link": ic.layer_communication_seconds,
+               f"sending over {host.name}": (ic.layer_communication_seconds, {"gpu": None, "link": host})},
+        x="tensor_parallel", values=range(1, card.reach + 1), y_title="time of one layer, forward", choose=("model", "gpu"),
+        sliders={"tokens": (256, max(65536, tokens), 256, tokens), "compute_efficiency": (0.1, 1, 0.05, 1)},
+        crossing=ic.meeting_degree, finding=[
+            ("meeting_degree > reach", "All {reach} GPUs that the link joins compute for longer than they send"),
+            ("meeting_degree < 2", "Even two GPUs send for longer than they compute"),
+            "With more than {meeting_degree} GPUs, sending takes longer than computing"],
+        alt=f"With {tokens:,} tokens, {tensor_parallel} × {gpu} compute a layer of {name} for {seconds(compute)} and send for "
+                 f"{seconds(communicate)}; both are equal at {three_figures(meeting)} GPUs, and {card.link} joins {card.reach}.")
+
+
+def group_table():
+    """Bandwidth of a GPU in groups of two, four and eight."""
+    few = ["H100 SXM 80GB", "H100 NVL 94GB", "MI300X 192GB", "TPU v5p 95GB", "RTX 4090 24GB"]
+    groups = {f"{size} GPUs": {each: Case(gpu=each, ranks=size)(ic.group_bandwidth) for each in few} for size in (2, 4, 8)}
+    return table(DataFrame({"link": {each: catalogue.gpu(each).link for each in few}} | groups).rename_axis("gpu").reset_index(),
+                 "Link bandwidth of each GPU in a group, per direction",
+                 formats=dict.fromkeys(groups, lambda value: number(value, "byte/second")))
+
+
+def degrees_table(cards, architecture, gpu, name):
+    """How many cards may share a layer, by card."""
+    degrees = cards[["link", "link_bandwidth", "reach"]].assign(degree=paying_degree(Case(cards, hidden=architecture.hidden)))
+    return table(
+        familiar(degrees, "gpu", gpu).reset_index(),
+        f"How many cards may share a layer of {name}, at the data sheets' rates",
+        labels={"gpu": "GPU", "link_bandwidth": "per direction", "reach": "cards it joins", "degree": "may share a layer"},
+    )
+
+
+def bubble_slider_chart(pipeline_parallel, case, bubble, micro_batches):
+    """Share of a step that GPUs wait against its micro-batches."""
+    return slider_chart(
+        Case(), {"share of the step that GPUs wait": ic.pipeline_bubble},
+        x="micro_batches", values=range(1, 129), y_title="share of a step", sliders={
+            "pipeline_parallel": (1, max(64, pipeline_parallel), 1, pipeline_parallel), "virtual_stages": (1, 8, 1, 1)},
+        finding="In {pipeline_parallel} stages, more micro-batches shrink the wait",
+        alt=f"With {pipeline_parallel} stages GPUs wait {percent(case.but(micro_batches=1)(ic.pipeline_bubble))} of a step "
+                 f"of one micro-batch and {percent(bubble)} with {micro_batches}.")
+
+
+def sent_table(architecture, tokens, micro_batches, card, between, name, link):
+    """Bytes one of eight GPUs sends, and their time over its link and the network."""
+    sent = sent_by_kind(architecture, tokens, micro_batches).assign(
+        inside=lambda kinds: kinds.step / card.link_bandwidth, outside=lambda kinds: kinds.step / between.link_bandwidth)
+    as_bytes = dict.fromkeys(("layer", "micro_batch", "step"), lambda value: number(value, "byte"))
+    as_time = dict.fromkeys(("inside", "outside"), lambda value: seconds(value) if value else "0")
+    return table(sent, f"Bytes one of eight GPUs sends for {name}", formats=as_bytes | as_time,
+                 labels={"layer": "per layer and micro-batch", "micro_batch": "per micro-batch", "step": "per step",
+                         "inside": f"step over {card.link}", "outside": f"step over {link}"})
+
+
+def wrong_table(wrong, share):
+    """Networks that were set up wrongly, and what that does to a step."""
+    return table(DataFrame({"subject": wrong["subject"], "link_bandwidth": wrong["predicted"], "bus_bandwidth": wrong["value"],
+                            "share": share, "bound": 1 / share, "half": 0.5 + 0.5 / share}),
+                 "Bandwidth of networks that were set up wrongly, and what it does to a step",
+                 labels={"subject": "what was measured", "link_bandwidth": "rate of the ports", "bus_bandwidth": "published",
+                         "share": "share of it", "bound": "step the network bounds", "half": "step that waits half its time"},
+                 formats={"share": percent, "bound": times, "half": times})
+
+
+def sweep_chart(sweep):
+    """Measured and predicted times of an all-reduce against its message."""
+    titles = {"value": "measured", "predicted": "formula", "bound": "bound"}
+    return lines(sweep.rename(columns=titles).melt("message_bytes", titles.values(), "which", "all_reduce_seconds"),
+                 "message_bytes", "all_reduce_seconds", "which", x_title="message", y_title="time of an all-reduce", log_x=True,
+                 log_y=True, points=True, title="Small messages wait for their launch, large ones for the links",
+                 alt="Measured times of an all-reduce among eight H200 lie above both formulas: flat "
+                 "until about a megabyte, where the launch counts, then closer, "
+                 f"{percent(sweep['error'].abs().iloc[-1])} off at the largest message.")

@@ -2,12 +2,44 @@
 from pandas import DataFrame
 
 from gpucalc.core.evaluate import Case
-from gpucalc.core.figures import gib, number
+from gpucalc.core.figures import exact, number, percent
 from gpucalc.laws import kv_cache
+from gpucalc.laws.sharding import check_layout
 from gpucalc.rows import catalogue
+from ..components.charts import slider_chart
+from ..components.parameters import page_case
 from ..components.picture import Sheet
 from ..components.sentences import Yours
-from ..components.show import table
+from ..components.show import familiar, table
+
+
+def checked(namespace):
+    """Raises ValueError unless the notebook's parameters have allowed values and the model splits over so many GPUs."""
+    case = page_case(namespace)
+    check_layout(case.rows["model"], tensor_parallel=case.inputs["tensor_parallel"])
+
+
+def held_at_once(case):
+    """How many whole sequences an engine holds at once, with what to plan for and its range."""
+    return case.band(kv_cache.engine_room_bytes).through(lambda left: int(case.but(engine_room_bytes=left)(kv_cache.concurrency)))
+
+
+def context_slider_chart(case):
+    """The cache of a batch and the room beside the weights, against the context, with sliders."""
+    model, gpu, held = case.rows["model"], case.rows["gpu"], case.inputs
+    sliders = {"batch": (1, 128, 1, held["batch"]), "replica_gpus": (1, 16, 1, held["replica_gpus"])} | {
+        name: (0.5, 2, 0.5, held[name]) for name in ("cache_element_bytes", "weight_element_bytes")}
+    cache, room = number(case(kv_cache.kv_bytes), "byte"), number(case(kv_cache.cache_room_bytes), "byte")
+    return slider_chart(
+        case, {"cache of all sequences": kv_cache.kv_bytes, "room beside the weights": kv_cache.cache_room_bytes},
+        x="context", values=[512 * step for step in range(1, 65)], choose=("model", "gpu"), crossing=kv_cache.longest_context,
+        finding=[("cache_room_bytes <= 0", "The weights leave no room for a cache: add GPUs or store weights in fewer bytes"),
+                 ("longest_context == infinity", "Every layer of {model} has a window: contexts may grow without limit"),
+                 ("batch == 1", "A single sequence may grow to {longest_context} tokens"),
+                 "With {batch} sequences, each may grow to {longest_context} tokens"],
+        sliders=sliders, y_title="bytes",
+        alt=f"The cache of {model.name} grows in proportion to context; at {held['batch']} sequences it reaches {cache} at "
+            f"{held['context']:,} tokens, against {room} of room on {held['replica_gpus']} × {gpu.name}.")
 
 
 # What mixes tokens in the layers of a model, in words, and what they keep: a table of models of today.
@@ -84,6 +116,7 @@ def room_picture(case):
     """The memory of the GPUs to scale: weights, the cache of each sequence, what is kept back."""
     gpus, memory, back = case.inputs["replica_gpus"], case.rows["gpu"].memory_bytes, case.inputs["headroom"]
     weights, one, room = case("weight_bytes"), case("sequence_kv_bytes"), case("cache_room_bytes")
+    weight, cached, whole, spare = (number(held, "byte") for held in (weights, one, memory * gpus, back * memory * gpus))
     scale, sheet = 384 / (memory * gpus), Sheet(136)
     fits, start = int(case("max_batch")), 8 + weights * scale
     sheet.box(8, 40, weights * scale, 44, color="c").box(start, 40, room * scale, 44, color="wash")
@@ -91,10 +124,63 @@ def room_picture(case):
     for place in range(min(fits, 400)):
         sheet.box(start + place * wide, 40, max(wide - 1, 0.4), 44, round=0)
     sheet.box(392 - back * memory * gpus * scale, 40, back * memory * gpus * scale, 44, color=None, outline="line", dashed=True)
-    sheet.text(8, 30, f"weights {gib(weights)}", color="c", bold=True)
-    sheet.text(392, 30, f"kept back {gib(back * memory * gpus)}", at="end", color="soft")
-    sheet.text(start, 104, f"cache: {fits} × {gib(one)}", color="a", bold=True, at="start" if start < 230 else "end")
-    sheet.text(8, 126, f"{gpus} × {case.rows['gpu'].name} together: {gib(memory * gpus)}", color="soft")
+    sheet.text(8, 30, f"weights {weight}", color="c", bold=True)
+    sheet.text(392, 30, f"kept back {spare}", at="end", color="soft")
+    sheet.text(start, 104, f"cache: {fits} × {cached}", color="a", bold=True, at="start" if start < 230 else "end")
+    sheet.text(8, 126, f"{gpus} × {case.rows['gpu'].name} together: {whole}", color="soft")
     return sheet.picture(f"Beside the weights, {fits} sequences of {case.inputs['context']:,} tokens fit",
-                         f"Of {gib(memory * gpus)} the weights take {gib(weights)}, the engine keeps back "
-                         f"{gib(back * memory * gpus)}, and {fits} sequences of {gib(one)} fill the rest.")
+                         f"Of {whole} the weights take {weight}, the engine keeps back {spare}, and {fits} sequences of {cached} "
+                         "fill the rest.")
+
+
+def held_table(on_cards, context, name, allowed):
+    """Sequences that an engine holds at once, by GPU and degree."""
+    return table(on_cards.reset_index(),
+                 f"Sequences of {context:,} tokens of {name} that an engine holds at once, by GPU and tensor-parallel degree",
+                 labels={f"on_{degree}": f"on {degree}" for degree in allowed},
+                 formats={f"on_{degree}": lambda value: f"{value:,.1f}" for degree in allowed}
+                 | {"memory_bytes": lambda value: number(value, "byte")})
+
+
+def every_model_table(caches, context):
+    """The cache of a token and of a sequence, for all models."""
+    return table(caches.reset_index(), f"Cache in BF16 of one token and of one sequence of {context:,} tokens, all models",
+                 labels={"layers": "layers", "kv_heads": "KV heads", "head_dim": "head size", "kv_bytes_per_token": "one token",
+                         "sequence_kv_bytes": "one sequence", "share": "sequence over weights"},
+                 formats={"kv_bytes_per_token": exact, "share": percent})
+
+
+def divided_table(divided, degrees):
+    """The cache of a token on one GPU by tensor-parallel degree."""
+    return table(
+        divided.assign(copies=divided.on_16 * 16 / divided.on_1).drop(columns="heads").reset_index(),
+        "Cache of one token on one GPU, by tensor-parallel degree",
+        labels={f"on_{degree}": f"1 of {degree}" for degree in degrees} | {"copies": "copies at 16"},
+        formats={"copies": "{:.3g}".format} | {f"on_{degree}": lambda value: number(value, "byte") for degree in degrees},
+    )
+
+
+def narrower_table(narrower, name, context):
+    """The cache in narrower formats."""
+    return table(
+        narrower.reset_index(),
+        f"The cache of {name} in five formats, scales counted; one sequence of {context:,} tokens",
+        labels={
+            "weight_format": "format",
+            "value_bits": "bits of a value",
+            "stored_bits": "bits an element",
+            "kv_bytes_per_token": "one token",
+            "sequence_kv_bytes": "one sequence",
+            "smaller": "smaller than BF16",
+        },
+        formats={"stored_bits": "{:.4g}".format, "smaller": "{:.2f} ×".format},
+    )
+
+
+def models_table(caches, name, context):
+    """The cache of familiar models."""
+    return table(familiar(caches, "model", name, "Llama-2-7B").drop(columns=["layers", "head_dim"]).reset_index(),
+                 f"Cache in BF16 of one token and of one sequence of {context:,} tokens",
+                 labels={"heads": "query heads", "kv_heads": "KV heads", "kv_bytes_per_token": "one token",
+                         "sequence_kv_bytes": "one sequence", "share": "share of the weights"},
+                 formats={"share": percent})

@@ -10,12 +10,11 @@ from pandas import DataFrame
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import percent, seconds, signed, three_figures, usd
 from gpucalc.core.quantities import DEFAULTS
-from gpucalc.decisions.layouts import as_good, recommended
-from gpucalc.decisions.layouts import AXES, CLOSE, OVER_MEMORY, LAYOUT, NEUTRAL
-from gpucalc.decisions.layouts import best_of, layout_name, layouts_of, readable, reasons, usual_axes
+from gpucalc.decisions.layouts import (as_good, AXES, best_of, CLOSE, LAYOUT, layout_name, layouts_of, NEUTRAL, OVER_MEMORY,
+                                       readable, reasons, recommended, usual_axes)
 from gpucalc.laws.training_time import step_seconds
 from gpucalc.rows import bands, catalogue
-from ..components.charts import axis, bars, finish
+from ..components.charts import axis, bars, finish, slider_chart
 from ..components.picture import Sheet
 from ..components.sentences import Yours
 from ..components.show import table
@@ -35,6 +34,25 @@ PUBLISHED = {
     "NVIDIA, 70B on 64": ("step-nemo2407-llama-3-70b-pretrain-64", {}, {}),
     "Megatron-LM, 530B on 2,520": ("step-sc21-529.6b", {}, OF_2021),
     "Megatron-LM, 1T on 512": ("step-korthikanti-1t-selective", {}, WITHOUT_CONTEXT),
+}
+
+
+# What each setting of a layout divides, and what it costs.
+EFFECT = {
+    "tensor_parallel": ("each matrix", "two all-reduces a layer, each way"),
+    "pipeline_parallel": ("the layers", "a bubble while the pipeline fills and drains"),
+    "virtual_stages": ("a stage into chunks", "more sends; more in flight; a smaller bubble"),
+    "context_parallel": ("each sequence", "keys and values gathered in each layer"),
+    "expert_parallel": ("the experts", "tokens sent to their experts and back"),
+    "zero_stage": ("optimizer, gradients, weights", "stages 2 and 3 talk in each micro-batch"),
+    "micro_batch": ("nothing", "more activations; fewer micro-batches to fill a pipeline"),
+    "recompute": ("nothing", "FLOP done twice, for memory"),
+    "sequence_parallel": ("norms, residual stream", "nothing: the all-reduces are cut in two"),
+    "recomputed_share": ("nothing", "recompute in some layers alone"),
+    "expert_tensor_parallel": ("each expert", "all-reduces of what experts take in"),
+    "shard_parallel": ("ZeRO's shards, over fewer GPUs", "sums of the shards between groups"),
+    "zero_bubble": ("nothing", "nothing: weight gradients fill the bubble"),
+    "loss_chunks": ("the loss", "nothing: less memory at the loss"),
 }
 
 
@@ -221,3 +239,32 @@ def landscape(layouts, front, alt, most=500):
 def thinned(frame, most=500):
     """Every so-manyth row of a frame, so that about `most` are left."""
     return frame.iloc[::max(1, len(frame) // most)]
+
+
+def mfu_slider_chart(moving, nothing, layers, few, many, again):
+    """MFU against micro-batches, with sliders of the layout."""
+    return slider_chart(
+        moving,
+        {"nothing recomputed": nothing, "layers recomputed": layers},
+        x="micro_batches",
+        values=[8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256],
+        log_x=True,
+        y_title="MFU",
+        finding=[
+            (
+                "pipeline_parallel == 1",
+                "Without a pipeline, {micro_batches} micro-batches reach {layout_mfu:percent} of the peak",
+            ),
+            "With {pipeline_parallel} stages, {micro_batches} micro-batches reach {layout_mfu:percent} of the peak",
+        ],
+        sliders={"tensor_parallel": (1, 16, 1, 8), "pipeline_parallel": (1, 32, 1, 16), "virtual_stages": (1, 8, 1, 1)},
+        alt=f"MFU against micro-batches, with 8-way tensor parallel and 16 pipeline stages: "
+        f"{percent(few)} with 16 micro-batches, "
+        f"{percent(many)} with 256. With whole layers recomputed the latter is {percent(again)}.",
+    )
+
+
+def axes_of_search(axes):
+    """Axes of a search with the values that it tries, what each cuts and what that costs."""
+    return DataFrame([dict(axis=axis, values=", ".join(map(str, values)), splits=EFFECT[axis][0], costs=EFFECT[axis][1])
+                      for axis, values in axes.items()])

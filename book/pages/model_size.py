@@ -2,8 +2,11 @@
 import textwrap
 from collections import namedtuple
 
-from gpucalc.core.figures import gib, number, percent, times
-from gpucalc.laws import model_size as size
+from gpucalc.core.figures import gib, number, percent, quantity, times
+from gpucalc.laws import kv_cache as kv, model_size as size, serving_cost as sc
+from gpucalc.rows import bands
+from ..components.charts import slider_chart
+from ..components.dates import dated, under
 from ..components.picture import Sheet
 
 
@@ -135,3 +138,40 @@ def card(case, network):
         f"Memory of {gib(row.memory_bytes)} feeds the chip at {number(row.bandwidth, 'byte/second')}, whose tensor cores do "
         f"{number(row.peak_flops, 'FLOP/second')}. "
         + ", ".join(f"{end}: {number(rate, 'byte/second')}" for end, _, rate in pipes))
+
+
+def cost_slider_chart(case, context, weight_element_bytes, name, gpu, book, rent):
+    """USD for a million tokens against the users at once, with sliders."""
+    shared = case.but(batch=32)
+    return under(
+        slider_chart(
+            case.but(batch=1),
+            {"at the peaks": (sc.usd_per_million_tokens, bands.PEAKS), "expected": sc.usd_per_million_tokens},
+            x="batch",
+            values=list(range(1, 129)),
+            crossing=kv.max_batch,
+            log_x=True,
+            log_y=True,
+            y_title="USD for a million tokens",
+            choose=("model", "gpu"),
+            sliders={
+                "usd_per_hour": (
+                    min(0.5, case.inputs["usd_per_hour"]),
+                    max(10, case.inputs["usd_per_hour"]),
+                    0.05,
+                    case.inputs["usd_per_hour"],
+                ),
+                "context": (min(512, context), max(16384, context), 512, context),
+                "weight_element_bytes": (min(0.5, weight_element_bytes), max(2, weight_element_bytes), 0.5, weight_element_bytes),
+            },
+            finding=[
+                ("max_batch < 1", "The weights leave no room for a user on this card"),
+                ("max_batch < 2", "For one user a million tokens cost {usd_per_million_tokens}; no second user fits on the card"),
+                "For one user a million tokens cost {usd_per_million_tokens}; {max_batch} users fit on the card",
+            ],
+            alt=f"USD for a million tokens of {name} on {gpu} against the users at once: "
+            f"{quantity('usd_per_million_tokens', case.but(batch=1)(sc.usd_per_million_tokens))} for one, "
+            f"{quantity('usd_per_million_tokens', shared(sc.usd_per_million_tokens))} each for {shared.inputs['batch']}.",
+        ),
+        dated(book, rent),
+    )

@@ -1,7 +1,12 @@
 """Diagrams of post-training: one step on a time line, in turn and apart, and what a GPU holds in each part of it."""
+from pandas import DataFrame
+
 from gpucalc.core.arithmetic import BYTES_PER_GB
 from gpucalc.core.figures import number, seconds, three_figures
+from gpucalc.laws import post_training as pt, rollouts as ro
+from ..components.charts import slider_chart
 from ..components.picture import Sheet, WIDE
+from ..components.show import table
 
 _LEFT, _ROW = 92, 24
 _PARTS = {"writes": "a", "scores": "g", "trains": "b", "weights over": "soft"}
@@ -75,3 +80,49 @@ def copies_picture(case):
     return sheet.picture("Each part of a step fills a GPU with something else", "; ".join(
         f"{moment}: " + ", ".join(f"{name} {number(size, 'byte')}" for name, size, _ in parts if size > 0)
         for moment, parts in moments.items()) + ".")
+
+
+def splits_table(case, gpus, tensor_parallel, pipeline_parallel, gpu):
+    """A step by how the GPUs are split."""
+    ways = DataFrame(
+        [
+            dict(
+                train=f"{share:.0%} train" if share < 1 else "all in turn",
+                **{name: each[name] for name in ("rollout_seconds", "learning_seconds", "sync_seconds", "grpo_step_seconds")},
+            )
+            for share in (1, 0.75, 0.5, 0.25)
+            for each in [case.but(trainer_share=share).terms(pt.grpo_step_seconds)]
+            if gpus * share % (tensor_parallel * pipeline_parallel) == 0
+        ]
+    )
+    return table(
+        ways,
+        f"A step on {gpus} × {gpu} by how the GPUs are split, by the formulas",
+        labels={
+            "train": "GPUs",
+            "rollout_seconds": "writing",
+            "learning_seconds": "scoring and training",
+            "sync_seconds": "new weights",
+            "grpo_step_seconds": "a step",
+        },
+        formats=dict.fromkeys(("rollout_seconds", "learning_seconds", "sync_seconds", "grpo_step_seconds"), seconds),
+    )
+
+
+def passes_slider_chart(case, places, parts, output, output_p95, output_limit):
+    """Passes of an engine against the length that one answer in twenty exceeds."""
+    tail = case.but(rollout_places=places, rollout_engines=parts["rollout_engines"], stale_steps=0)
+    return slider_chart(
+        tail,
+        {"passes of an engine": ro.rollout_passes},
+        x="output_p95",
+        values=range(output, 3 * output + 1, max(output // 20, 1)),
+        y_title="passes",
+        finding="With one answer in twenty beyond {output_p95} tokens, an engine makes {rollout_passes} passes of "
+        "{rollout_batch} sequences on average",
+        sliders={
+            "output_p95": (output, 3 * output, 100, output_p95),
+            "output_limit": (2 * output, 20 * output, 1000, output_limit),
+        },
+        alt=f"Passes of an engine against the length that one answer in twenty exceeds; {number(parts['rollout_passes'])} here.",
+    )

@@ -2,11 +2,14 @@
 from gpucalc.core.arithmetic import where
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import exact, number, seconds
+from gpucalc.decisions.capacity import narrow_products
+from gpucalc.laws import quantization as qn, training_memory as tm
 from gpucalc.laws.arithmetic_intensity import decode_seconds, prefill_seconds
 from gpucalc.laws.interconnect import gpus_required
 from gpucalc.laws.quantization import affordable_bits, serving_bytes, stored_bits
 from gpucalc.laws.training_memory import usable_bytes
 from gpucalc.rows import catalogue
+from ..components.charts import slider_chart, tiles
 from ..components.picture import Sheet
 from ..components.show import table
 
@@ -122,3 +125,91 @@ def _ranged(band):
     plan, low, high = map(seconds, (band.plan, band.low, band.high))
     unit = f" {plan.partition(' ')[2]}"
     return f"{plan} ({low.removesuffix(unit)} to {high.removesuffix(unit)})"
+
+
+def bits_slider_chart(case, batch, context, name, gpu, usable):
+    """The bits a weight may take on a card, against its memory and the tokens of context."""
+    return slider_chart(
+        case.but(weight_format=None, keep_embeddings=0),
+        {"weights and cache": qn.serving_bytes, "weights": qn.quantized_weight_bytes, "memory to use": tm.usable_bytes},
+        x="stored_bits", values=list(range(2, 17)), y_title="bytes", choose=("model", "gpu"), crossing=qn.affordable_bits,
+        sliders={"batch": (1, max(64, batch), 1, batch), "context": (min(1024, context), max(32768, context), 1024, context)},
+        finding="Beside {batch} sequences of {context} tokens, one {gpu} affords {affordable_bits} bits a weight",
+        alt=f"Weights and cache of {name} grow in proportion to the bits of a weight. One {gpu} has {number(usable, 'byte')} to "
+                 f"give, which {case(qn.affordable_bits):.2f} bits a weight fill.")
+
+
+def cards_table(formats):
+    """Which cards serve a format, multiply in its bits and keep a cache in it."""
+    paths = formats[(formats.least_capability.notna() | (formats.vendors != "")) & (formats.value_bits < 16)]
+    products = [
+        "16 bits" if not needs else f"{'INT' if whole else 'FP'}{wide:g}"
+        for needs, wide, whole in zip(paths.product_needs, paths.product_bits, paths.integer_products)
+    ]
+    able = {name: int((narrow_products(catalogue.gpus(), name) > 0).sum()) for name in paths.index}
+    return table(
+        paths[["least_capability", "product_capability", "cache_capability"]]
+        .assign(vendors=paths.vendors.str.replace(" ", ", "), products=products, cards=able)
+        .reset_index(),
+        "Least compute capability: to serve a format, to multiply in its bits, to keep a cache in it",
+        labels={
+            "weight_format": "format",
+            "least_capability": "serve",
+            "product_capability": "multiply",
+            "cache_capability": "cache",
+            "vendors": "cards of",
+            "products": "products in",
+            "cards": "cards that multiply in them",
+        },
+        formats={"cards": lambda count: f"{count:g}" if count else ""}
+        | dict.fromkeys(
+            ("least_capability", "product_capability", "cache_capability"), lambda least: "" if least != least else f"{least:g}"
+        ),
+    )
+
+
+def formats_table(format_table):
+    """Formats of weights with their scales counted."""
+    return table(
+        format_table.reset_index(),
+        "Formats of weights, with all their scales counted",
+        labels={
+            "weight_format": "format",
+            "title": "what it is",
+            "value_bits": "bits of a value",
+            "block": "block",
+            "block_bits": "bits per block",
+            "superblock_bits": "bits per super-block",
+            "stored_bits": "bits a weight",
+            "format_element_bytes": "bytes a weight",
+            "embeddings": "embeddings too",
+        },
+        formats={"stored_bits": "{:.6g}".format, "format_element_bytes": "{:.4f} B".format},
+    )
+
+
+def mixes_table(mixes, groups):
+    """Formats that mix, by groups of tensors."""
+    return table(mixes[["value_bits", *groups]].assign(stored_bits=Case(mixes)(qn.stored_bits)).reset_index(),
+                 "Formats that mix: mean bits a weight of the groups of tensors that differ",
+                 labels={"weight_format": "format", "value_bits": "bits of a value", "stored_bits": "bits a weight"} | groups,
+                 formats=dict.fromkeys(groups, lambda bits: f"{bits:.6g}" if bits else "") | {"stored_bits": "{:.6g}".format})
+
+
+def fit_tiles(case, models, weight_format):
+    """Models by the memory of a card: on how many, and in which format, each fits."""
+    places = fit_map(case, models, catalogue.gpus().query("kind != 'unified'").groupby("marketed_bytes")["memory_bytes"].min())
+    counts = places.groupby("kind").size().reindex(KINDS, fill_value=0)
+    colors = dict(zip(KINDS, ["#7fc97f", "#ffd166", "#9ecae1", "#d9d9d9"]))
+    return tiles(
+        places.assign(memory=places.marketed_bytes / 1e9),
+        "memory",
+        "model",
+        "kind",
+        "mark",
+        colors,
+        x_title="memory of one GPU, GB",
+        title=f"{counts.iloc[1]} of {len(places)} pairs of model and memory fit on one GPU only when quantized",
+        alt=f"Models by GPU memory. Of {len(places)} pairs {counts.iloc[0]} fit on one GPU in BF16, {counts.iloc[1]} more on one "
+        f"in {weight_format}, {counts.iloc[2]} on up to eight GPUs, and {counts.iloc[3]} need more.",
+    ).properties(height=14 * len(models))

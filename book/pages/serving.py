@@ -1,9 +1,9 @@
 """Serving a load: fleets as tables, charts of their queue, and pictures of a batch."""
 import json
 import math
-from math import ceil
+from math import ceil, inf
 
-from pandas import concat, DataFrame
+from pandas import concat, DataFrame, notna
 
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import number, percent, seconds, times
@@ -11,9 +11,10 @@ from gpucalc.core.quantities import QUANTITIES
 from gpucalc.laws import images, queueing, serving
 from gpucalc.laws.arithmetic_intensity import decode_seconds
 from gpucalc.laws.kv_cache import weight_bytes
+from gpucalc.laws.serving_cost import rented_gpus
 from gpucalc.rows import bands, catalogue
 from gpucalc.rows.tables import rows, table as rows_of
-from ..components.charts import lines
+from ..components.charts import lines, slider_chart
 from ..components.claims import measurements
 from ..components.picture import Sheet
 from ..components.sentences import Yours
@@ -322,3 +323,108 @@ def waiting_share_errors():
     off = [queueing.waiting_share(load, 2**step, 1, 0) - erlang_c(2**step, load) for step in range(11)
            for load in (0.1, 0.2, 0.3, 0.4, 0.5, 0.55, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)]
     return max(off), -min(off)
+
+
+def changes_of_limits(most_load, most, first_token_limit, answer_limit, asked, name, weight_format, gpu, tensor_parallel):
+    """A plan's figures, one a row, as asked and with each other limit."""
+    questions = {
+        "gpus": ("GPUs", number),
+        "low_gpus": ("GPUs at the fast end", number),
+        "high_gpus": ("GPUs at the slow end", number),
+        "replicas": ("replicas", number),
+        "batch": ("sequences in each", number),
+        "places": ("sequences its cache holds", "{:,.0f}".format),
+        "replica_prefill_seconds": ("time to first token, nothing waits", seconds),
+        "time_per_output_token": ("time per output token", seconds),
+        "request_seconds": ("whole request, nothing waits", seconds),
+        "output_tokens_per_second": ("output of a full replica", lambda value: number(value, "token/second")),
+        "offered_load": (f"share of slots filled, limit {percent(most_load)}", percent),
+        "waiting_share": ("requests that wait", percent),
+        "waiting_seconds": (f"wait of {most} at most", lambda value: seconds(value) if value else "none"),
+        "time_to_first_token": (
+            f"first token of {most} within" + (f", limit {seconds(first_token_limit)}" if first_token_limit else ""),
+            seconds,
+        ),
+        "answer_seconds": (f"answer of {most} within, limit {seconds(answer_limit)}", seconds),
+        "binds": ("the limit that costs most", str),
+        "limit": ("what rules it out", str),
+    }
+    return table(
+        DataFrame(
+            [
+                dict(
+                    question=text,
+                    **{side: show(row[key]) if notna(row[key]) and row[key] != inf else None for side, row in asked.items()},
+                )
+                for key, (text, show) in questions.items()
+            ]
+        ),
+        f"{name} in {weight_format} on {gpu}, {tensor_parallel} in a replica",
+    )
+
+
+def counts_in_words(fleets):
+    """Each fleet with its plan and range, as `12 × H100 SXM 80GB (10 to 20)`."""
+    return [f"{row.gpus:,.0f} × {key} ({row.low_gpus:,.0f} to {f'{row.high_gpus:,.0f}' if row.high_gpus < inf else 'no number'})"
+            for key, row in fleets.iterrows()]
+
+
+def output_slider_chart(case, prompt, output, tensor_parallel, alone):
+    """Output of a replica against its batch."""
+    return slider_chart(
+        case,
+        {"bound": (serving.output_tokens_per_second, {"efficiency": "bound"}), "achieved": serving.output_tokens_per_second},
+        x="batch",
+        values=[1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256],
+        sliders={
+            "prompt": (100, 8000, 100, prompt),
+            "output": (50, 2000, 50, output),
+            "tensor_parallel": (1, 8, 1, tensor_parallel),
+        },
+        y_title="output tokens a second of a replica",
+        finding="A larger batch gives more, and ever less more",
+        alt="Output of a replica rises with the batch and bends: "
+        f"{number(alone(serving.output_tokens_per_second), 'token/second')} at batch 1, "
+        f"{number(case.but(batch=256)(serving.output_tokens_per_second), 'token/second')} at 256. "
+        "Longer prompts bend it earlier.",
+    )
+
+
+def limit_slider_chart(case, tensor_parallel, answer_limit, requests_per_second, late_share, batch, rate, most, request):
+    """GPUs to pay for against the limit of an answer."""
+    asked_for = case.but(gpus_per_server=max(8, tensor_parallel))
+    return slider_chart(
+        asked_for,
+        {"GPUs to pay for": rented_gpus},
+        x="answer_limit",
+        values=[answer_limit * part / 40 for part in range(8, 81)],
+        y_title="GPUs",
+        log_y=True,
+        crossing=serving.request_seconds,
+        choose=("model",),
+        finding=[
+            (
+                "weight_bytes >= memory_bytes * tensor_parallel",
+                "The weights do not fit on {tensor_parallel} × {gpu}: raise tensor parallel",
+            ),
+            ("request_seconds >= answer_limit", "No number of GPUs keeps {answer_limit}: one answer takes {request_seconds}"),
+            "A limit of {answer_limit} takes {rented_gpus} GPUs; below {request_seconds} no number is enough",
+        ],
+        sliders={
+            "requests_per_second": (0.1, max(100, ceil(requests_per_second)), 0.1, round(requests_per_second, 1)),
+            "late_share": (0.01, 0.2, 0.01, late_share),
+            "batch": (1, max(64, batch), 1, batch),
+            "tensor_parallel": (1, 8, 1, min(tensor_parallel, 8)),
+        },
+        alt=f"GPUs for {rate} against the limit of {most} of the answers: the count climbs without end as the limit comes down "
+        "to "
+        f"{seconds(request.value)}, the time of one answer at batch {batch}, and hardly falls beyond twice that.",
+    )
+
+
+def cached_table(reused, long, batch):
+    """Prompts of which a share is in the cache."""
+    return table(reused[["cached_share", "replica_prefill_seconds", "time_per_output_token", "output_tokens_per_second"]],
+                 f"Prompts of {long.inputs['prompt']:,} tokens of which a share is in the cache, batch {batch}",
+                 labels={"replica_prefill_seconds": "time to first token", "time_per_output_token": "time per output token",
+                         "output_tokens_per_second": "output of a replica"}, formats=dict(cached_share=percent))

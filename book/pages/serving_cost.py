@@ -1,6 +1,7 @@
 """What a token costs: servers against APIs at every volume, what a dollar buys of each GPU, electricity and carbon of tokens."""
 import itertools
 import math
+from math import inf
 
 import altair
 import numpy as np
@@ -13,7 +14,7 @@ from gpucalc.core.quantities import DEFAULTS
 from gpucalc.decisions import capacity, rent_or_buy, token_offers
 from gpucalc.decisions.columns import nine_digits
 from gpucalc.decisions.rent_own_or_api import API, BATCH, OWNED, RENTED
-from gpucalc.laws import serving_volume
+from gpucalc.laws import serving_cost as sc, serving_volume
 from gpucalc.laws.energy import carbon_per_million_tokens, kwh_per_million_tokens
 from gpucalc.laws.owning import fixed_usd_per_hour, power_usd_per_hour, watts_per_gpu, work_usd_per_hour
 from gpucalc.laws.serving import replica_prefill_seconds
@@ -22,9 +23,10 @@ from gpucalc.rows import catalogue
 from gpucalc.rows.ages import firm
 from gpucalc.rows.bands import CLOSE
 from gpucalc.rows.kept import selection
-from ..components.charts import axis, finish, rule
-from ..components.dates import by_price
+from ..components.charts import axis, finish, rule, slider_chart
+from ..components.dates import by_price, dated
 from ..components.picture import Sheet, WIDE
+from ..components.sentences import Markdown
 from ..components.show import reach, table, volume
 from .training_cost import ASSUMED_ENDS, with_ends
 
@@ -511,3 +513,95 @@ def waiting_usd(points, book, term, case):
     row = found.loc[best]
     return dict(low=bills["low"][best], plan=bills["plan"][best], high=bills["high"][best], batch=row["batch"],
                 fleet=f"{row['gpus_per_server']:.0f} × {row['gpu']} from {row['provider']}", row=row["row"])
+
+
+def batch_slider_chart(replica, rate, utilization, prompt, output, cached_share, tensor_parallel, alone, many, cost_in):
+    """USD for a million tokens in and out against the batch."""
+    return slider_chart(
+        replica, {"a million tokens out": sc.output_usd_per_million, "a million tokens in": sc.input_usd_per_million},
+        x="batch", values=[1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256], y_title="USD", log_x=True, log_y=True,
+        sliders={"usd_per_hour": (min(0.1, rate), max(12, 2 * rate), 0.01, rate),
+                 "replica_utilization": (min(0.05, utilization), 1, 0.05, utilization),
+                 "prompt": (min(100, prompt), max(16000, prompt), 100, prompt),
+                 "output": (min(50, output), max(4000, output), 50, output),
+                 "cached_share": (0, 1, 0.05, cached_share), "tensor_parallel": (1, 8, 1, tensor_parallel)},
+        finding="At batch {batch} a million tokens out cost {output_usd_per_million}",
+        alt=f"A million tokens out cost {dollars(alone)} at batch 1 and {dollars(many)} at 256; a million tokens in cost "
+            f"{dollars(cost_in.value)} at every batch.")
+
+
+def utilization_slider_chart(compared, asked, sliders, costs_words, tensor_parallel, gpu, full_load, api):
+    """The cost of a request on own GPUs against utilization, beside an API's."""
+    return slider_chart(
+        compared,
+        {"own GPUs": sc.request_usd} | ({"cheapest API": sc.api_request_usd} if asked else {}),
+        x="replica_utilization",
+        values=[step / 50 for step in range(2, 51)],
+        y_title="USD a request",
+        log_y=True,
+        sliders=sliders,
+        choose=("gpu",),
+        crossing=sc.api_break_even_utilization if asked else None,
+        finding=costs_words if asked else "A request costs {request_usd}",
+        alt=f"The cost of a request on {tensor_parallel} × {gpu} falls with utilization, "
+        f"to {dollars(full_load.plan)} when never idle"
+        + (f"; the cheapest API asks {dollars(api.api_request_usd)}." if asked else "."),
+    )
+
+
+def cached_table(cached, prompt, utilization, book, offers, rent):
+    """What a cached prompt costs on own GPUs and by the API."""
+    return table(
+        cached.dropna(axis=1),
+        f"Prompts of {prompt:,} tokens of which a share is cached on both sides, {percent(utilization)} "
+        f"utilization ({dated(book, offers, rent)})",
+        labels={"input": "a million in, own", "own": "1,000 requests, own", "api": "1,000 requests, cheapest API"},
+        formats=dict(cached_share=percent, **dict.fromkeys(["input", "own", "api"], dollars)),
+    )
+
+
+def month_slider_chart(first_usd, months, last_usd, in_time, api, month, curves, month_sliders):
+    """The cost of a request against the requests of a month, or a sentence where no replica answers in time."""
+    says = (
+        f"A thousand requests cost {dollars(first_usd)} on own servers at {number(months[0])} a month and {dollars(last_usd)} at "
+        f"{number(months[-1])}"
+        if in_time
+        else "No number of these replicas answers in time"
+    )
+    says += f"; {dollars(1000 * api.api_request_usd)} at the API at any volume." if api is not None else "."
+    return (
+        slider_chart(
+            month,
+            curves,
+            x="requests_per_month",
+            values=months,
+            sliders=month_sliders,
+            log_x=True,
+            log_y=True,
+            y_title="USD a request",
+            finding="A request costs less the fuller the servers are",
+            alt=says,
+        )
+        if curves
+        else Markdown(f"*{says}*")
+    )
+
+
+def changed_table(CHANGES, case, cards, degrees, book, term, offers, plans):
+    """The cheapest servers and API, by what is changed."""
+    changed = what_if(CHANGES, case, cards, degrees, book, term, offers)
+    return table(
+        changed.dropna(axis=1, how="all"),
+        f"The cheapest servers and the cheapest API, a month ({dated(book, plans, offers)})",
+        labels={
+            "case": "",
+            "servers": "cheapest servers",
+            "usd": "servers, a month",
+            "low": "fast end",
+            "high": "slow end",
+            "api": "API, a month",
+        },
+        formats=dict.fromkeys(
+            ["usd", "low", "high", "api"], lambda value: f"{value:,.0f} USD" if value < inf else "none in time"
+        ),
+    )

@@ -10,12 +10,14 @@ from gpucalc.core.evaluate import Case, Row
 from gpucalc.core.figures import dollars, number, percent
 from gpucalc.decisions import capacity, token_offers
 from gpucalc.decisions.columns import nine_digits
+from gpucalc.laws import sharing as sh
 from gpucalc.laws.serving import mean_context
 from gpucalc.laws.serving_cost import requests_per_second
 from gpucalc.laws.sharing import api_usd_per_month, slice_bandwidth, slice_flops, slice_usd_per_hour, unsliced_share
 from gpucalc.rows import catalogue
 from gpucalc.rows.kept import derivation, selection
 from gpucalc.rows.rents import rents
+from ..components.charts import slider_chart
 from ..components.picture import Sheet, WIDE
 from ..components.show import table
 
@@ -205,3 +207,25 @@ def _cut_bar(sheet, said, rest, share, count, top):
     for each in range(count):
         sheet.box(each * share * WIDE, top + 22, share * WIDE - 2, 32, "a", round=1)
     sheet.box(count * share * WIDE, top + 22, max(1 - count * share, 0) * WIDE, 32, "b", round=1)
+
+
+def cards_slider_chart(sliced, drawn, name, gpu, part, rate, sold, target_utilization, prompt, output):
+    """A card in slices against whole small cards, by load: where the slices get cheaper, the costs beyond, the chart."""
+    whole = {"gpu": sliced.rows["gpu"], "batch": sliced.inputs["batch"], "usd_per_hour": rate, "instances": part.instances}
+    month = drawn[name].but(replica_utilization=target_utilization, instances=1, whole_usd_per_hour=rate)
+    curves = {f"{gpu}, cut into {part.instances}": (sh.sliced_usd_per_month, whole), name: sh.sliced_usd_per_month}
+    turn = month(sh.whole_turn_requests_per_month)
+    if sold is not None:
+        curves[f"API: {sold.provider}"] = (sh.api_usd_per_month, {"api_request_usd": float(sold.api_request_usd)})
+    loads = [round(turn * step / 24) for step in range(1, 61)] if turn else [1e6 * step for step in range(1, 61)]
+    beyond = {"requests_per_month": 1.01 * turn} if turn else {}
+    costs = [one.but(**beyond)(sh.sliced_usd_per_month) for one in (month.but(**whole), month)] if turn else [1, 0]
+    finding = f"Up to a load of {{whole_turn_requests_per_month}}, the {name} that you need cost less than one {gpu}"
+    sliders = {"replica_utilization": (0.1, 1, 0.05, target_utilization),
+               "prompt": (min(100, prompt), max(8000, prompt), 100, prompt),
+               "output": (min(50, output), max(2000, output), 50, output)}
+    chart = slider_chart(month, curves, x="requests_per_month", values=loads, y_title="USD a month", sliders=sliders,
+                         crossing=sh.whole_turn_requests_per_month,
+                         finding=finding,
+                         alt=f"Enough cards of {name} first cost more than one {gpu} at {number(turn)} requests a month.")
+    return turn, costs, chart

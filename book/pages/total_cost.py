@@ -12,6 +12,7 @@ from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import chance, dollars, hourly, number, percent, three_figures, usd
 from gpucalc.decisions.columns import nine_digits
 from gpucalc.decisions.market import forbidden, terms_of
+from gpucalc.laws import total_cost as tc
 from gpucalc.laws.serving_cost import input_usd_per_million, output_usd_per_million, request_usd
 from gpucalc.laws.total_cost import (break_even_corpus_bytes, break_even_runs, egress_tier_usd, egress_usd, managed_usd,
                                      pulled_bytes, storage_tier_usd, total_usd)
@@ -23,8 +24,9 @@ from gpucalc.rows.bands import CLOSE, PEAKS
 from gpucalc.rows.kept import selection
 from gpucalc.rows.price_book import cheapest_first, MissingPrice, price_row, TIES
 from gpucalc.rows.rents import cheapest_rent, rents
-from ..components.charts import bars
+from ..components.charts import bars, slider_chart
 from ..components.claims import claim
+from ..components.measured import signed_percent
 from ..components.picture import Sheet, WIDE
 from ..components.sentences import in_words
 from ..components.show import table
@@ -842,3 +844,69 @@ def card_terms(book):
     cards = cards.join(catalogue.gpus()[["kind", "ecc", "link", "tdp_watts"]], on="gpu")
     cards = cards.sort_values(["kind", "price"], kind="stable")
     return cards.assign(**terms_of(cards["kind"]), ecc=cards["ecc"].map({1: "on", 0: "not on"}))
+
+
+def place_slider_chart(case, lines, turn_at, pulled, free_bytes, sliders, compared, runs, corpus_bytes, prices_in_order):
+    """The bill against the months or bytes, by place."""
+    return slider_chart(
+        case.but(**turn_at, storage_usd=float(pulled.storage_usd.iloc[0]), free_bytes=free_bytes),
+        lines,
+        x="corpus_bytes",
+        values=[10 ** (10 + step / 8) for step in range(37)],
+        y_title="USD for all runs",
+        sliders=sliders,
+        log_x=True,
+        log_y=True,
+        crossing=(tc.break_even_corpus_bytes, turn_at) if compared else None,
+        finding=[
+            ("usd_per_gb <= 0", "Without egress charges, pulling the data never costs more"),
+            "Up to {break_even_corpus_bytes} a run, pulling the data to the other GPUs costs less",
+        ]
+        if compared
+        else "",
+        alt=f"The bill of {many(runs, 'run')} against the size of the data. With {number(corpus_bytes, 'byte')} the "
+        f"options cost {prices_in_order}. Pulled on every run the bill climbs with the data, pulled once later, "
+        "beside the data it is flat.",
+    )
+
+
+def every_way_table(found, best, priced_on):
+    """Every way to run the job, cheapest first."""
+    over = found.assign(more=found["total_usd"] / best.total_usd - 1, firm=found["firm"].map({True: "", False: "not firm"}))
+    return table(
+        over.set_index("row")[
+            ["offer", "data", "total_usd", "least_usd", "more", "gpus_per_server", "gpu_hours", "usd_per_hour", *PARTS, "firm"]
+        ],
+        f"Every way to run it, cheapest first, in USD ({priced_on})",
+        labels=TITLES
+        | {
+            "usd_per_hour": "USD/h",
+            "total_usd": "total",
+            "least_usd": "with the cheapest store",
+            "firm": "rent",
+            "more": "over the cheapest",
+            "gpus_per_server": "GPUs a machine",
+            "gpu_hours": "hours of a run",
+        },
+        formats=dict.fromkeys(("usd_per_hour", *PARTS, "total_usd", "least_usd"), "{:,.2f}".format)
+        | {"more": signed_percent, "gpu_hours": "{:,.4g}".format, "gpus_per_server": "{:.0f}".format},
+    )
+
+
+def turning_rows(best, second, load, book, offers, home_at, runs, minimum_gpu_hours):
+    """What flips the choice: each input halved or doubled, and the hour at either provider."""
+    inputs = {"gpu_hours": ("GPU-hours of a run", lambda value: number(value, "hour")), "runs": ("runs", "{:,.0f}".format),
+              "corpus_bytes": ("data that a run reads", lambda value: number(value, "byte")),
+              "months": ("months", "{:,.3g}".format)}
+    turning = []
+    for name, (said, shown) in inputs.items():
+        for factor, change in ((0.5, "falls to"), (2, "rises to")):
+            flip = None if second is None else flips(name, factor, book, offers, home_at, **load)
+            value, then = ("no value", f"still {best.provider}") if flip is None else (shown(flip[0]), flip[1])
+            turning.append((said, shown(load[name]), change, value, then))
+    if second is not None:
+        up, down = rates_that_flip(best, second, runs, minimum_gpu_hours)
+        value, then = (f"{down:.2f} USD/h", second.way) if down > 0 else ("no value", f"still {best.provider}")
+        turning += [(f"hour at {best.provider}", f"{best.usd_per_hour:.2f} USD/h", "rises to", f"{up:.2f} USD/h", second.way),
+                    (f"hour at {second.provider}", f"{second.usd_per_hour:.2f} USD/h", "falls to", value, then)]
+    return DataFrame(turning, columns=["input", "now", "change", "value", "then"])

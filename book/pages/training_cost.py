@@ -19,10 +19,10 @@ from gpucalc.decisions.answer import completed, judged
 from gpucalc.decisions.columns import count, joined, known, nine_digits
 from gpucalc.decisions.jobs import DOUBTS, LAYOUT, RUN, USUAL_TERM
 from gpucalc.decisions.layouts import layout_name, pareto_front
-from gpucalc.decisions.market import forbidden
-from gpucalc.decisions.market import market, SERVER, TERMS
+from gpucalc.decisions.market import forbidden, market, SERVER, TERMS
 from gpucalc.decisions.points import ENDS, Points, SURE
 from gpucalc.decisions.run_speeds import mfu_by_chip, mfu_ends, planned_mfu
+from gpucalc.laws import training_cost as tc
 from gpucalc.laws.energy import run_carbon, run_kwh
 from gpucalc.laws.goodput import goodput, job_failure_seconds, machines_in_repair, recovery_seconds, spare_machines
 from gpucalc.laws.owning import watts_per_gpu
@@ -34,11 +34,10 @@ from gpucalc.rows.choices import ANY
 from gpucalc.rows.kept import derivation, selection
 from gpucalc.rows.price_book import RESERVED_YEARS
 from gpucalc.rows.rents import rents
-from ..components.charts import axis, finish
+from ..components.charts import axis, finish, slider_chart
 from ..components.dates import by_price
-from ..components.show import familiar
 from ..components.picture import Sheet, WIDE
-from ..components.show import table
+from ..components.show import familiar, table
 from ..prices.book_diff import NOT_STATED
 
 
@@ -595,3 +594,39 @@ def ends(plan, low, high):
     """A cost in words, with its ends where they differ."""
     most = dollars(high) if high < math.inf else "too slow"
     return dollars(plan) + ("" if low == high else f" ({dollars(low)} to {most})".replace(" USD", ""))
+
+
+def mfu_slider_chart(work, rate, sold, training_tokens, plan, costs):
+    """The cost of a run against its MFU, on each GPU that is sold."""
+    return slider_chart(
+        work,
+        {f"{gpu}, {hourly(rate[gpu])}": (tc.compute_usd, dict(gpu=gpu, usd_per_hour=rate[gpu])) for gpu in sold},
+        x="mfu",
+        values=[step / 50 for step in range(5, 41)],
+        y_title="cost of the run, USD",
+        log_y=True,
+        sliders={"training_tokens": (1e9, max(1e12, 2 * training_tokens), 1e9, training_tokens), "epochs": (1, 4, 1, 1)},
+        finding="At an MFU of {mfu:percent} the run costs {compute_usd}",
+        alt=f"The cost falls as one over the MFU. At {percent(plan)} the run costs {dollars(costs[sold[0]])} on {sold[0]} "
+        f"and {dollars(costs[sold[-1]])} on {sold[-1]}, each at its cheapest on-demand server.",
+    )
+
+
+def budget_slider_chart(work, money, most, plan, closest, name):
+    """The cost of training against tokens, and where a budget meets it."""
+    return slider_chart(
+        work.but(budget_usd=money),
+        {"cost of the work": tc.compute_usd},
+        x="training_tokens",
+        crossing=tc.affordable_tokens,
+        values=[round(most * step / 20) for step in range(1, 51)],
+        y_title="USD",
+        choose=("model", "gpu"),
+        sliders={
+            "budget_usd": (money / 10, 3 * money, money / 100, money),
+            "mfu": (0.1, 1, 0.01, plan),
+            "usd_per_hour": (0.1, 12, 0.01, float(closest.usd_per_hour)),
+        },
+        finding="{budget_usd} train {model} on {affordable_tokens} tokens",
+        alt=f"{dollars(money)} train {name} on {number(most)} tokens on {closest.gpu}.",
+    )

@@ -4,18 +4,30 @@ import math
 import re
 
 from gpucalc.core.evaluate import Case
-from gpucalc.core.figures import percent, quantity
+from gpucalc.core.figures import exact, percent, quantity
 from gpucalc.laws import activation_memory, low_rank, sharding, training_memory as tm
 from gpucalc.laws.sharding import gpu_tokens
-from gpucalc.rows import catalogue
+from gpucalc.rows import catalogue, choices
 from gpucalc.rows.bands import CLOSE
+from ..components.charts import slider_chart
 from ..components.measured import compare, signed_percent
-from ..components.memory import fewest_to_train, fullest, gpus_per_replica, moments, MOST_REPLICAS, need, peak_terms
-from ..components.memory import in_bytes, MOMENTS, spare, TERMS, verdict
-from ..components.memory import card_bytes, LEAN
+from ..components.memory import (card_bytes, fewest_in_words, fewest_to_train, fullest, gpus_per_replica, in_bytes,
+                                 largest, LEAN, memory_bars, MOMENTS, moments, MOST_REPLICAS, need, peak_terms, spare, TERMS,
+                                 training_job, verdict)
+from ..components.parameters import page_case
 from ..components.picture import Sheet
 from ..components.sentences import Yours
 from ..components.show import Html, table
+
+
+def example_tokens():
+    """Tokens in a sequence of the front page's example of QLoRA."""
+    return choices.job("qlora").sequence
+
+
+def checked(namespace):
+    """Raises ValueError unless the notebook's parameters have allowed values, and its layout divides the model."""
+    training_job(page_case(namespace))
 
 
 # What a layer is made of in training: the tensors it keeps for its backward pass, and the adapters beside its matrices.
@@ -53,6 +65,16 @@ def adapter_params(case):
     counts["dense MLP"] = (row.moe_layers < row.layers) * case(low_rank.lora_mlp_params)
     counts["experts"] = (row.experts + row.shared_experts) * case(low_rank.lora_expert_params)
     return counts | {"all layers together": case(low_rank.lora_params)}
+
+
+def adapter_table(model, rank, caption):
+    """`adapter_params` of LoRA and of QLoRA on a model, of this rank, or of each recipe's own where it is 0."""
+    from pandas import DataFrame
+    ranks = {each: rank or catalogue.recipe(each).lora_rank for each in ("lora", "qlora")}
+    counts = DataFrame({each: adapter_params(Case(model, recipe=each, lora_rank=ranks[each])) for each in ranks})
+    return table(counts[counts.any(axis=1)].rename_axis("matrix").reset_index(), caption.format(model.name),
+                 labels={each: f"{each}, rank {held}" for each, held in ranks.items()},
+                 formats=dict.fromkeys(counts, lambda count: exact(count, "")))
 
 
 def _grouped(row):
@@ -152,6 +174,49 @@ def on_fewest(case: Case, gpu: str) -> tuple[dict, list[str]]:
     return accounts, holding
 
 
+def undivided(by_gpu):
+    """What replicas do not divide of each card's memory, in words: all but the state."""
+    state = ("held_weight_bytes", "held_gradient_bytes", "held_master_bytes", "held_optimizer_bytes")
+    return [percent(sum(share for term, share in terms.items() if term not in state)) for terms in by_gpu.values()]
+
+
+def fewest_bars(model, by_gpu, holding):
+    """What fills each card at the fewest that hold a model, as `on_fewest` gives them."""
+    shares, cards = undivided(by_gpu), list(by_gpu)
+    return memory_bars(by_gpu, 1, f"What fills each GPU at the fewest that hold {model}: {', '.join(holding) or 'none of these'}"
+                       f". What replicas do not divide takes {shares[0]} of {cards[0]} and {shares[-1]} of {cards[-1]}.",
+                       x_title="share of the GPU's memory", unit="memory_utilization", title="What replicas do not divide takes "
+                       f"{shares[0]} of the smallest card and {shares[-1]} of the largest")
+
+
+def by_recipe(case):
+    """Bytes on one GPU under each recipe, and whether that fits its memory."""
+    from pandas import Series
+    jobs = {each: case.but(recipe=each) for each in catalogue.recipes().index}
+    return (Series({each: fullest(job).value for each, job in jobs.items()}),
+            [verdict(need(job), case.rows["gpu"].memory_bytes) for job in jobs.values()])
+
+
+def recipe_bars(case, sums, verdicts):
+    """What fills a GPU by recipe, from what `by_recipe` gives."""
+    terms, memory = {each: peak_terms(fullest(case.but(recipe=each))) for each in sums.index}, case.rows["gpu"].memory_bytes
+    least, most, fitting = sums.idxmin(), sums.idxmax(), f"{verdicts.count('fits')} of {len(sums)}"
+    return memory_bars(
+        terms, memory, f"What fills a GPU by recipe. {most} takes most, {in_bytes(sums[most])}, its largest part "
+        f"{largest(terms[most])}; {least} takes least, {in_bytes(sums[least])}, its largest part {largest(terms[least])}. "
+        f"{fitting} recipes fit in {in_bytes(memory)}.", title=f"{fitting} recipes fit; {least} takes least, {most} most")
+
+
+def every_card_table(case, lean, caption):
+    """The fewest of each card of the catalogue that hold a job under the stages of ZeRO, and a lean one."""
+    cards = catalogue.gpus()[["memory_bytes"]]
+    plans = {f"ZeRO-{stage}": case.but(zero_stage=stage) for stage in (1, 2, 3)} | {"lean": lean}
+    found = cards.assign(**{plan: list(map(fewest_in_words, fewest_to_train(job, cards.memory_bytes)))
+                            for plan, job in plans.items()})
+    return table(found.reset_index(), caption, labels={"memory_bytes": "memory"} | {plan: plan for plan in plans},
+                 formats={"memory_bytes": in_bytes})
+
+
 def most_replicas(case: Case) -> int:
     """The most replicas that are tried, which expert parallelism divides."""
     degree = case.inputs.get("expert_parallel", 1)
@@ -190,6 +255,20 @@ MARKS = {"fits": ("c", "paper", "yes"), CLOSE: ("wash", "ink", "?"), "does not f
 def tuning(model, way: str, tokens: int, **more) -> Case:
     """Tuning a model on one card in one of the WAYS, with one sequence in memory, as the front page falls back to on one card."""
     return Case(model=model, recipe=WAYS[way], sequence=tokens, **LEAN | more)
+
+
+def one_card_slider_chart(model, gpu):
+    """Memory of LoRA and QLoRA on one card against the tokens in a sequence, with sliders."""
+    one = tuning(model, "LoRA", TOKENS[0], gpu=gpu)
+    return slider_chart(
+        one, {way: (tm.training_bytes, {"recipe": WAYS[way]}) for way in ("LoRA", "QLoRA")}
+        | {"memory of the card": (tm.usable_bytes, {"headroom": 0})},
+        x="sequence", values=list(range(1024, 33793, 1024)), y_title="bytes on one GPU", choose=("model", "gpu"),
+        sliders={"micro_batch": (1, 8, 1, 1), "loss_chunks": (1, 16, 1, 1)}, crossing=tm.longest_sequence,
+        finding=[("longest_sequence < 1", "LoRA of {model} does not fit on one {gpu}, however short the sequences"),
+                 "On one {gpu} LoRA of {model} reaches sequences of {longest_sequence} tokens"],
+        alt=f"Memory against tokens in a sequence. LoRA of {model.name} fits on one {gpu.name} up to "
+            f"{exact(one(tm.longest_sequence), '')} tokens; QLoRA lies below it by the same amount everywhere.")
 
 
 def on_one_card(model):
@@ -335,22 +414,35 @@ def one_step(account, memory):
     shown = room < 1.5 * peak
     top = max(peak, room) if shown else peak
     sheet = Sheet(304)
-    _areas(sheet, places, lambda value: 250 - 215 * value / top)
+    largest = max(MOMENTS, key=account.terms.get)
+    _areas(sheet, places, held[largest], lambda value: 250 - 215 * value / top)
     if shown:
         y = 250 - 215 * room / top
         sheet.line((44, y), (396, y), color="ink", dashed=True).text(396, y - 5, f"room for tensors {in_bytes(room)}", "end")
     for x, said in ((107, "forward"), (197, "loss"), (285, "backward"), (370, "step")):
         sheet.text(x, 268, said, "middle", "soft")
     sheet.line((44, 250), (396, 250)).arrow((44, 284), (396, 284)).text(220, 298, "time of one step", "middle", "soft", size=12)
-    largest = max(MOMENTS, key=account.terms.get)
     share = percent(held[largest][0] / peak)
-    return sheet.picture(f"Memory peaks at {in_bytes(peak)}, {_WHEN[largest]}",
+    return sheet.picture(f"Memory peaks at {in_bytes(peak)}, {WHEN[largest]}",
                          f"Model state of {in_bytes(state)} stays for the whole step. Activations grow to "
                          f"{in_bytes(forward[1])} in the forward pass and shrink in the backward pass; in between the loss adds "
                          f"{in_bytes(held['loss_moment_bytes'][2])}. State is {share} of the peak.")
 
 
-_WHEN = {"loss_moment_bytes": "at the loss", "head_moment_bytes": "in the backward pass of the output head",
+def at_peak(account):
+    """The three parts of the peak and their sum, and of the state what ZeRO shares and what it gathers (bytes)."""
+    state, activations, loss = _stack(moments(account)[max(MOMENTS, key=account.terms.get)])
+    gathered = account.terms.get("gathered_bytes", 0)
+    return {"state": state, "activations": activations, "loss": loss, "all": account.terms["peak_bytes"], "gathered": gathered,
+            "shared": state - gathered}
+
+
+def peak_moment(account):
+    """When memory is fullest, in words."""
+    return WHEN[max(MOMENTS, key=account.terms.get)]
+
+
+WHEN = {"loss_moment_bytes": "at the loss", "head_moment_bytes": "in the backward pass of the output head",
          "first_layer_moment_bytes": "as the backward pass starts", "last_layer_moment_bytes": "as the backward pass ends",
          "step_moment_bytes": "at the optimizer step"}
 
@@ -364,8 +456,9 @@ def _stack(terms):
     return list(sums.values())
 
 
-def _areas(sheet, places, height):
-    """The stacked areas through (x, [state, activations, loss]), the last on top, each with its name and most bytes."""
+def _areas(sheet, places, peak, height):
+    """The stacked areas through (x, [state, activations, loss]), the last on top, each with its name and its bytes at the peak:
+    these add up to it."""
     before = [0] * len(places)
     for layer, (said, color) in enumerate((("model state", "a"), ("activations", "b"), ("logits and loss", "c"))):
         values = [stack[layer] for _, stack in places]
@@ -374,11 +467,10 @@ def _areas(sheet, places, height):
         base = [(x, height(value)) for (x, _), value in zip(places, before)]
         sheet.path("M" + " L".join(f"{x:.4g},{y:.4g}" for x, y in [*edge, *base[::-1]]) + " Z", color)
         if layer:
-            most = in_bytes(max(values))
             x, y, at = (396, edge[5][1] - 18, "end") if layer == 1 else (204, edge[2][1] + 8, "start")
-            sheet.text(x, y, f"{said} {most}", at, color, bold=True)
+            sheet.text(x, y, f"{said} {in_bytes(peak[layer])}", at, color, bold=True)
         else:
-            sheet.text(52, (edge[0][1] + base[0][1]) / 2 + 5, f"{said} {in_bytes(values[0])}", color="paper", bold=True)
+            sheet.text(52, (edge[0][1] + base[0][1]) / 2 + 5, f"{said} {in_bytes(peak[0])}", color="paper", bold=True)
         before = after
 
 
@@ -416,3 +508,11 @@ def _shard(sheet, x, y, wide, gpu, gpus, tall, parts):
             sheet.box(x, y, wide, height, "wash", round=0)
         sheet.box(x + divided * gpu * wide / gpus, y, wide * share / whole if whole else 0, max(height - 1, 0), color, round=0)
         y += height
+
+
+def misses_table(misses):
+    """The largest misses, with their reasons."""
+    return table(misses.drop_duplicates("note")[["subject", "value", "predicted", "error", "figures", "note"]],
+                 "The largest misses, and how many figures share a reason",
+                 labels={"value": "published", "predicted": "by the formulas", "note": "why"},
+                 formats={"value": in_bytes, "predicted": in_bytes, "error": signed_percent})

@@ -1,7 +1,11 @@
 """Diagrams of a training step: what takes its time, and how a pipeline fills and drains."""
-from gpucalc.core.figures import percent, seconds
+
+from gpucalc.core.figures import days, number, percent, seconds, three_figures
+from gpucalc.laws import training_cost as tc, training_time as tt
 from gpucalc.laws.interconnect import pipeline_bubble
+from ..components.charts import slider_chart
 from ..components.picture import Sheet, WIDE
+from ..components.show import table
 
 _NAMES, _ROW, _FEW = 168, 22, 8
 
@@ -42,3 +46,65 @@ def pipeline_picture(case):
     return sheet.picture(f"A pipeline waits while it fills and drains: {percent(idle)} of the time with {_FEW} micro-batches",
                          f"{stages} stages and {_FEW} micro-batches: the first stages wait at the turn and the last ones at both "
                          f"ends. The page's own step has {case.inputs['micro_batches']} micro-batches and waits {percent(here)}.")
+
+
+def counted_table(counted, name, sequence):
+    """What is counted as FLOP of a token, and the share of the peak that follows."""
+    return table(
+        counted,
+        f"FLOP of a token of {name} at {sequence:,} tokens, and what the same step reaches of the peak",
+        labels={"counted": "what is counted", "used_by": "who counts so", "flops": "for each token", "share": "of the peak"},
+        formats={"flops": lambda value: number(value, "FLOP"), "share": percent},
+    )
+
+
+def chunks_slider_chart(virtual_stages, case, COUNTS, overlap, product_share, few, many):
+    """MFU against micro-batches, by chunks of layers a GPU."""
+    chunks = {
+        f"{each} chunk{'s' * (each > 1)} of layers a GPU": (tt.layout_mfu, dict(virtual_stages=each))
+        for each in sorted({1, virtual_stages})
+    }
+    return slider_chart(
+        case,
+        chunks,
+        x="micro_batches",
+        values=COUNTS,
+        log_x=True,
+        y_title="MFU",
+        sliders={"overlap": (0, 1, 0.05, overlap), "compute_efficiency": (0.3, 1, 0.01, product_share)},
+        alt=f"MFU against micro-batches in a step, all communication shown. It rises from {percent(few)} with one "
+        f"micro-batch to {percent(many)} with {COUNTS[-1]}.",
+    )
+
+
+def days_slider_chart(count, estimate, training_tokens, name, run, gpu):
+    """Days of a run against its GPUs."""
+    GPUS = sorted({64 * step for step in range(1, 33)} | {count})
+    return slider_chart(
+        estimate,
+        {"days of the run": tc.training_days},
+        x="gpus",
+        values=GPUS,
+        y_title="days",
+        choose=("model", "gpu"),
+        finding="At {mfu:percent} of the peak, {gpus} GPUs take {training_days} for {training_tokens} tokens",
+        sliders={"mfu": (0.1, 0.8, 0.0001, estimate.inputs["mfu"]), "training_tokens": (1e12, 2e13, 1e12, training_tokens)},
+        alt=f"Days of a run of {name} on {number(training_tokens)} tokens against GPUs: {days(run.plan)} on {count:,} × {gpu}.",
+    )
+
+
+def optimal_table(optimal, gpu, mfu):
+    """The least loss for a budget of FLOP."""
+    return table(
+        optimal,
+        f"Least loss for a budget; the hours are of {gpu} at {percent(mfu)} MFU",
+        labels={
+            "training_flops": "FLOP",
+            "optimal_params": "parameters",
+            "optimal_tokens": "tokens",
+            "ratio": "tokens per parameter",
+            "training_loss": "loss",
+            "hours": "GPU-hours",
+        },
+        formats={"training_flops": "{:.3g}".format, "ratio": three_figures, "training_loss": three_figures, "hours": number},
+    )

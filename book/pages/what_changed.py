@@ -614,3 +614,33 @@ def one_at_a_time(before: pd.DataFrame, after: pd.DataFrame, gpu: str, situation
             rows.append({"price": name, "old": prices[0][name].usd, "new": prices[1][name].usd, **alone})
     return pd.DataFrame([*rows, {"price": "all", **new}]).drop(columns=["deal", "edge"]).assign(
         flips=lambda frame: frame["answer"] != old["answer"])
+
+
+def costs_table(costs, gpu, utilization, aged, gpus):
+    """The decision on both price books, with what the right choice saves."""
+    return table(
+        costs[["book", "answer", "break_even_utilization", "owned_usd_per_hour", "level_usd_per_hour", "saved"]],
+        f"{gpu} at {percent(utilization)} utilization ({aged})",
+        labels={
+            "answer": "decision, all inputs likely",
+            "break_even_utilization": "own above",
+            "owned_usd_per_hour": "an owned hour",
+            "level_usd_per_hour": "a rented hour, over the years",
+            "saved": f"the right choice saves a year, on {gpus:,} GPUs",
+        },
+        formats={
+            "break_even_utilization": reach,
+            "owned_usd_per_hour": hourly,
+            "level_usd_per_hour": hourly,
+            "saved": "{:,.0f} USD".format,
+        },
+    )
+
+
+def rivals_table(old, new, gpu):
+    """The cheapest GPU-hour at each provider that both books have."""
+    rivals = provider_moves(old, new).query("gpu == @gpu")
+    return table(rivals.assign(change=rivals["ratio"] - 1)[["provider", "term", "before", "after", "change", "sku_after"]],
+                 f"The cheapest GPU-hour of {gpu} at each provider that both books have",
+                 labels={"before": "older, USD/h", "after": "newer, USD/h", "sku_after": "instance"},
+                 formats={"before": "{:,.2f}".format, "after": "{:,.2f}".format, "change": change})

@@ -16,8 +16,9 @@ from gpucalc.core.quantities import DEFAULTS, QUANTITIES
 from gpucalc.decisions import capacity, token_offers
 from gpucalc.decisions.market import forbidden, NETWORKS, SERVER, terms_of
 from gpucalc.decisions.rule import chosen as chosen_by, Limit, Step
+from gpucalc.laws import serving_cost as sc
 from gpucalc.laws.budget import (affordable_replicas, affordable_requests_per_month, affordable_servers, balanced_params,
-                                 dequantization_seconds, tuned_tokens, tuning_gpu_hours)
+                                 dequantization_seconds, server_turn_usd_per_month, tuned_tokens, tuning_gpu_hours)
 from gpucalc.laws.owning import power_usd_per_hour
 from gpucalc.laws.quantization import serving_bytes
 from gpucalc.laws.serving import mean_context
@@ -32,6 +33,7 @@ from gpucalc.rows.kept import derivation, selection
 from gpucalc.rows.price_book import TIES
 from gpucalc.rows.rents import firm_rents, rents
 from ..components.catalogue_table import catalogue_table
+from ..components.charts import slider_chart
 from ..components.dates import dated
 from ..components.memory import MOST_REPLICAS
 from ..components.picture import Sheet
@@ -1017,3 +1019,25 @@ def _curve(sheet, name, rule, money, left):
     points = [(left + _WIDE * usd / money[-1], foot - _TALL * amount / bought[-1]) for usd, amount in zip(money, bought)]
     sheet.text(left + _WIDE / 2, 14, name, "middle", bold=True)
     sheet.line((left, 20), (left, foot), (left + _WIDE, foot)).line((left, foot), *points, color="b", thick=3)
+
+
+def month_slider_chart(case, shown, prompt, output, peak_factor):
+    """Requests of a month that a budget carries on rented GPUs and by an API: where they meet, that in words, the chart."""
+    month = replica_case(case, shown)
+    one = served_by_one(month)
+    first, turn = one(sc.serving_usd_per_month), one(server_turn_usd_per_month)
+    steps = [round(first * each / 8, 2) for each in range(1, 65)]
+    rate, offer = month.inputs["usd_per_hour"], shown.offer
+    curves = {f"rented: {offer.gpu}": sc.carried_requests_per_month, f"API: {shown.api}": affordable_requests_per_month}
+    sliders = {"usd_per_hour": (min(0.1, rate), max(12, 2 * rate), 0.01, rate),
+               "peak_factor": (1, max(6, peak_factor), 0.1, peak_factor),
+               "prompt": (min(100, prompt), max(8000, prompt), 100, prompt),
+               "output": (min(50, output), max(2000, output), 50, output)}
+    says = (f"For the price of the first server, {dollars(turn)} a month, {shown.model} gets more requests from rented "
+            f"{offer.gpu} than from {shown.api}." if turn < math.inf else
+            f"At every budget {shown.model} gets more requests from {shown.api} than from rented {offer.gpu}.")
+    chart = slider_chart(month.but(rented_gpus=one.inputs["rented_gpus"]), curves, x="usd_per_month", values=steps,
+                         finding="Below {serving_usd_per_month}, the price of the first server, only the API serves",
+                         crossing=(server_turn_usd_per_month, {each: one.inputs[each] for each in ("replicas", "rented_gpus")}),
+                         y_title="requests a month", sliders=sliders, alt=says)
+    return turn, says, chart

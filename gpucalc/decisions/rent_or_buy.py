@@ -234,7 +234,7 @@ def deal(book, gpu, assumptions, given, term="on-demand", provider=None, region=
     server = servers[0]
     size = given.get("gpus_per_server", server.get("gpus_per_server"))
     if size is None:
-        raise ValueError("parameter gpus_per_server: missing; a server_usd that is given needs the number of its GPUs")
+        raise ValueError("parameter gpus_per_server: missing; give the GPUs of the server that server_usd pays for, such as 8")
     rent = _priced(book, given, "rent", _cheapest_hour, whole=size, gpu=gpu, term=term, provider=provider, region=region)
     rows = {"rent": rent, "server": server, "power": _priced(book, given, "power", _middle),
             "hosting": _priced(book, given, "hosting", _rack, gpu=gpu, size=size)}

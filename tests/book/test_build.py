@@ -348,7 +348,7 @@ def test_what_a_page_leaves_out_or_folds_is_folded_in_jupyter(tmp_path):
     (tmp_path / "x.md").write_text(TOP + "".join(f"```{{code-cell}} ipython3\n:tags: [{each}]\n\n{number}\n```\n\n" for number, each in enumerate(tags)))
     cells = runner.text_notebook(tmp_path / "x.md").cells
     assert [cell.id for cell in cells] == [f"cell-{number}" for number in range(1, 7)]
-    assert [cell.metadata.get("jupyter") for cell in cells] == [{"source_hidden": True}] * 4 + [{"source_hidden": True, "outputs_hidden": True}, None]
+    assert [cell.metadata.get("jupyter") for cell in cells] == [{"source_hidden": True}] * 2 + [None, {"source_hidden": True}, None, None]
 
 
 def wait_for(condition):

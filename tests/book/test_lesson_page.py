@@ -52,6 +52,16 @@ def test_the_answer_stands_folded_below_the_guess_unless_the_reader_s_numbers_ma
     assert texts[order[1] + 1] == "</div></details></div>"
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_a_frame_that_a_cell_ends_in_is_a_table_of_the_book_without_styles(named):
+    frame = pandas.DataFrame({"users": [12, 3.5], "link": ["a<b", None]}, index=["H100 & co", "A100"])
+    shown = lesson_page.frame_table((frame.rename_axis("gpu") if named else frame)._repr_html_())
+    assert "style" not in shown and "border" not in shown
+    assert re.findall(r"<th\b[^>]*>(.*?)</th>", shown) == ["gpu" if named else "row", "users", "link"]
+    assert re.findall(r"<td[^>]*>(.*?)</td>", shown) == ["H100 &amp; co", "12.0", "a&lt;b", "A100", "3.5", "–"]
+    assert shown.count('class="number" data-value=') == 2 and shown.count("<tr>") == 3
+
+
 def test_a_page_without_a_guess_keeps_its_answer_open():
     page = lesson()
     page.remove(lesson_page.cell_of(page, lambda cell: "guess" in cell.astext()))

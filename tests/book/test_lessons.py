@@ -15,6 +15,7 @@ import pytest
 from IPython.lib.pretty import pretty
 
 from book.build.extension import topics
+from book.build.charts import MIME
 from book.build.inputs import ROOT
 from tests.book.test_notebooks import HIDDEN, SENTENCES, SYMBOL, SYMBOLS, TEXTS, letters, tags, written
 
@@ -67,7 +68,7 @@ def headings(found, level):
 
 
 def is_visible(cell):
-    return cell.cell_type == "code" and not tags(cell) & {*HIDDEN, "parameters"} and not cell.source.startswith(SENTENCES)
+    return cell.cell_type == "code" and not tags(cell) & {*HIDDEN, "hide-input", "parameters"} and not cell.source.startswith(SENTENCES)
 
 
 def at(found, is_one):
@@ -174,7 +175,10 @@ def test_its_tables_are_short_and_one_chart_moves(page):
         for body in re.findall(r"<tbody>(.*?)</tbody>", html_of(cell), re.DOTALL):
             assert body.count("<tr>") <= 12, cell.source
     moving = at(lesson(page), lambda cell: cell.cell_type == "code" and "slider_chart(" in cell.source)
-    assert len(moving) == 1 and "finding=" in lesson(page)[moving[0]].source
+    assert len(moving) == 1
+    shown = [output for cell in lesson(page)[moving[0]:] for output in cell.get("outputs", [])]
+    spec = next(output.data[MIME] for output in shown if MIME in output.get("data", {}))
+    assert spec["usermeta"].get("finding") or spec["usermeta"].get("title")
 
 
 # Links

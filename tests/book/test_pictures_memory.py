@@ -5,7 +5,7 @@ import pytest
 
 from book.components.memory import fullest, in_bytes, training_job
 from book.pages.quantization import block_of_weights, pass_table
-from book.pages.training_memory import bytes_of_a_weight, one_step, zero_shards
+from book.pages.training_memory import at_peak, bytes_of_a_weight, one_step, zero_shards
 from gpucalc import Case, quantization, training_memory as tm
 from gpucalc.rows import catalogue
 from tests.pictures import boxes, widths
@@ -66,3 +66,16 @@ def test_only_what_waits_for_memory_gets_faster():
                      for column in zip(*[row[1:] for row in rows]))
     assert token["INT4 weights"] < token["FP8 weights"] < token["BF16"]
     assert prompt["INT4 weights"] == prompt["FP8 weights"] == prompt["BF16"] > prompt["FP8 weights and products"]
+
+
+@pytest.mark.parametrize("change", [{}, pytest.param({"recompute": 0}, marks=pytest.mark.illegible), {"persistent_gradients": 0},
+                                    pytest.param({"zero_stage": 0, "data_parallel": 1}, marks=pytest.mark.illegible),
+                                    {"recipe": "qlora"}])
+def test_the_labels_of_a_step_add_up_to_its_title(change):
+    account = fullest(training_job(Case(**{"recipe": "mixed-adamw"} | JOB | change)))
+    said = re.sub(r"<[^>]*>", "\n", one_step(account, 85e9).source)
+    sizes = [float(value) * {"M": 1e6, "G": 1e9, "T": 1e12, "": 1}[prefix] for value, prefix in re.findall(
+        r"^(?:model state|activations|logits and loss) ([\d.]+) ([MGT]?)B$", said, re.MULTILINE)]
+    parts = at_peak(account)
+    assert len(sizes) == 3 and sum(sizes) == pytest.approx(account.terms["peak_bytes"], rel=0.005)
+    assert parts["state"] + parts["activations"] + parts["loss"] == pytest.approx(parts["all"])

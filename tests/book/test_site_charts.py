@@ -120,7 +120,7 @@ def written(value, form):
 def test_every_slider_computes_what_the_law_computes(on_disk, name):
     page = on_disk(name)
     moved = 0
-    for number, check in enumerate(page.evaluate("gpuCharts.map((chart) => chart.spec.usermeta.gpucalc || null)")):
+    for number, check in enumerate(page.evaluate("gpuCharts.map((chart) => chart.spec.usermeta?.gpucalc || null)")):
         if not check:
             continue
         start = page.evaluate(READ_CHART, number)
@@ -138,7 +138,7 @@ def test_every_slider_computes_what_the_law_computes(on_disk, name):
     assert moved >= 5, "no slider whose line is a law"
 
 
-MOVING = """() => gpuCharts.findIndex((chart) => chart.finding && chart.spec.usermeta.gpucalc?.rows?.model)"""
+MOVING = """() => gpuCharts.findIndex((chart) => chart.finding && chart.spec.usermeta?.gpucalc?.rows?.model)"""
 
 
 def test_a_moved_slider_is_spoken_once_it_rests(on_disk):
