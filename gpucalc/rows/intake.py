@@ -340,7 +340,8 @@ def read_sheet(path: Path, score: Callable[[list[str]], int], wanted: str) -> Sh
     file = shortened(path.name)
     if held.startswith(_OLD_EXCEL):
         raise ValueError(f"{file}, row 1: an old Excel file; allowed: saved as XLSX or CSV")
-    read = _best_sheet if held.startswith(_ZIP) else _best_list if held.lstrip()[:1] in (b"{", b"[") else _best_separator
+    listed = held.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+    read = _best_sheet if held.startswith(_ZIP) else _best_list if listed else _best_separator
     grid, place, said, separator = read(file, held, score, wanted)
     filled = [(row, cells) for row, cells in grid if any(cells)]
     if len(filled) > MOST_ROWS:

@@ -220,6 +220,7 @@ def test_refused_with_all_faults_named(write, held, faults):
     ("", "row 1: the file is empty"), ("\n , \n", "row 1: the file is empty"), ("gpu,usd_per_hour\n", "row 1: no rows below the header"),
     ('{"data": [{"colour": "red"}]}', "row 1: no header with prices, but 'colour'; allowed: a header with gpu"),
     ('[{"gpu": "H100", "price": 2.95', "row 1: JSON that cannot be read, "), ("[1, 2]", "row 1: the file is empty; allowed: a header with gpu"),
+    ("[" * 200_000, "row 1: JSON that cannot be read, "),
     ('[{"gpu": "H100", "usd_per_hour": -1}]', "row 2, column usd_per_hour: '-1'; allowed: "),
     ("H100,2.95\n", "row 1: no header with prices, but 'H100', '2.95'"), ("gpu,USD per month\nH100,2000\n", "row 1: no header with prices, but 'gpu', 'USD"),
     ("gpu,on-demand price,spot price\nH100,3,2\n", "row 1: no header with prices"), (b"\x89PNG\r\n\x1a\n\0\0", "row 1: neither text nor XLSX"),
@@ -402,7 +403,7 @@ def test_a_provider_s_list_in_json_is_read(write):
     """Records stand in a list anywhere, and what stands in a record of theirs is named behind it."""
     text = """{"date": "2026-10-01", "data": [{"id": 3, "gpu": {"type": "H100", "count": 8}, "price": 23.6, "tags": ["new"]},
         {"id": 4, "gpu": {"type": "L4", "count": 1}, "price": 0.5, "region": "eu", "ok": true}]}"""
-    book = prices(write(text))
+    book = prices(write("\ufeff" + text))
     mine = book[book["yours"]][["gpu", "gpus_per_server", "price", "region"]].values.tolist()
     assert sorted(mine) == [[H100, 8.0, 23.6, "not stated"], ["L4 24GB", 1.0, 0.5, "eu"]]
     assert book.attrs["said"][0] == "read as JSON: row 2 is the first record of its list"
