@@ -6,7 +6,7 @@
 //                                        // at the end with all that helps, and the layouts of the best GPU as options
 //
 // Cards are { id, title, big, low, plan, high, bound, scale, small, note, binds, helps, why, bar }, options { key, words, gpus, usd,
-// low_usd, high_usd, reason, state }, flips { key, value, text }, commands { title, text, note }; likeness is what tells the plan
+// low_usd, high_usd, reason, state }, flips { key, value, text }, commands { title, text, note, files }; likeness is what tells the plan
 // from that of another case. Texts may hold what a price file says: text, never markup.
 "use strict";
 window.gpucalc = window.gpucalc || {};

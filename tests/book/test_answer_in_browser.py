@@ -226,6 +226,9 @@ def test_the_command_of_an_engine_and_its_log_are_as_in_python(page, book, more)
     told = answer_words.told(answer, book, *deciding.more(answer, book))
     found = page.evaluate("(state) => gpucalc.more(state, gpucalc.answer(state))", held)
     assert [each[:3] for each in told_of(told.commands)] == [[each["title"], each["text"], each["note"]] for each in found["commands"]]
+    folded = page.evaluate("(commands) => gpucalc.views.commands(commands, () => {}).map((each) => [...each.querySelectorAll('details pre')].map((pre) => pre.textContent))",
+                           found["commands"])
+    assert folded == [[file.text for file in each.files] for each in told.commands]
     assert len(told.commands) == 1 and [card.note for card in told.cards] == [card["note"] for card in found["cards"] if card["id"] != "decision"]
 
 

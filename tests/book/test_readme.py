@@ -52,6 +52,7 @@ SHORT = {
     r"(\.venv/bin/)?gpucalc \w+_\w+ .*": r"^\w+ = [\d.]+ GB \([\d,]+ B\)",
     r"\.venv/bin/gpucalc params .*": r"^params = [\d.]+ (billion|B)",
     r"\.venv/bin/gpucalc ask .*": "Understood: job serve",
+    r"\.venv/bin/gpucalc decide \S+ --files run": "run: compose.yaml, kubernetes.yaml, sky.yaml",
     r"gpucalc list kv cache": "kv_cache +kv_bytes",
     r"gpucalc show kv_bytes": "KV bytes = sequence KV bytes × batch",
     r"gpucalc --help|python -m gpucalc": "^gpucalc FORMULA ",
