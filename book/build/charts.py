@@ -62,7 +62,7 @@ def chart_html(spec: dict, cell: int = 0) -> str:
     cell: the number of its cell, which an error names.
     """
     about = spec.get("usermeta", {})
-    alt, caption, finding = about.get("alt") or spec.get("description"), about.get("caption"), about.get("title")
+    alt, caption, finding = about.get("alt") or described(spec), about.get("caption"), about.get("title")
     if not alt:
         raise ValueError("a chart has no usermeta.alt and no description: say in it what the chart shows")
     return (
@@ -104,10 +104,15 @@ def compiled_html(spec, cache, cell):
     return f'<div class="chart-view">{kept_free}</div></div>{controls(chart["vega"])}{embedded(chart["vega"], "vega")}'
 
 
+def described(spec):
+    """The description that a plain chart was given, which stands in the first layer where there are several."""
+    return next((each["description"] for each in (spec, *spec.get("layer", [])) if each.get("description")), None)
+
+
 def named_by(spec):
     """What an error calls a chart."""
     about = spec.get("usermeta", {})
-    return about.get("title") or about.get("alt") or spec.get("description")
+    return about.get("title") or about.get("alt") or described(spec)
 
 
 def controls(vega):
