@@ -379,7 +379,7 @@ def bytes_of_a_weight(recipe):
         y = _bar(sheet, parts, y + 6, scale, named=row == 0)
     costs = [quantity("weight_element_bytes", value) for value in
              (Case(recipe)(tm.bytes_per_param), lora.frozen_element_bytes, qlora.frozen_element_bytes)]
-    return sheet.picture(f"A weight costs {costs[0]} while it is trained, and {costs[1]} or {costs[2]} while it is frozen",
+    return sheet.picture(f"Training a weight takes {costs[0]}, a frozen one {costs[1]} or {costs[2]}",
                          "; ".join(f"{title}: {', '.join(f'{name} {value:.3g}' for value, name, _ in parts)}"
                                    for title, parts in bars.items()) + " bytes")
 
