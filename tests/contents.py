@@ -22,6 +22,6 @@ SAMPLE = {"index", "kv_cache", "interconnect", "serving", "break_even", "total_c
 assert not SAMPLE - {*PAGES, "search", "genindex", "404"}
 
 
-def each_of(names):
+def each_of(names, sample=SAMPLE):
     """A test for each page, a long one where it is not of the sample."""
-    return pytest.mark.parametrize("name", [each if each in SAMPLE else pytest.param(each, marks=pytest.mark.long) for each in names])
+    return pytest.mark.parametrize("name", [each if each in sample else pytest.param(each, marks=pytest.mark.long) for each in names])

@@ -127,7 +127,7 @@ def feed(address: str, found: list[dict]) -> str:
 def surround(html: Path, address: str) -> None:
     """Writes what stands around the pages: what needs the site's address only where that is known."""
     for_assistants(html, address)
-    found = moves()
+    found = moves() if (html / "what_changed.html").exists() else []
     if found:
         write_whole(html / "h100.svg", badge(found))
     if found and address:

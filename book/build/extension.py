@@ -13,13 +13,11 @@ from myst_nb.core import render
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
-from gpucalc.rows.project_books import price_books
 
-from ..components.sentences import price_date
 from . import lesson_page
 from .assets import DRILLS, ENGINE, FRONT, LESSON
 from .charts import MIME, chart_html
-from .inputs import digest
+from .inputs import digest, ROOT
 from .lesson_page import topics
 
 STATIC = Path(__file__).parents[1] / "static"
@@ -183,7 +181,8 @@ def setup(app):
     app.config.html_favicon = str(STATIC / "favicon.svg")
     app.config.html_static_path.append(str(STATIC))
     app.config.html_theme_options["extra_footer"] = "".join(
-        f"<p>The prices of this book were last read on {price_date(book.stem)}.</p>" for book in price_books()[-1:])
+        f'<p>The prices of this book were last read on <time class="price-date" datetime="{book.stem}">{book.stem}</time>.</p>'
+        for book in sorted((ROOT / "data/prices").glob("*.csv"))[-1:])
     app.add_css_file("site.css")
     app.add_js_file("site.js")
     app.connect("env-get-outdated", outdated)

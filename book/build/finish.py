@@ -73,7 +73,7 @@ PAGE_FIXES = {
     r'(<button class="btn search-button-field [^"]*") title="Search" aria-label="Search"': r"\1",
     r'<div id="pst-primary-sidebar" class': '<div id="pst-primary-sidebar" role="region" aria-label="Book" class',
     # The way to the text skips the buttons above it too.
-    r'(<div id="pst-skip-link"[^>]*><a href=")#main-content("(?=.*<article class="bd-article))': r"\1#text\2",
+    r'(<div id="pst-skip-link"[^>]*><a href=")#main-content("(?=[\s\S]*<article class="bd-article"))': r"\1#text\2",
     r'<article class="bd-article"': '<article id="text" class="bd-article"',
     # What unfolds is no place for a link.
     r'(<summary><h3>(?:(?!</h3>).)*?)<a class="headerlink"[^>]*>[^<]*</a>(?=</h3>)': r"\1",
@@ -113,8 +113,8 @@ def finish(html: Path, cache: Path, before: Path | None = None) -> None:
     security policy, a description and, where the site's address is known, links that need it.
     """
     address, repository = settings()
-    if (html / "_static/embed.js").exists():
-        scripts = [*assets.ENGINE, "front_state.js", "embed.js"]
+    scripts = [*assets.ENGINE, "front_state.js", "embed.js"]
+    if all((html / "_static" / name).exists() for name in scripts):
         tags = "".join(f'<script defer="defer" src="_static/{name}"></script>' for name in scripts)
         (html / "embed.html").write_text(EMBED % tags, encoding="utf-8")
     pages = pages_of(html)

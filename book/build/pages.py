@@ -20,8 +20,6 @@ from threading import Thread
 
 import yaml
 
-from gpucalc import cli_mcp
-from gpucalc.rows import project_books, store
 from ..components.links import contents as contents_of
 from .editions import declared_in, PICTURE
 from .inputs import BuildError, digest, files_in, no_space, surroundings, write_whole
@@ -102,6 +100,9 @@ def changes(frozen):
 
 def calls(frozen):
     """The questions to the tools with the answers of the newest book, which are worked out once."""
+    from gpucalc import cli_mcp
+    from gpucalc.rows import project_books, store
+
     def answered():
         return [(*asked, *getattr(cli_mcp, asked[0])(**asked[1])) for asked in QUESTIONS]
     shown = []

@@ -7,15 +7,13 @@ from gpucalc.laws import kv_cache
 from gpucalc.laws.sharding import check_layout
 from gpucalc.rows import catalogue
 from ..components.charts import slider_chart
-from ..components.parameters import page_case
 from ..components.picture import Sheet
 from ..components.sentences import Yours
 from ..components.show import familiar, table
 
 
-def checked(namespace):
-    """Raises ValueError unless the notebook's parameters have allowed values and the model splits over so many GPUs."""
-    case = page_case(namespace)
+def checked(case):
+    """Raises ValueError unless the model of the notebook's case splits over so many GPUs."""
     check_layout(case.rows["model"], tensor_parallel=case.inputs["tensor_parallel"])
 
 

@@ -14,7 +14,6 @@ from ..components.measured import compare, signed_percent
 from ..components.memory import (card_bytes, fewest_in_words, fewest_to_train, fullest, gpus_per_replica, in_bytes,
                                  largest, LEAN, memory_bars, MOMENTS, moments, MOST_REPLICAS, need, peak_terms, spare, TERMS,
                                  training_job, verdict)
-from ..components.parameters import page_case
 from ..components.picture import Sheet
 from ..components.sentences import Yours
 from ..components.show import Html, table
@@ -25,9 +24,9 @@ def example_tokens():
     return choices.job("qlora").sequence
 
 
-def checked(namespace):
-    """Raises ValueError unless the notebook's parameters have allowed values, and its layout divides the model."""
-    training_job(page_case(namespace))
+def checked(case):
+    """Raises ValueError unless the layout of the notebook's case divides the model."""
+    training_job(case)
 
 
 # What a layer is made of in training: the tensors it keeps for its backward pass, and the adapters beside its matrices.

@@ -149,7 +149,7 @@
   function commands(answers, copy) {
     return answers.map(({ title, text, note, files }) => {
       const taken = small("copy", `Copy: ${title}`, () => copy(text, "a command")), command = make("pre", { className: "case-command", textContent: text, tabIndex: 0 });
-      const folded = files.length ? [make("details", {}, make("summary", { textContent: "The same for Compose, Kubernetes or SkyPilot" }), ...commands(files, copy))] : [];
+      const folded = files.length ? [make("details", { className: "case-screen" }, make("summary", { textContent: "The same for Compose, Kubernetes or SkyPilot" }), ...commands(files, copy))] : [];
       return make("div", {}, make("h3", {}, title, " ", taken), command, make("p", { className: "case-soft", textContent: note }), ...folded);
     });
   }

@@ -6,7 +6,7 @@ from gpucalc.rows import bands
 from gpucalc.rows.tables import TABLES
 
 # What may be given instead of derived, and means the same either way.
-EITHER = {"params", "requests_per_second", "offered_load", "window_requests", "interruption_slowdown", "spot_usd_per_hour"}
+EITHER = {"params", "image_tokens", "requests_per_second", "offered_load", "window_requests", "interruption_slowdown", "spot_usd_per_hour"}
 # What was measured, which stands under the name of its law and is given to no case.
 MEASURED = {("engine_speeds", name) for name in bands.SPEED_LAWS}
 

@@ -263,7 +263,7 @@ def test_a_lesson_without_formulas_says_so(opened):
 
 def test_a_case_that_nothing_serves_has_no_numbers(opened):
     text = opened("serving", CHAT.replace("token_limit=0.05", "token_limit=0.000001")).locator(".lesson-case").inner_text()
-    assert "Nothing on offer keeps the limits" in text and "Back to your case" in text
+    assert "No offer meets your limits" in text and "Back to your case" in text
 
 
 @pytest.mark.long

@@ -37,7 +37,7 @@ def page(browser, data):
     page = browser.new_page()
     page.set_content("<!doctype html><title>owning</title>")
     page.add_script_tag(content=script(LAWS, OWNING_QUANTITIES))
-    for name in ("grid", "case", "owning"):
+    for name in ("grid", "case", "columns", "market", "owning"):
         page.add_script_tag(path=STATIC / f"{name}.js")
     page.evaluate("(text) => { window.data = JSON.parse(text); }", data)
     yield page

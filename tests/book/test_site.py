@@ -34,6 +34,8 @@ def from_elsewhere(page, base):
     return [url for url in page.requested if not url.startswith((base, "data:", "blob:"))]
 
 
+# Pages for what takes seconds a page: one of each template.
+FEW = {"index", "serving", "404"}
 # Where the keyboard is: what is focused, by the name that a screen reader says, and whether it is in the text or behind its start.
 FOCUSED = """() => {
   const now = document.activeElement, text = document.querySelector("article");
@@ -42,7 +44,7 @@ FOCUSED = """() => {
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-@each_of([*PAGES, "genindex", "404"])
+@each_of([*PAGES, "genindex", "404"], FEW)
 def test_the_keyboard_is_in_the_text_after_five_stops(on_disk, name, width):
     """The first stop skips to the text; each on the way has a name."""
     page = on_disk(name)
@@ -57,7 +59,7 @@ def test_the_keyboard_is_in_the_text_after_five_stops(on_disk, name, width):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@each_of([*PAGES, *BESIDES])
+@each_of([*PAGES, *BESIDES], FEW)
 def test_no_page_violates_a_rule_of_axe(on_disk, name, theme):
     page = on_disk(name)
     before = page.evaluate("document.documentElement.dataset.theme")
