@@ -99,11 +99,16 @@ def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
                      "more_batches": MORE_BATCHES},
         "engine": capacity.ENGINE,
         "offers": _offers(book),
-        "areas": {"names": list(AREAS), "of": {region: area_of(region) for region in sorted(set(book["region"]))}},
+        "areas": areas(book),
         "apis": _apis(book), "file": book.attrs["file"], "date": book.attrs["date"],
         "assumptions": {name: [row["low"], row["likely"], row["high"]] for name, row in rows("assumptions").items()},
         "spread": SPREAD, "tried": TRIED, "long_sequence": LONG_SEQUENCE, "bands": _bands(laws), "families": _families(laws),
         "wide": WIDE, "levels": LEVELS, "apart": {differs: row["ratio"] for differs, row in rows("ratio_errors").items()}}
+
+
+def areas(book: "DataFrame") -> dict[str, Any]:
+    """The names of areas, and the area of each region of a price book."""
+    return {"names": list(AREAS), "of": {region: area_of(region) for region in sorted(set(book["region"]))}}
 
 
 def _plain(value):

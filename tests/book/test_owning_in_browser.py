@@ -7,7 +7,7 @@ import random
 import pytest
 
 from book.build.site import ROOT
-from book.web.export import OWNING_QUANTITIES, owning_data, OWNING_LAWS as LAWS
+from book.web.export import areas, OWNING_QUANTITIES, owning_data, OWNING_LAWS as LAWS
 from book.web.javascript import script
 from gpucalc import Case
 from gpucalc.decisions.rent_or_buy import rent_or_buy
@@ -33,13 +33,14 @@ def data(book):
 
 
 @pytest.fixture(scope="module")
-def page(browser, data):
+def page(browser, data, book):
     page = browser.new_page()
     page.set_content("<!doctype html><title>owning</title>")
     page.add_script_tag(content=script(LAWS, OWNING_QUANTITIES))
     for name in ("grid", "case", "columns", "market", "owning"):
         page.add_script_tag(path=STATIC / f"{name}.js")
     page.evaluate("(text) => { window.data = JSON.parse(text); }", data)
+    page.evaluate("(areas) => { gpucalc.data.areas = areas; }", areas(book))
     yield page
     page.close()
 
