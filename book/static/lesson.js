@@ -90,6 +90,7 @@
     if (!view) return { ...nothing(kind), ...(best ? { held: ofChoice(found), names: namesOf(found) } : {}) };
     if (!best) return { kind, said: ["No offer meets your limits, so there is no choice to put numbers to."] };
     const facts = gpucalc.words.case_facts({ ...found, helps: [] }, gpucalc.prices);
+    if (page === "break_even" && best.term === gpucalc.data.owned) return nothing(kind);
     if (page === "break_even") return bought(kind, { gpu: best.gpu, usd_per_hour: best.usd_per_hour, term: best.term }, facts);
     return { ...worked(kind, view, ofChoice(found), best, facts), names: namesOf(found) };
   }

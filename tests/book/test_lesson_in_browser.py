@@ -14,6 +14,7 @@ from book.components.charts import slider_chart
 from book.web import lessons
 from gpucalc.core.evaluate import Case
 from gpucalc.core.law import LAWS
+from gpucalc.decisions.market import OWN_TERM
 from gpucalc.decisions.rent_or_buy import rent_or_buy
 from gpucalc.laws import kv_cache
 from gpucalc.rows import case_file, catalogue
@@ -113,7 +114,7 @@ def of_python(name, answer, book):
         return []
     best = answer.best
     if name == "break_even":
-        return bought(view, Case(gpu=best["gpu"], usd_per_hour=float(best["usd_per_hour"]), term=best["term"]), book)
+        return [] if best["term"] == OWN_TERM else bought(view, Case(gpu=best["gpu"], usd_per_hour=float(best["usd_per_hour"]), term=best["term"]), book)
     return lessons.worked(view, lessons.chosen(answer, book), best)
 
 

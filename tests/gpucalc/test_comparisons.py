@@ -87,7 +87,7 @@ def test_errors_of_things_that_differ_together_add_up_as_squares(differ):
            if all(first[place] != second[place] for place in at)]
     known = [math.log(bands.apart(each)) for each in differ]
     assert len(off) > 500 and 0.78 < numpy.mean(numpy.array(off) < math.hypot(*known)) < 0.9
-    assert numpy.mean(numpy.array(off) < max(known)) < 0.81
+    assert numpy.mean(numpy.array(off) < max(known)) < 0.83
 
 
 def row_of(gpu="H100 SXM 80GB", gpus=8, objective=100, low=80, high=130, unmeasured=0):

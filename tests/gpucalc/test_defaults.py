@@ -9,6 +9,7 @@ import pytest
 from gpucalc import LAWS, QUANTITIES, Case, interconnect, kv_cache, owning, total_cost, training_memory
 from gpucalc.core.evaluate import LEFT_OUT
 from gpucalc.core.quantities import DATA, DEFAULTS, check, neutral
+from gpucalc.decisions.jobs import JOBS
 from gpucalc.rows.catalogue import model
 
 CARRIED = {(name, value) for law in LAWS.values() for name, value in law.defaults.items()}
@@ -28,7 +29,8 @@ def test_a_signature_types_no_figure():
 
 
 def test_every_row_is_used_allowed_and_no_neutral_value():
-    assert set(DEFAULTS) <= {name for name, _ in CARRIED}
+    of_jobs = {name for job in JOBS.values() for name in job.usual or ()}
+    assert set(DEFAULTS) <= {name for name, _ in CARRIED} | of_jobs
     for name, default in DEFAULTS.items():
         check(name, default.value)
         assert default.value != neutral(name), name
