@@ -33,7 +33,7 @@ FORMULAS = {
              "post_training",
     "_money": "owning renting break_even financing training_cost goodput stops energy serving_cost serving_volume total_cost "
               "commitments budget sharing counters",
-    "_serving": "serving serving_layouts lengths queueing apart demand choosing"}
+    "_serving": "serving serving_layouts images lengths queueing apart demand choosing"}
 ROWS = {"gpu": "cards.html", "model": "models.html", "link": "interconnect.html", "weight_format": "quantization.html",
         "recipe": "training_memory.html", "efficiency": "hardware_facts.html", "engine": "measurements.html", "job": "index.html"}
 # The longest case, in letters.

@@ -255,7 +255,7 @@ def test_inputs_that_stand_for_others_are_taken(book):
 
 # The same machine on two pages
 
-VERBS = {"Rent": "Renting is cheapest", "Buy": "Buying is cheaper", "Too close to call": "Too close to call: rent or buy"}
+VERB_OF_HEADLINE = {"Rent": "Renting is cheapest", "Buy": "Buying is cheaper", "Too close to call": "Too close to call: rent or buy"}
 
 
 def verbs(found, plan, book):
@@ -270,7 +270,7 @@ def verbs(found, plan, book):
     case = Case(job="rent_or_buy", gpu=plan["gpu"], usd_per_hour=plan["usd_per_hour"], term=plan["term"],
                 utilization=float(min(plan["rented_gpus"] / gpus, 1)))
     headline = owning_words.told(rent_or_buy(case, book), case, book).headline
-    return answer_words.fill("big_ways", known | {"priced": 1}), VERBS[headline.partition(":")[0]]
+    return answer_words.fill("big_ways", known | {"priced": 1}), VERB_OF_HEADLINE[headline.partition(":")[0]]
 
 
 @pytest.mark.parametrize("seed", [pytest.param(seed, marks=[] if seed < 1 else pytest.mark.long) for seed in range(20)])
