@@ -190,7 +190,8 @@ spec:
           emptyDir:
             medium: Memory
 """), ("", "")],
-    "sky": [("engine = vLLM & replica_servers = 1 & role unknown & accelerator != none", f"""\
+    # Cards of the reader's own, and those that nobody is known to rent out, have no provider.
+    "sky": [("engine = vLLM & replica_servers = 1 & role unknown & accelerator != none & provider known", f"""\
 # sky serve up sky.yaml
 name: vllm
 resources:
