@@ -605,7 +605,7 @@ ASKED = [
     ("70b chat in fp8 with an fp8 cache, 10 requests a second, 1k in, 300 out, first token under 1 s, 50 ms a token",
      "Take the API of .* would cost .* USD a month", "With twice the time per token"),
     ("can my 2 x 3090 run gpt-oss-120b", "65.2 GB, and what you have, 2 GPUs, holds 51.5 GB", "With twice the cards"),
-    ("tokens/s of my 4 x 4090 on llama 3.3 70b in 4 bits", "the most within your limits is 0.4", "tensor parallel 4"),
+    ("tokens/s of my 4 x 4090 on llama 3.3 70b in 4 bits", "the most within your limits is 0.637", "tensor parallel 4"),
     ("LoRA a 14B on 50k examples of 500 tokens, one H100", "Take one H100 .* USD .* in .* (?:h|min)", "half the tokens"),
     ("embed 5 million documents of 512 tokens", "USD a window", "weights in 8 bits"),
     ("should I rent or buy 8 x H100 SXM, used 60 % of the time", "Rent: an hour of use of a GPU costs", "")]
