@@ -351,7 +351,7 @@ class Load(NamedTuple):
 
 class Run(NamedTuple):
     """A run: its FLOP, the share of the peak, GPU-hours by that share and by the steps of the layout; by how much stops make them
-    more, those that pass until it starts, those paid; days and USD."""
+    more, those that pass until it starts, those of both, those in which one machine is set up; days, runs and USD."""
 
     flops: float
     mfu: float
@@ -360,6 +360,7 @@ class Run(NamedTuple):
     stops: float
     start: float
     paid: float
+    setup: float
     days: float
     runs: float
     usd: float
@@ -398,9 +399,11 @@ def run(answer, choice=None):
     layout = steps(answer) * best["step_seconds"] * best["gpus"] / SECONDS_PER_HOUR
     start = best["gpus"] * value_of(case, "restart_seconds") / SECONDS_PER_HOUR
     paid = max(hours, layout) * best["interruption_slowdown"] + start
+    setup = best["gpus_per_server"] * value_of(case, "setup_hours")
     runs = value_of(case, "runs") if "runs" in case.inputs else 1
-    return Run(flops, best["mfu"], hours, layout, best["interruption_slowdown"], start, paid,
-               paid / best["gpus"] / HOURS_PER_DAY, runs, paid * best["usd_per_hour"] * runs)
+    usd = max(paid * runs + setup, best["gpus"] * value_of(case, "least_rented_hours")) * best["usd_per_hour"]
+    return Run(flops, best["mfu"], hours, layout, best["interruption_slowdown"], start, paid, setup,
+               paid / best["gpus"] / HOURS_PER_DAY, runs, usd)
 
 
 class Bought(NamedTuple):

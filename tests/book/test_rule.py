@@ -226,8 +226,9 @@ def run(case, offer, gpus, seconds, far):
     (hours, slow), (likely, usual) = steps
     ratio = math.exp(math.copysign(math.hypot(math.log(hours / likely), math.log(slow / usual)), far))
     paid = likely * usual * ratio + gpus * case.inputs["restart_seconds"] / 3600
-    term = offer["reserved"] * gpus * offer["reserved_years"] * 8760
-    return paid / gpus / 24, max(paid, term) * offer["usd_per_hour"]
+    # One machine is set up for an hour, and each is paid for an hour at least, or for the term of a reservation.
+    least = gpus * (offer["reserved_years"] * 8760 if offer["reserved"] else 1)
+    return paid / gpus / 24, max(paid + offer["gpus_per_server"], least) * offer["usd_per_hour"]
 
 
 RUNS = {"pretrain": TRAIN, "a week on many": TRAIN | dict(deadline_days=2, training_tokens=2 * 10**10, gpus=24),

@@ -80,19 +80,21 @@ def test_the_cheapest_rent_of_each_kind_is_there_once(book):
 
 
 def test_a_row_by_hand():
-    # Eight H100 in one machine on demand: the fastest layout's GPU-seconds, 100e9 / (512 * 8192) steps, a start of 600 s.
+    # Eight H100 in one machine on demand: the fastest layout's GPU-seconds, 100e9 / (512 * 8192) steps, a start of 600 s, and
+    # an hour in which the machine is set up: eight GPU-hours.
     row = one(runs(OLD, mfu=1.0, **UNFAILING), sku="p5.48xlarge", term="on-demand", gpus=8)
     best = best_layouts("Llama-3-8B", "H100 SXM 80GB", 8, 512, 8192, count=1)
     work = best["gpu_seconds"][0] * 100e9 / (512 * 8192) / 3600
     slower = bands.errors("training step in 16 bits").median
     assert row.gpu_hours == pytest.approx(work * slower, rel=0.03) == row.layout_gpu_hours
     assert row.training_days == pytest.approx((row.gpu_hours / 8 + 1 / 6) / 24, rel=1e-6)
-    assert row.compute_usd == pytest.approx((row.gpu_hours + 8 / 6) * 98.32 / 8, rel=1e-6)
+    assert row.compute_usd == pytest.approx((row.gpu_hours + 8 / 6 + 8) * 98.32 / 8, rel=1e-6)
     assert row.training_bytes <= catalogue.gpu("H100 SXM 80GB").memory_bytes
 
 
 def test_spot_is_slowed_by_its_machines():
-    # Three machines, each taken every 24 h: every 8 h one of them. Daly's slowdown at his best interval, written out.
+    # Three machines, each taken every 24 h: every 8 h one of them. Daly's slowdown at his best interval, written out. One of
+    # the three is set up for an hour.
     wanted = dict(gpu="H100 SXM 80GB", provider="AWS", gpus=24)
     row = one(runs(OLD, **UNFAILING), term="spot", **wanted)
     mean, write, restart = 8 * 3600, 60, 600
@@ -101,7 +103,7 @@ def test_spot_is_slowed_by_its_machines():
     slowdown = mean * math.exp(restart / mean) * (math.exp((interval + write) / mean) - 1) / interval
     assert row.machines == 3
     assert row.interruption_slowdown == pytest.approx(slowdown, rel=1e-6)
-    assert row.compute_usd == pytest.approx((row.gpu_hours * slowdown + 24 / 6) * row.usd_per_hour, rel=1e-6)
+    assert row.compute_usd == pytest.approx((row.gpu_hours * slowdown + 24 / 6 + 8) * row.usd_per_hour, rel=1e-6)
     same = one(runs(OLD, **UNFAILING), term="on-demand", **wanted)
     assert same.interruption_slowdown == pytest.approx(1, rel=1e-6) and same.training_days < row.training_days
 
@@ -112,7 +114,7 @@ def test_a_reserved_run_pays_the_term_less_what_other_work_pays():
     rate = alone.usd_per_hour
     assert alone.compute_usd == close(3 * 8760 * 8 * rate)
     assert shared.compute_usd == close(3 * 8760 * 8 * rate / 2)
-    assert free.compute_usd == pytest.approx((free.gpu_hours + 8 / 6) * rate, rel=1e-6)
+    assert free.compute_usd == pytest.approx((free.gpu_hours + 8 / 6 + 8) * rate, rel=1e-6)
 
 
 def test_small_machines_are_on_the_slow_network():
