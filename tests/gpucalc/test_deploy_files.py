@@ -91,6 +91,11 @@ def test_what_one_server_of_nvidia_does_not_run_has_none(more, book):
     assert found and [command.files for command in found] == [[]] * len(found)
 
 
+def test_cards_of_ones_own_have_no_cloud(book):
+    [command] = command_of(SERVE | {"model": "Llama-3-8B", "cards": "H100 SXM 80GB", "own_cards": 2}, book)
+    assert [each.title for each in command.files] == ["compose.yaml", "kubernetes.yaml"]
+
+
 def test_every_gpu_that_is_named_is_one_of_the_data():
     gpus = rows("gpus")
     assert all(gpus[name]["vendor"] == "NVIDIA" for name in engine_flags.ACCELERATORS)
