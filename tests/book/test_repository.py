@@ -87,7 +87,10 @@ def test_the_feed_is_atom_and_the_badge_has_its_date(book):
 
 def test_what_needs_the_address_is_there_with_it(tmp_path):
     around.surround(tmp_path, "")
-    assert {path.name for path in tmp_path.iterdir()} == {"llms.txt", "llms-full.txt", "h100.svg"}
+    assert {path.name for path in tmp_path.iterdir()} == {"llms.txt", "llms-full.txt"}, "no rents where no page has them"
+    (tmp_path / "what_changed.html").touch()
+    around.surround(tmp_path, "")
+    assert {path.name for path in tmp_path.glob("*.*")} == {"llms.txt", "llms-full.txt", "h100.svg", "what_changed.html"}
     around.surround(tmp_path, ADDRESS)
     assert (tmp_path / "robots.txt").read_text().endswith("Sitemap: https://a.org/b/sitemap.xml\n") and (tmp_path / "prices.atom").exists()
 
