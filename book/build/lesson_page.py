@@ -131,8 +131,9 @@ def put_inside(guess, headline, is_open):
 
 
 def put_code_below(page):
-    """The folded code that makes a figure's numbers stands below the figure, which the next cell shows."""
-    for cell in list(page.findall(lambda node: isinstance(node, nodes.container) and "tag_hide-input" in node["classes"])):
+    """The folded code that makes a figure's numbers, one cell or several, stands below the figure, which the next cell shows."""
+    folded = page.findall(lambda node: isinstance(node, nodes.container) and "tag_hide-input" in node["classes"])
+    for cell in reversed(list(folded)):
         at = cell.parent.index(cell)
         shown = cell.parent[at + 1] if at + 1 < len(cell.parent) else None
         if len(cell) == 1 and isinstance(shown, nodes.container) and "tag_remove-input" in shown["classes"]:
