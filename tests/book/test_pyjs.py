@@ -191,30 +191,36 @@ CASES = [(forms, [(each,) for each in NUMBERS]), (rounding, [(each,) for each in
          (kinds_of, [(each,) for each in (1, 2.5, True, "a", [1], {"a": 1})]), ((worked, Held, Worked, again), [("b a c a",), ("a",)])]
 
 
-@pytest.mark.parametrize("functions, calls", CASES, ids=lambda case: getattr(case, "__name__", None))
-def test_a_browser_gives_what_python_gives(browser, functions, calls):
-    made = functions if isinstance(functions, tuple) else (functions,)
-    function = made[0]
+@pytest.fixture(scope="module")
+def made(browser):
+    """Prints functions into a page that has what printed functions call; the last is `made` there."""
     page = browser.new_page()
     page.set_content("<!doctype html><title>printed</title>")
     page.add_script_tag(content=f"{figures_script()}gpucalc.trains = null;\n{texts_script()}{reading_script()}")
-    page.add_script_tag(content=f"window.made = (() => {{ const {{ py }} = gpucalc; {pyjs.functions(made, {})}\nreturn {function.__name__}; }})()")
-    for given in calls:
-        found, wanted = page.evaluate("(given) => made(...given)", json.loads(json.dumps(given))), function(*given)
-        assert found == json.loads(json.dumps(wanted)) or wanted == math.inf == found, given
+
+    def made(*functions):
+        text = pyjs.functions(functions, {})
+        page.add_script_tag(content=f"window.made = (() => {{ const {{ py }} = gpucalc; {text}\nreturn {functions[0].__name__}; }})()")
+        return page
+
+    yield made
     page.context.close()
 
 
-def test_what_is_refused_is_a_fault_with_the_same_message(browser):
-    page = browser.new_page()
-    page.set_content("<!doctype html><title>printed</title>")
-    page.add_script_tag(content=f"{figures_script()}gpucalc.trains = null;\n{texts_script()}{reading_script()}")
-    page.add_script_tag(content=f"window.made = (() => {{ const {{ py }} = gpucalc; {pyjs.functions([worked, Held, Worked, again], {})}\nreturn worked; }})()")
+@pytest.mark.parametrize("functions, calls", CASES, ids=lambda case: getattr(case, "__name__", None))
+def test_a_browser_gives_what_python_gives(made, functions, calls):
+    functions = functions if isinstance(functions, tuple) else (functions,)
+    page = made(*functions)
+    for given in calls:
+        found, wanted = page.evaluate("(given) => made(...given)", json.loads(json.dumps(given))), functions[0](*given)
+        assert found == json.loads(json.dumps(wanted)) or wanted == math.inf == found, given
+
+
+def test_what_is_refused_is_a_fault_with_the_same_message(made):
     with pytest.raises(ValueError) as error:
         worked(" ")
-    assert page.evaluate("(() => { try { made(' '); } catch (error) { return [error instanceof gpucalc.py.Fault, error.message]; } })()") == [
-        True, str(error.value)]
-    page.context.close()
+    assert made(worked, Held, Worked, again).evaluate(
+        "(() => { try { made(' '); } catch (error) { return [error instanceof gpucalc.py.Fault, error.message]; } })()") == [True, str(error.value)]
 
 
 def looping(value):
