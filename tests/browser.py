@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections import defaultdict
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -61,23 +62,42 @@ def launch(playwright):
     return playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
 
 
+# Tabs that a test has left, by browser and options: to open one takes a processor more time than most pages do.
+LEFT = defaultdict(list)
+
+
 def visit(browser, address, drawn=True, **options):
     """Opens a page, with all its charts drawn unless told otherwise; it collects what it asked for and what went wrong.
 
-    browser: it, where the page gets a context of its own with these options; or a context.
+    browser: it, where the page gets a context with these options that has nothing of another page; or a context.
     """
-    page = browser.new_page(**options)
-    page.requested, page.problems = [], []
-    page.on("request", lambda request: page.requested.append(request.url))
-    page.on("requestfailed", lambda request: page.problems.append(f"failed: {request.url}"))
-    page.on("console", lambda message: page.problems.append(message.text) if message.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    tabs = LEFT[browser, repr(options)]
+    page = tabs.pop() if tabs else followed(browser.new_page(**options))
+    page.tabs, page.requested, page.problems = tabs, [], []
     page.set_default_timeout(15_000)
     page.goto(address, wait_until="load")
     if drawn:
         page.evaluate("window.drawAllCharts?.().then(() => true)")
         page.wait_for_function(DRAWN)
     return page
+
+
+def followed(page):
+    page.on("request", lambda request: page.requested.append(request.url))
+    page.on("requestfailed", lambda request: page.problems.append(f"failed: {request.url}"))
+    page.on("console", lambda message: page.problems.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    page.size = page.viewport_size
+    return page
+
+
+def leave(page):
+    """Hands a page that was visited to the next test, with nothing kept."""
+    page.evaluate("try { localStorage.clear(); sessionStorage.clear(); } catch {}")
+    page.emulate_media(media="null", color_scheme="null", reduced_motion="null")
+    page.set_viewport_size(page.size)
+    page.goto("about:blank")
+    page.tabs.append(page)
 
 
 def lay_out(folder, names, made):
@@ -106,7 +126,7 @@ def ended(pages):
     for page in pages:
         assert page.problems == [], page.problems
         assert page.evaluate("window.ran") is None
-        page.context.close()
+        leave(page)
 
 
 def page_bytes(page):

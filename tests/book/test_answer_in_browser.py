@@ -16,7 +16,7 @@ from gpucalc.decisions import answer as plan, jobs, rent_or_buy, rule
 from gpucalc.rows import case_file, choices, price_book
 from gpucalc.rows.tables import rows
 from tests import edges
-from tests.browser import FORM, STATIC, lay_out, serving, visit
+from tests.browser import FORM, STATIC, lay_out, leave, serving, visit
 from tests.gpucalc.test_engine_flags import PLANS
 
 # What the first of many choices are compared by.
@@ -70,7 +70,7 @@ def page(browser, folder):
     page = visit(browser, (folder / "index.html").as_uri())
     yield page
     assert page.problems == []
-    page.context.close()
+    leave(page)
 
 
 CHAT = dict(job="serve", model="Llama-3-70B", weight_format="FP8", requests_per_second=10, first_token_limit=1, token_limit=0.05)
@@ -447,7 +447,7 @@ def test_an_axis_and_a_job_are_data(browser, tmp_path, book, monkeypatch):
         assert len(names) > 40 and unlike([[best[name] for name in names]], [[found["best"][name] for name in names]]) == []
         assert best["prompt_chunk"] in tried.axes["prompt_chunk"] if held["job"] == "serve" else best["window_usd"] > 0
     assert page.problems == []
-    page.context.close()
+    leave(page)
 
 
 # The page
@@ -482,7 +482,7 @@ def test_a_case_survives_a_reload_and_asks_nobody(browser, folder):
     assert shown(page) == first and "USD a month" in " ".join(first[0])
     assert all(url.startswith(folder.as_uri()) for url in page.requested)
     assert page.problems == []
-    page.context.close()
+    leave(page)
 
 
 TEXTS = """(address) => {
@@ -508,7 +508,7 @@ def test_a_worker_answers_where_the_page_is_served(browser, folder, page):
             assert len(texts) > 15
             served.evaluate("() => { gpucalc.answer = () => { throw new Error('asked the page'); }; }")
         assert len(served.workers) == 1 and served.problems == []
-        served.context.close()
+        leave(served)
 
 
 def test_the_page_answers_by_itself_where_a_worker_fails(browser, folder):
@@ -565,7 +565,7 @@ def test_rents_of_ones_own_decide_and_stay_text(browser, folder):
     cards = " ".join(shown(page)[0])
     assert "H100 SXM 80GB" in cards and "your price" in cards and "<img" in page.locator("#case").inner_text()
     assert page.problems == []
-    page.context.close()
+    leave(page)
 
 
 def test_text_of_a_price_file_ends_no_script():
@@ -597,7 +597,7 @@ def test_cards_of_ones_own_are_said_in_the_sentence(browser, folder, book):
                                                             "cards": "RTX 3090 24GB", "own_cards": 2}), book), book)
     page.wait_for_function("(text) => document.querySelector('.case-card').textContent.includes(text)", arg=told.headline)
     assert own.input_value() == "2" and "65.2 GB" in told.headline and "51.5 GB" in told.headline and page.problems == []
-    page.context.close()
+    leave(page)
 
 
 # Lines as people write them, and what the first card, and the fold of all changes where there is one, have to say.
@@ -621,7 +621,7 @@ def test_questions_in_the_words_of_those_who_have_them(browser, folder):
         card = "([text, more]) => new RegExp(text).test(document.querySelector('.case-card').textContent) && document.querySelector('"
         page.wait_for_function(f"{card}#case > details').textContent.includes(more)", arg=[decision, change])
     assert page.problems == []
-    page.context.close()
+    leave(page)
 
 
 def test_an_answer_alone_is_that_of_python_with_its_date_and_its_link(browser, folder, book):
@@ -638,7 +638,7 @@ def test_an_answer_alone_is_that_of_python_with_its_date_and_its_link(browser, f
     assert page.locator("h1").text_content() == told.headline or told.headline in page.locator("main").text_content()
     assert link.get_attribute("href").startswith("index.html#job=serve&") and "model=Llama-3-8B" in link.get_attribute("href")
     assert link.text_content() == f"GPU arithmetic, prices of {book.attrs['date']}" and page.problems == []
-    page.context.close()
+    leave(page)
     page = visit(browser, f"{(folder / 'embed.html').as_uri()}?case={quote('job=serve&model=Nonesuch')}")
     assert "Nonesuch" in page.locator("main").text_content()
-    page.context.close()
+    leave(page)

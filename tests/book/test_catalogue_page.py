@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from book.build.site import ROOT
 from book.components.catalogue_table import catalogue_table
-from tests.browser import visit
+from tests.browser import leave, visit
 
 STATIC = ROOT / "book/static"
 ROWS = 90
@@ -39,7 +39,7 @@ def page(browser, file):
     page = visit(browser, file, drawn=False)
     yield page
     assert page.problems == [] and page.evaluate("window.ran") is None
-    page.context.close()
+    leave(page)
 
 
 def names(page):
@@ -143,7 +143,7 @@ def test_who_is_better_by_how_much_at_each_end(browser, tmp_path):
         assert (better, [row[2] for row in rows]) == (marks, ratios), pair
         assert f"Of {len(marks)} figures that differ" in page.locator(".catalogue-verdict").inner_text()
     assert page.problems == []
-    page.context.close()
+    leave(page)
 
 
 def test_the_address_holds_what_is_chosen(browser, page):
@@ -156,7 +156,7 @@ def test_the_address_holds_what_is_chosen(browser, page):
     assert (names(other), heads(other)) == (names(page), heads(page))
     assert other.locator(".catalogue-compare thead th").all_inner_texts() == ["Card 1", "A, B & <C>", "ratio"]
     assert other.problems == []
-    other.context.close()
+    leave(other)
 
 
 @pytest.mark.parametrize("address", ["#compare=%E0%A4%A,x&show=None&vendor=<b>", "#sources", "#compare=Card 0,Card 0", "#=&&=="])
@@ -164,7 +164,7 @@ def test_an_address_that_says_nothing_changes_nothing(browser, file, address):
     page = visit(browser, file + address, drawn=False)
     assert len(names(page)) == ROWS and heads(page) == ["gpu", "memory bandwidth"] and page.problems == []
     assert page.locator(".catalogue-compare thead").count() == 0
-    page.context.close()
+    leave(page)
 
 
 def test_a_link_to_a_comparison_opens_it_in_view(page):
@@ -195,7 +195,7 @@ def test_it_is_accessible_and_as_wide_as_the_page(browser, file, theme, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]})
     assert found.violations_count == 0, found.generate_report()
-    page.context.close()
+    leave(page)
 
 
 def test_the_name_and_the_heads_stay_on_a_phone(browser, file):
@@ -205,7 +205,7 @@ def test_the_name_and_the_heads_stay_on_a_phone(browser, file):
     box, name = frame.bounding_box(), page.locator(".data tbody th").nth(40).bounding_box()
     assert name["x"] == pytest.approx(box["x"], abs=2)
     assert page.locator(".data thead th").first.bounding_box()["y"] == pytest.approx(box["y"], abs=2)
-    page.context.close()
+    leave(page)
 
 
 @pytest.mark.long
@@ -219,4 +219,4 @@ def test_paper_has_the_table_and_no_buttons(page):
 def test_without_a_script_all_columns_are_there(browser, file):
     page = visit(browser, file, drawn=False, java_script_enabled=False)
     assert page.locator(".data thead th:visible").count() == len(FRAME.columns)
-    page.context.close()
+    leave(page)

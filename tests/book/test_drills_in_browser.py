@@ -17,7 +17,7 @@ from book.web.printed import figures_script, judging_script
 from gpucalc.core import figures
 from gpucalc.core.law import LAWS
 from tests.book.test_notebooks import names_in_data
-from tests.browser import ended, lay_out, visit
+from tests.browser import ended, lay_out, leave, visit
 
 EVERY, DRAWS = drills.drills(), 50
 PHONE = dict(viewport={"width": 390, "height": 844})
@@ -309,7 +309,7 @@ def test_without_a_script_the_sheet_stands(browser, folder):
     page = visit(browser, (folder / "drills.html").as_uri(), drawn=False, java_script_enabled=False, **PHONE)
     assert "No script runs now" in page.inner_text("#drill-app") and page.locator("#drill-sheet > ol > li").count() == sum(
         len(drill_page.shown(topic)) for topic in drills.topics())
-    page.context.close()
+    leave(page)
 
 
 @pytest.mark.long

@@ -25,7 +25,7 @@ from gpucalc.rows.names import held
 from gpucalc.rows.tables import rows
 from gpucalc.rows.texts import read_texts
 from tests import hostile
-from tests.browser import FORM, ended, lay_out, visit
+from tests.browser import FORM, ended, lay_out, leave, visit
 
 ENGINE = Path(__file__).parents[1] / "fake_engine.js"
 PAGE = """<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8" />
@@ -668,7 +668,7 @@ def test_a_phone_needs_no_sideways_scrolling_and_no_small_target(opened, job):
 def test_without_scripts_the_page_says_so(browser, front):
     page = visit(browser, front, drawn=False, java_script_enabled=False)
     assert "did not load" in page.locator("#case").inner_text()
-    page.context.close()
+    leave(page)
 
 
 @pytest.mark.long

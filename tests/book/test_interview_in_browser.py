@@ -7,7 +7,7 @@ from book.build.finish import secured
 from book.build.site import ROOT
 from book.pages import interview
 from gpucalc.rows import price_book
-from tests.browser import visit
+from tests.browser import leave, visit
 
 STATIC = ROOT / "book/static"
 HEAD = ('<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8" /><title>Interview</title>'
@@ -36,7 +36,7 @@ def page(browser, files):
     page = visit(browser, files["interview"], drawn=False)
     yield page
     assert page.problems == [] and page.evaluate("window.ran") is None
-    page.context.close()
+    leave(page)
 
 
 def seen(page):
@@ -74,7 +74,7 @@ def test_search_reads_the_whole_question_and_an_address_brings_it_back(browser, 
     again = visit(browser, page.url, drawn=False)
     expect(again.locator(".interview-count")).to_contain_text(" of ")
     assert seen(again) == seen(page)
-    again.context.close()
+    leave(again)
 
 
 def test_ticks_stay_in_the_browser_and_can_be_forgotten(page):
@@ -104,7 +104,7 @@ def test_it_works_where_storage_is_blocked(browser, files):
     start(page, 15)
     page.get_by_role("button", name="Finish now").or_(page.get_by_role("button", name="Finish", exact=True)).first.click()
     assert page.locator(".mock h3").inner_text() == "How it went"
-    page.context.close()
+    leave(page)
 
 
 # The mock
@@ -154,7 +154,7 @@ def test_two_people_with_one_address_get_the_same_set(browser, page):
     other.locator(".mock").get_by_role("button", name="Start").click()
     other.wait_for_selector(".mock-times")
     assert other.locator(".mock h3").inner_text() == title
-    other.context.close()
+    leave(other)
 
 
 @pytest.mark.long
@@ -185,7 +185,7 @@ def test_clocks_run_stand_and_speak_politely(browser, files):
     assert page.locator(".mock-times").get_attribute("role") == "timer" and status.get_attribute("role") == "status"
     page.clock.run_for(15 * 60_000)
     assert status.inner_text() == "The whole time is over. Finish when you are ready."
-    page.context.close()
+    leave(page)
 
 
 def test_a_mock_by_keyboard_ends_with_what_was_said_and_missed(page):
@@ -249,7 +249,7 @@ def test_an_odd_address_does_no_harm(browser, files, hash):
     page = visit(browser, files["interview"] + hash, drawn=False)
     page.wait_for_selector(".mock-form")
     assert page.evaluate("window.ran") is None and page.problems == []
-    page.context.close()
+    leave(page)
 
 
 @pytest.mark.parametrize("saved", ["[]", "7", '{"ticks": 3, "mock": [1]}', '{"ticks": {"kv_cache_128k": "x"}}', "{"])
@@ -273,7 +273,7 @@ def test_it_is_accessible_and_as_wide_as_the_page(browser, files, theme, width):
     # One question of each kind stands for all: axe is slow, and the whole page is long.
     page.evaluate("document.querySelectorAll('.question:first-child, .question:first-child details').forEach((each) => { each.open = true; })")
     check(page, width)
-    page.context.close()
+    leave(page)
 
 
 def check(page, width):
@@ -295,4 +295,4 @@ def test_without_a_script_all_can_be_read(browser, files):
     page = visit(browser, files["interview"], drawn=False, java_script_enabled=False)
     assert "JavaScript" in page.locator(".mock").inner_text() and page.locator(".interview-find").inner_text() == ""
     assert page.locator("details.question").count() == len(interview.questions())
-    page.context.close()
+    leave(page)

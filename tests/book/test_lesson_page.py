@@ -14,7 +14,7 @@ from book.build import glossary, lesson_page
 from book.build.extension import STATIC
 from book.build.finish import SEARCH_WORDS, secured
 from book.components.show import guess, table
-from tests.browser import ended, visit
+from tests.browser import ended, leave, visit
 from tests.contents import PAGES, PARTS, TOPICS
 
 import pandas
@@ -232,7 +232,7 @@ def test_more_rows_unfold_without_a_script(browser, folder):
     assert rows.count() == 25
     page.locator(".more-rows summary").click()
     assert rows.count() == 30
-    page.context.close()
+    leave(page)
 
 
 def test_paper_shows_every_row_and_the_answer(page):

@@ -8,7 +8,7 @@ from book.build.site import ROOT
 from book.components.links import PAGES
 from book.pages import drills as know
 from gpucalc.rows import catalogue, price_book
-from tests.browser import visit
+from tests.browser import leave, visit
 
 STATIC = ROOT / "book/static"
 
@@ -105,7 +105,7 @@ def page(browser, file):
     page = visit(browser, file, drawn=False)
     yield page
     assert page.problems == []
-    page.context.close()
+    leave(page)
 
 
 def figures(page):
@@ -136,7 +136,7 @@ def test_it_is_accessible_and_as_wide_as_the_page(browser, file, theme, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]})
     assert found.violations_count == 0, found.generate_report()
-    page.context.close()
+    leave(page)
 
 
 def test_paper_has_all_figures_on_two_sheets(page, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 import gpucalc
 from book.build.inputs import ROOT
-from tests.browser import page_bytes, page_budget, visit
+from tests.browser import leave, page_budget, page_bytes, visit
 from tests.contents import PAGES, PRICED, TOPICS, each_of
 
 BESIDES = ["search", "genindex", "404"]
@@ -25,7 +25,7 @@ def test_a_page_loads_nothing_from_elsewhere_and_has_no_error(site, on_disk, nam
 @each_of(["index", "kv_cache", "memory_worksheet", "conventions", *BESIDES])
 def test_a_page_from_a_server_is_as_good(browser, served, name):
     page = visit(browser, f"{served}/{name}.html")
-    page.context.close()
+    leave(page)
     assert from_elsewhere(page, served) == []
     assert page.problems == []
 
@@ -142,7 +142,7 @@ def test_paper_shows_all_charts_and_folds(browser, site):
     assert drawn == page.locator(".chart").count() > 1
     assert opened == folded > 0
     assert page.locator("article details:not([open])").count() == folded
-    page.context.close()
+    leave(page)
 
 
 @pytest.mark.parametrize("case", ["", "#job=pretrain&model=Llama-2-7B&training_tokens=1e12&deadline_days=28"])
@@ -150,7 +150,7 @@ def test_the_front_page_is_printed_on_two_sheets(browser, site, case):
     page = visit(browser, f"{site.as_uri()}/index.html{case}")
     page.wait_for_function("() => /What helps/.test(document.querySelector('#case > details')?.textContent)")
     assert 1 <= len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) <= 2
-    page.context.close()
+    leave(page)
 
 
 WIDER_THAN_PHONE = """() => [...document.querySelectorAll("article *")]
@@ -222,7 +222,7 @@ def test_the_buttons_work_under_the_policy(served, browser):
     page.wait_for_function("async () => (await navigator.clipboard.readText()).length > 0")
     assert page.evaluate("navigator.clipboard.readText()").strip() == cell.locator("pre").inner_text().strip()
     assert page.problems == []
-    page.context.close()
+    leave(page)
 
 
 with open(ROOT / "tests/book/searches.csv", encoding="utf-8", newline="") as table:
@@ -234,7 +234,7 @@ def test_search_finds_the_page_that_is_meant_first(served, browser):
     page = visit(browser, f"{served}/search.html?q=bandwidth")
     page.wait_for_selector("#search-results li a")
     found = dict(zip(SEARCHES, page.evaluate(RANK, list(SEARCHES))))
-    page.context.close()
+    leave(page)
     missed = {asked: first for asked, first in found.items() if first != SEARCHES[asked]}
     assert len(SEARCHES) == 40 and found["40% MFU"] == "find_cause" and len(missed) <= 4, missed
 
@@ -243,11 +243,11 @@ def test_a_search_without_a_hit_leads_to_the_front_page_with_its_words(served, b
     page = visit(browser, f"{served}/search.html?q={quote('2x3090 gpt-oss-120b & more')}")
     link = page.locator(".search-ask a")
     assert link.get_attribute("href") == "index.html?ask=2x3090%20gpt-oss-120b%20%26%20more"
-    page.context.close()
+    leave(page)
 
 
 def test_search_needs_no_network(served, browser):
     page = visit(browser, f"{served}/search.html?q=bandwidth")
     page.wait_for_selector("#search-results li a")
     assert page.problems == []
-    page.context.close()
+    leave(page)

@@ -8,7 +8,7 @@ from gpucalc import Case
 from gpucalc.core import figures
 from gpucalc.core.law import LAWS
 from gpucalc.rows import catalogue
-from tests.browser import visit
+from tests.browser import leave, visit
 from tests.contents import TOPICS, each_of
 
 
@@ -46,7 +46,7 @@ def test_charts_wait_until_they_come_near_and_move_nothing(browser, site, width)
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert abs(last.bounding_box()["height"] - height) <= 8, "the room kept for the chart is not what it takes"
     assert page.problems == []
-    page.context.close()
+    leave(page)
 
 
 LAYOUT_SHIFT = """() => new Promise((done) => {
@@ -177,7 +177,7 @@ def test_a_readers_own_rows_are_among_those_to_choose(on_disk, browser, site):
     page.evaluate("([mine]) => { setSliders((name) => mine[name], { model: 'Llama-3-8B' }); }", [mine | rows])
     page.wait_for_function("(number) => gpuCharts[number].view.signal('model') === 'Llama-3-8B'", arg=number)
     assert page.problems == []
-    page.context.close()
+    leave(page)
 
 
 CONTROLS = """() => gpuCharts.flatMap(({ controls }) => [...controls.querySelectorAll("label")].map((label) => ({
@@ -239,7 +239,7 @@ def test_a_chart_follows_the_window_while_it_is_drawn(browser, site):
     }""")
     page.wait_for_function("""() => window.wasLate && [...document.querySelectorAll(".chart-view")].some(
         (view) => view.clientWidth === 500 && view.querySelector("svg")?.getAttribute("width") === "500")""")
-    page.context.close()
+    leave(page)
 
 
 @each_of(TOPICS)
