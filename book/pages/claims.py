@@ -101,7 +101,8 @@ def _why(frame):
 
 def _assumption(row):
     if row.verdict == ASSUMING:
-        return f"if {row.assumption} (line {row.stated})"
+        line, said = row.stated.split(": ", 1)
+        return f"if {row.assumption} (line {line}: “{said}”)"
     return f"right if {row.assumption}, which it does not say" if row.assumption else ""
 
 
