@@ -4,6 +4,7 @@
 the scripts to put beside it, and ends when stdin does.
 """
 
+import csv
 import ctypes
 import importlib
 import json
@@ -43,13 +44,6 @@ QUESTIONS = [
     ("compare", {"first": "llama 3 70b, 10 requests a second on h100 sxm",
                  "second": "llama 3 70b, 10 requests a second on h200"})]
 SHOWN = 14
-# What a line of the list of changes is about, the first that fits, and the page that has it.
-CHANGED = {r"claims": "claims", r"figures|per token|[Ff]irst tokens|left out": "measurements", r"GRPO|QLoRA": "post_training",
-           r"layouts": "layouts", r"[Rr]ent or buy|[Bb]reak-even": "break_even", r"engine holds": "kv_cache",
-           r"prompt of|batch": "arithmetic_intensity", r"state|ZeRO": "training_memory", r"layer": "interconnect",
-           r"million tokens": "serving_cost", r"1,000 requests|minute": "serving", r"[Tt]rain|trillion|405B": "training_time"}
-# A clause of the list of changes that says what stood there before, in parentheses, maybe after a range.
-BEFORE = re.compile(r"([^()]*)\(((?:[^()]*?[;,] )?)before,? ([^()]*)\)|([^()]*)\(([^()]*) before\)")
 HEADLINES = re.compile(r"^<!-- the headlines of: (.+) -->$", re.MULTILINE)
 STEP = re.compile(r"(\w+) (?:sources|output): (\d+) of (\d+)")
 SAID_EVERY = 10  # seconds, while Sphinx reads or writes pages
@@ -116,29 +110,13 @@ def calls(frozen):
 
 
 def corrections(frozen):
-    """What the book said before and says since when, from the list of changes, with the page that has it."""
+    """What the book said before and says since when, of data/corrections.csv, each with a link to its page."""
     titles = {page: title for part in contents_of(frozen.folder / "book/_toc.yml").values() for page, title in part.items()}
-    lines = ["| since | what it says now | before | page |", "|---|---|---|---|"]
-    for section in re.split(r"(?m)^## ", (frozen.folder / "CHANGELOG.md").read_text(encoding="utf-8"))[1:]:
-        date = re.search(r"\((\d{4}-\d\d-\d\d)\)\n", section)[1]
-        for now, before in corrected(section):
-            page = next((page for words, page in CHANGED.items() if re.search(words, now)), "cases")
-            place = f"[{titles[page]}](../notebooks/{page}.md)" if page in titles else ""
-            lines.append(f"| {date} | {now} | {before} | {place} |")
-    return "\n".join(lines)
-
-
-def corrected(section):
-    """What a section of the list of changes says now, with what stood there before: rows of its tables, clauses of its lines."""
-    rows = re.findall(r"(?m)^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|", section)
-    rows = [row for row in rows if row[0] != "headline" and "---" not in row[0] and row[1] != row[2]]
-    found = [(f"{name}: {now}", before) for name, before, now in rows]
-    for line in re.split(r"\n(?=- |\n)", re.sub(r"(?m)^\|.*$", "", section)):
-        for sentence in re.split(r"(?<=[a-z%)\d])\. (?=[A-Z0-9])", " ".join(line.replace("**", "").split()).removeprefix("- ")):
-            for now, span, before, short, old in BEFORE.findall(sentence):
-                said = (now or short).strip(" .,;") + (f" ({span.strip(' ;,')})" if span else "")
-                found.append((said[:1].upper() + said[1:], before or old))
-    return found
+    with open(frozen.folder / "data/corrections.csv", encoding="utf-8", newline="") as file:
+        rows = [[row["date"], row["of"], row["said"], row["right"], f"[{titles[row['page']]}](../notebooks/{row['page']}.md)"]
+                for row in csv.DictReader(file)]
+    head = [["since", "of what", "said before", "right", "page"], ["---"] * 5]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in head + rows)
 
 
 def without_provenance(path, frozen):
