@@ -185,9 +185,10 @@ def price_date(date, *more):
 
 
 def say(line, cell):
-    """%%say [KEY]: show the cell as a sentence; with a key, a sentence without markup, other pages can show it too."""
+    """%%say [KEY [TRACE]]: show the cell as a sentence; with a key, a sentence without markup, other pages can show it too.
+    Below it stand the derivations of TRACE, an expression or several with commas between."""
     from IPython.display import display
-    key, names = line.strip(), _names()
+    (key, _, traced), names = line.strip().partition(" "), _names()
     text = said(cell, names)
     if not key:
         return display(Markdown(text))
@@ -195,6 +196,8 @@ def say(line, cell):
     shown = {"text/markdown": text, "text/plain": repr(" ".join(said(cell, names, str).split()))}
     dated = {"text/html": said(cell, names, html.escape)} if "<time" in text else {}
     display(shown | dated, metadata={"scrapbook": {"name": key, "mime_prefix": ""}}, raw=True)
+    if traced:
+        display(*eval(f"[{traced}]", names))
 
 
 def exercise(line, cell):

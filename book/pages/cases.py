@@ -19,7 +19,8 @@ from gpucalc.decisions.rule import value_of
 from gpucalc.rows.case_file import read_case
 from gpucalc.rows.kept import derivation, selection
 from gpucalc.rows.mapping import read_mapping
-from gpucalc.rows.price_book import MissingPrice, select
+from gpucalc.rows.price_book import MissingPrice, price_row, select
+from ..components.derivation import folded
 from ..components.picture import fill, stroke
 from ..components.sentences import in_words, Markdown, markdown
 from ..components.show import Html, sources, table
@@ -113,6 +114,13 @@ def taken(row):
     return ("one " if row["gpus"] == 1 else f"{row['gpus']:,.0f} × ") + row["gpu"]
 
 
+def money(one):
+    """What a worked case costs, derived: the rent of what is taken, by a row that says where it is from, while it is paid."""
+    known = one.case.inputs | one.best | {"gpu_hours": one.cost.plan / one.first["usd_per_hour"]}
+    given = {name: float(known[name]) for name in ("rented_gpus", "window_hours", "gpu_hours") if name in known}
+    return Case(usd_per_hour=price_row(one.behind.iloc[0]), **given).explain(one.answer.objective)
+
+
 def seller(row):
     """From whom: `RunPod, on demand`."""
     return f"{row['provider']}, {WORDS['in_term'].get(row['term'], row['term'])}"
@@ -166,7 +174,8 @@ def _asked(name, one, book):
         take = f"An API, {api.who}: {figures.dollars(api.usd)} a month. Rented: {take}"
     asked = case_file(name).read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
     bound = " ".join(one.told.binds) or "No limit makes it cost more."
-    return f'<a href="{html.escape(address(name))}">{html.escape(asked)}</a>', html.escape(take), html.escape(bound)
+    derived = folded(money(one)) if one.cost else ""
+    return f'<a href="{html.escape(address(name))}">{html.escape(asked)}</a>', html.escape(take) + derived, html.escape(bound)
 
 
 def question(*names):

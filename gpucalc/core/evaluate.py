@@ -246,7 +246,8 @@ class Case:
         return steps, used
 
     def _bound(self):
-        cells = [cell for row in self.rows.values() for cell in row.items() if isinstance(cell[1], str) and cell[1] in QUANTITIES]
+        cells = [cell for held in (*self.rows.values(), self.inputs) for cell in held.items()
+                 if isinstance(cell[1], str) and cell[1] in QUANTITIES]
         return dict(cells) | {name: law.__name__ for name, law in self.inputs.items() if is_law(law)}
 
     def _of_law(self, law, steps, used):

@@ -244,7 +244,7 @@ def test_the_page_has_no_hole_where_sphinx_is_not(path):
 @pytest.mark.parametrize("path", [path for path in TEXTS if path.stem not in WITHOUT_HEADLINE], ids=name)
 def test_the_headline_is_the_first_output(path):
     first = next(cell for cell in recorded(path).cells if cell.get("outputs"))
-    assert first.source.startswith("%%say headline\n")
+    assert first.source.startswith("%%say headline")
     assert len(first.outputs[0].data["text/markdown"]) > 60
 
 

@@ -22,6 +22,20 @@ def test_a_page_loads_nothing_from_elsewhere_and_has_no_error(site, on_disk, nam
     assert on_disk(name).problems == []
 
 
+# Pages of each part of the contents whose headline unfolds.
+UNFOLDING = ["kv_cache", "cases", "failures", "model_size", "break_even", "interconnect", "training_memory", "experts", "commitments", "total_cost"]
+
+
+@each_of(UNFOLDING)
+def test_a_headline_unfolds_to_its_formula_numbers_and_sources(on_disk, name):
+    folds = on_disk(name).locator(".tag_headline details.derivation")
+    folds.evaluate_all("all => all.forEach(each => { for (let at = each; at; at = at.parentElement.closest('details')) at.open = true; })")
+    told = folds.first.inner_text()
+    assert re.search(r" = .*\d.* = .*\d", told), "a formula, its numbers and what they give"
+    sources = [text for text in folds.locator("li small").all_inner_texts() if text.strip() not in ("", "given")]
+    assert sources and any(re.search(r"\.csv|arXiv|https?:|20\d\d", text) for text in sources)
+
+
 @each_of(["index", "kv_cache", "memory_worksheet", "conventions", *BESIDES])
 def test_a_page_from_a_server_is_as_good(browser, served, name):
     page = visit(browser, f"{served}/{name}.html")
