@@ -59,7 +59,8 @@ def said(cell, form="text/markdown"):
 
 
 def told(page):
-    return "\n\n".join(map(said, lesson(page)))
+    """What a lesson says, without the folded derivations of its headline, in which readers look things up."""
+    return "\n\n".join(part for part in "\n\n".join(map(said, lesson(page))).split("\n\n") if 'class="derivation"' not in part)
 
 
 def headings(found, level):
