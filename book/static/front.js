@@ -214,7 +214,7 @@
   }
 
   const askConfig = () => dialog({ title: "Paste a config.json", verb: "Use this model",
-    hint: "The config.json of a model, as on Hugging Face. It stays on this page and in its address.", accept: (text) => {
+    hint: "The config.json of a model, as on Hugging Face; behind it, for the released bytes, its model.safetensors.index.json. It stays on this page and in its address.", accept: (text) => {
       const { name, row, fault } = gpucalc.readConfig(text);
       return fault ? [fault] : taken(inItsFormat({ model: name, model_row: cases.packed(row) }));
     } });

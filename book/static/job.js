@@ -55,7 +55,7 @@ window.gpucalc = window.gpucalc || {};
   // The columns of a model as the page packs them; those that no model has are faults.
   function* modelFaults(row) {
     const { columns, texts } = gpucalc.reading.configs;
-    const known = new Set([...columns, ...Object.values(gpucalc.configs.families()).flatMap(Object.keys)]);
+    const known = new Set([...columns, "uncounted_bytes", ...Object.values(gpucalc.configs.families()).flatMap(Object.keys)]);
     for (const [name, value] of Object.entries(row ?? {})) {
       const quantity = has(gpucalc.data.quantities, name) ? gpucalc.data.quantities[name] : null;
       const { least, most } = gpucalc.limits, sized = quantity ? gpucalc.allowed(name)(value) : Number.isFinite(value);

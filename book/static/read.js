@@ -1,6 +1,6 @@
-// What is read from a text that somebody pasted: the text of a Hugging Face config.json as a row of a case. Its fields mean what
-// functions of gpucalc/rows/config.py say, which book/web/printed.py prints as gpucalc.configs. Here is what Python has besides:
-// JSON with nothing lost.
+// What is read from a text that somebody pasted: the text of a Hugging Face config.json as a row of a case, and behind it the
+// index of its safetensors. Its fields mean what functions of gpucalc/rows/config.py say, which book/web/printed.py prints as
+// gpucalc.configs. Here is what Python has besides: JSON with nothing lost.
 //
 //   gpucalc.readConfig(text)                  // { name, row }, with the columns of data/models.csv; or { fault: "text" }
 //   gpucalc.readConfig(text, { file, params })
@@ -43,12 +43,15 @@ window.gpucalc = window.gpucalc || {};
       this.at = 0;
     }
 
+    // The value, and one more behind it where that is an object.
     read() {
-      this.space();
-      const value = this.value(0);
-      this.space();
+      const found = [];
+      do {
+        found.push(this.value(0));
+        this.space();
+      } while (found.length < 2 && this.text[this.at] === "{");
       if (this.at < this.text.length) throw this.wrong("Extra data");
-      return value;
+      return found;
     }
 
     wrong(what, at = this.at) {
@@ -70,6 +73,7 @@ window.gpucalc = window.gpucalc || {};
     }
 
     value(depth) {
+      this.space();
       if (depth > DEEPEST) throw new py.Fault("nested too deeply");
       const next = this.text[this.at];
       if (next === '"') return this.string();
@@ -106,10 +110,7 @@ window.gpucalc = window.gpucalc || {};
     items(end, item) {
       this.at += 1;
       this.space();
-      if (this.text[this.at] === end) {
-        this.at += 1;
-        return;
-      }
+      if (this.text[this.at] === end) return void (this.at += 1);
       for (;;) {
         item();
         this.space();
@@ -135,7 +136,6 @@ window.gpucalc = window.gpucalc || {};
         this.space();
         if (this.text[this.at] !== ":") throw this.wrong("Expecting ':' delimiter");
         this.at += 1;
-        this.space();
         if (names.has(name)) twice.add(name);
         names.add(name);
         found[name] = this.value(depth + 1);
@@ -160,14 +160,10 @@ window.gpucalc = window.gpucalc || {};
   function loaded(text, file) {
     const bytes = text.length > MOST_BYTES ? text.length : new Blob([text]).size;
     if (bytes > MOST_BYTES) throw new py.Fault(`${file}: more than ${py.format(MOST_BYTES, ",")} bytes; allowed: at most that`);
-    const found = parsed(text.replace(/^\ufeff/, ""), file);
-    if (py.type(found) === "dict") return found;
-    throw new py.Fault(`${file}: a JSON ${py.type(found)}; allowed: an object of fields, such as model_type`);
-  }
-
-  function parsed(text, file) {
     try {
-      return new Json(text).read();
+      const found = new Json(text.replace(/^\ufeff/, "")).read(), kind = py.type(found[0]);
+      if (kind === "dict") return found;
+      throw new py.Fault(`a JSON ${kind}`);
     } catch (error) {
       if (!(error instanceof py.Fault)) throw error;
       throw new py.Fault(error instanceof Twice
@@ -177,12 +173,16 @@ window.gpucalc = window.gpucalc || {};
   }
 
   const counted = (model) => new gpucalc.Case({ model }).law("params").number;
+  const held = (model) => new gpucalc.Case({ model, weight_format: gpucalc.row("formats", model.native_format) })
+    .law("weight_bytes").number;
 
   function read(pasted, file, params) {
     const path = file.split("/").slice(-2), name = shortened(path.at(-1)), { most, columns } = gpucalc.reading.configs;
-    const [fields, row] = configs.described(new configs.Fields(name, loaded(pasted, name), most), columns, path.join("/"));
+    const [config, index] = loaded(pasted, name);
+    const [fields, row] = configs.described(new configs.Fields(name, config, most), columns, path.join("/"));
     const { params: _, ...others } = row;
     row.params = params(others);
+    if (index) Object.assign(row, configs.released(index, row, held(row)));
     return { name: configs.named(fields, path.at(-1).replace(/\.\w+$/, "")), row };
   }
 

@@ -23,9 +23,9 @@ _NAMES = ("Meant", "Typed", "meant", "typed", "refusal", "spelled", "near", "_pa
           "family", "counted", "_gpus", "_from")
 _WORDED = ("Ask", "Words", "understood", "sought", "plain", "amount", "rounded", "named_gpus", "number_before", "may_name",
            "example", "told")
-_CONFIGS = ("Fields", "Architecture", "described", "named", "families", "nesting", "whole", "fields_of", "refused_fields",
-            "_text_model", "_refuse_others", "_check_blocks", "_check_head", "_ends", "_attention", "_worked_out", "_is_one_of",
-            "_is_no_list", "_are_layers", "_algorithms_of")
+_CONFIGS = ("Fields", "Architecture", "described", "released", "named", "families", "nesting", "whole", "fields_of",
+            "refused_fields", "_text_model", "_refuse_others", "_check_blocks", "_check_head", "_ends", "_attention",
+            "_worked_out", "_is_one_of", "_is_no_list", "_are_layers", "_algorithms_of")
 _ANSWERS = ("cut", "answer", "_plain", "_worth", "units_of", "_allowed")
 _AMOUNTS = ("cut", "kind", "read", "_suffix", "outside", "shown", "_said", "in_full")
 _FAULTS = ("missing", "joint_faults", "check_p95", "fits", "spanned", "number_fault", "_allowed")
@@ -91,7 +91,7 @@ def reading_script() -> str:
              "_terms_of": "gpucalc.own.termsOf", "three_figures": "gpucalc.figures.three_figures",
              "shortened": "gpucalc.text.shortened", "hidden": "gpucalc.text.hidden"}
     texts = {"architectures": "gpucalc.own.architectures", "_written": "gpucalc.text.written", "hidden": "gpucalc.text.hidden",
-             "shortened": "gpucalc.text.shortened"}
+             "INDEX": repr(config.INDEX), "shortened": "gpucalc.text.shortened"}
     rents = _block("names", _those(names, _NAMES), items) + _block("rents", _those(intake, _RENTS), items)
     lines = items | {name: f"gpucalc.rents.{name}" for name in _RENTS if not name.startswith("_")} | {
         "counted": "gpucalc.names.counted", "attempt": "py.attempt", "by_the_gpu": "gpucalc.own.byTheGpu"}

@@ -233,9 +233,9 @@ def gpu_kv_bytes_per_token(kv_bytes_per_token, cache_share):
 
 
 @law
-def weight_bytes(params, wider_bytes, weight_element_bytes=...):
-    """Weights at a numeric width (bytes), and what some of them take beyond it."""
-    return params * weight_element_bytes + wider_bytes
+def weight_bytes(params, wider_bytes, weight_element_bytes=..., uncounted_bytes=0):
+    """Weights at a numeric width (bytes), what some of them take beyond it, and what a release holds that is not counted."""
+    return params * weight_element_bytes + wider_bytes + uncounted_bytes
 
 
 @law
@@ -264,11 +264,13 @@ def longest_context(cache_room_bytes, kv_bytes_per_token, cached_layers, cached_
 
 
 @law
-def gpu_weight_bytes(gpu_params, gpu_embedding_params, gpu_mixed_bytes, weight_element_bytes=..., keep_embeddings=0,
-                     kept_element_bytes=...):
-    """Weights on one GPU (bytes): a format may leave embeddings, final norm and head at another width, or mix kinds."""
+def gpu_weight_bytes(gpu_params, gpu_embedding_params, gpu_mixed_bytes, params, weight_element_bytes=..., keep_embeddings=0,
+                     kept_element_bytes=..., uncounted_bytes=0):
+    """Weights on one GPU (bytes): a format may leave embeddings, final norm and head at another width, or mix kinds; of what a
+    release holds that is not counted, its part."""
     stored = quantized_params.formula(gpu_params, gpu_embedding_params, keep_embeddings)
-    return quantized_weight_bytes.formula(gpu_params, stored, weight_element_bytes, gpu_mixed_bytes, kept_element_bytes)
+    counted = quantized_weight_bytes.formula(gpu_params, stored, weight_element_bytes, gpu_mixed_bytes, kept_element_bytes)
+    return counted + uncounted_bytes * gpu_params / params
 
 
 @law

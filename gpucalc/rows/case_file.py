@@ -13,7 +13,7 @@ from ..core.quantities import DOMAINS, QUANTITIES
 from .catalogue import FINDERS
 from .choices import ANY
 from .config import families
-from .files import few, shortened, text
+from .files import few, is_config, shortened, text
 from .mapping import read_mapping
 from .names import spelled
 from .tables import rows, TABLES
@@ -167,15 +167,15 @@ def sizes(name: str) -> str:
 
 
 def read_case(path: str | PathLike) -> Case:
-    """The case of a job in a YAML file; a model may be the path of a config.json as seen from there, and `lengths` that of a file
-    of requests, which gives their means and 95th percentiles.
+    """The case of a job in a YAML file; a model may be the path of a config.json, or of its folder, as seen from there, and
+    `lengths` that of a file of requests, which gives their means and 95th percentiles.
 
     Raises ValueError with a line for each fault: the file, the name, the value, and what is allowed.
     """
     held = read_mapping(path)
     model = held.get("model")
-    if isinstance(model, str) and model.endswith(".json"):
-        held["model"] = str(Path(path).absolute().parent / model)
+    if isinstance(model, str) and is_config(there := str(Path(path).absolute().parent / model)):
+        held["model"] = there
     return case_of(_with_lengths(held, Path(path)), str(path))
 
 
@@ -399,7 +399,7 @@ def _allowed(name):
 def _row(name, value):
     """The row of that name; a model from a file remembers its path."""
     row = FINDERS[name](value)
-    return Row({**row, "path": value}, row.name, row.kind) if name == "model" and value.endswith(".json") else row
+    return Row({**row, "path": value}, row.name, row.kind) if name == "model" and is_config(value) else row
 
 
 def _found(name, value):

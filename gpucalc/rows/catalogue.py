@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.evaluate import FINDERS, JOINED, READERS, Input, Row, close
 from . import names
 from .choices import CHOICES
+from .files import is_config
 from .kept import kept
 from .tables import TABLES, plain_row, rows, table
 
@@ -54,6 +55,7 @@ def models(wanted: list[str] | None = None) -> "DataFrame":
     if own:
         from pandas import concat
         frame = concat([frame, frame.from_records([dict(row) for row in own], [row.name for row in own])])
+        frame = frame.fillna({"uncounted_bytes": 0})
     return frame.loc[list(dict.fromkeys(row.name for row in given))].rename_axis("model")
 
 
@@ -169,8 +171,8 @@ def link(name: str) -> Row:
 
 
 def model(name: str) -> Row:
-    """The row of one model: its name as people write it, or the path of a Hugging Face config.json."""
-    if str(name).endswith(".json"):
+    """The row of one model: its name as people write it, or the path of a Hugging Face config.json, or of its folder."""
+    if is_config(name):
         from .config import read
         schema = TABLES["models"]
         return read(name, [column for column in schema.columns if column != schema.key])

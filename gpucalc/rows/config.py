@@ -1,12 +1,14 @@
 """A Hugging Face config.json as a row of data/models.csv, by the rules of data/architectures.json."""
 import json
+import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..core.evaluate import Case, Row
+from ..core.evaluate import Case, FINDERS, Row
 from ..core.quantities import DATA
+from ..laws.kv_cache import weight_bytes
 from ..laws.model_size import params
 from .files import hidden, shortened, text
 from .kept import kept
@@ -88,8 +90,8 @@ def _written(value):
     return json.dumps(value, ensure_ascii=False)
 
 
-def _load(path):
-    held, file = text(path, _MOST_BYTES, "UTF-8 text, JSON"), shortened(path.name)
+def _load(path, most=_MOST_BYTES):
+    held, file = text(path, most, "UTF-8 text, JSON"), shortened(path.name)
     try:
         fields = json.loads(held, object_pairs_hook=_once)
     except _Twice as error:
@@ -98,7 +100,7 @@ def _load(path):
         said = "nested too deeply" if isinstance(error, RecursionError) else error
         raise ValueError(f"{file}: {said}; allowed: a JSON object of fields, such as model_type") from None
     if not isinstance(fields, dict):
-        raise ValueError(f"{file}: a JSON {type(fields).__name__}; allowed: an object of fields, such as model_type")
+        raise ValueError(f"{file}: a JSON {type(fields).__name__}; allowed: a JSON object of fields, such as model_type")
     return fields
 
 
@@ -332,19 +334,43 @@ def _are_layers(named, first, last):
 
 TEXT_COLUMNS = ["family", "attention", "native_format", "repository", "unit", "source", "date", "confidence", "note"]
 UNIT = "count, tokens"
-_MOST_CONFIG_BYTES = 1_000_000
+INDEX = "model.safetensors.index.json"
+_MOST_CONFIG_BYTES, _MOST_INDEX_BYTES = 1_000_000, 100_000_000
 
 
 def read(path, columns):
-    """The model in the file as a row of the given columns: architecture, exact `params`, and the file as source.
+    """The model in the file, or in the config.json of a folder, as a row of the given columns: architecture, exact `params`, and
+    the file as source. The index of safetensors beside it gives `uncounted_bytes` too, so that its weights are as released.
 
     Raises ValueError naming the file, the field, its value and what is allowed.
     """
     path = Path(path)
+    path = path / "config.json" if os.path.isdir(path) else path
     file = Fields(shortened(path.name), _load(path), architectures()["most"])
     fields, row = described(file, columns, "/".join(path.absolute().parts[-2:]))
     row["params"] = Case({name: value for name, value in row.items() if name != "params"})(params)
+    index = path.with_name(INDEX)
+    if os.path.exists(index):
+        counted = Case(row, weight_format=FINDERS["weight_format"](row["native_format"]))(weight_bytes)
+        row |= released(_load(index, _MOST_INDEX_BYTES), row, counted)
     return Row(row, named(fields, path.stem), "model")
+
+
+def released(held, row, counted):
+    """What an index of safetensors adds to a model's row: bytes of its files beyond the `counted` ones, and both in the source.
+
+    Raises ValueError for an index that can't be of this model in its format.
+    """
+    index, (least, most) = Fields(INDEX, held, {}), architectures()["released"]
+    total, files = index.of("metadata.total_size"), index.of("weight_map")
+    if type(total) is not int or not least * counted <= total <= most * counted:
+        raise index.bad("metadata.total_size", f"a whole number of bytes, {least:g} to {most:g} times the {counted:,.0f} that "
+                        f"config.json gives in {row['native_format']}: the index of the same files")
+    if not isinstance(files, dict) or not files:
+        raise index.bad("weight_map", "the file of each tensor by its name")
+    many = len(set(files.values()))
+    return {"uncounted_bytes": total - counted, "source": f"{row['source']}; released: {total:,} bytes in {many:,} "
+            f"file{'s' if many > 1 else ''}, counted in {row['native_format']}: {counted:,.0f}"}
 
 
 def described(file, columns, path):

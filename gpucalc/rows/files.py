@@ -50,6 +50,11 @@ def text(path, most, allowed="UTF-8 text", marked=False):
         raise ValueError(f"{Path(path).name}, row {row}: byte {held[start]:#04x}; allowed: {allowed}") from None
 
 
+def is_config(name):
+    """Whether the name of a model is the path of a config.json, or of a folder with one."""
+    return str(name).endswith(".json") or os.path.isfile(os.path.join(name, "config.json"))
+
+
 def few(lines, most=10, what="faults"):
     """So many lines as anybody reads, and how many more there are."""
     lines = list(lines)

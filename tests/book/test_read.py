@@ -244,14 +244,23 @@ def test_what_is_no_text_is_a_fault(page):
         assert page.evaluate(f"gpucalc.readConfig({given}).fault").startswith("config.json: ")
 
 
-def test_parameters_come_from_the_compiled_law(page):
+def test_parameters_and_released_bytes_come_from_the_compiled_laws(page, tmp_path):
     compiled = pytest.importorskip("book.web.javascript")
-    page.add_script_tag(content=compiled.script(["params"]))
+    page.add_script_tag(content=compiled.script(["params", "weight_bytes"]))
     for name in ("grid", "case"):
         page.add_script_tag(path=STATIC / f"{name}.js")
     texts = {name: path.read_text() for name, path in zip(known.PUBLISHED, map(known.path_of, known.PUBLISHED))}
     read = "(texts) => texts.map((text) => gpucalc.readConfig(text).row.params)"
     assert page.evaluate(read, list(texts.values())) == [known.PUBLISHED[name] for name in texts]
+    formats = {name: {column: value for column, value in row.items() if isinstance(value, float | int)}
+               for name, row in rows("formats").items()}
+    page.evaluate("(formats) => { gpucalc.row = (table, name) => formats[name]; }", formats)
+    for name, total in [each[:2] for each in known.RELEASED] + [("Qwen3-8B", 10**10)]:
+        config, index = known.path_of(name).read_text(), known.index_of(total)
+        (tmp_path / "model.safetensors.index.json").write_text(index)
+        file = f"{tmp_path.name}/config.json"
+        found = page.evaluate("([text, file]) => gpucalc.readConfig(text, { file })", [f"{config}\n{index}\n", file])
+        assert found == in_python(tmp_path, config) and ("fault" in found) == (total == 10**10)
 
 
 # Names and numbers of rents, as Python's reader of price files takes them

@@ -384,6 +384,49 @@ def test_a_name_that_is_there_twice_is_found_without_comparing_each_with_all():
     assert config._once(pairs) == dict(pairs) and Name.compared <= 3 * len(pairs)
 
 
+def index_of(total, files=2):
+    """An index of safetensors, as Hugging Face's save_pretrained writes it."""
+    return json.dumps({"metadata": {"total_size": total}, "weight_map": {
+        f"model.layers.{place}.weight": f"model-{place % files + 1:05}-of-{files:05}.safetensors" for place in range(8)}})
+
+
+# Sizes in the published files: meta-llama/Llama-3.1-8B (huggingface/hub-docs), Qwen/Qwen3-8B, openai/gpt-oss-20b, and
+# mistralai/Devstral-Small-2507, whose architecture is Mistral-Small-3.1-24B's. By hand: 16 bits are two bytes a parameter.
+RELEASED = [("Llama-3-8B", 16_060_522_496, 2 * PUBLISHED["Llama-3-8B"]), ("Qwen3-8B", 16_381_470_720, 2 * PUBLISHED["Qwen3-8B"]),
+            ("Mistral-Small-3.1-24B", 47_144_806_400, 2 * PUBLISHED["Mistral-Small-3.1-24B"]),
+            ("gpt-oss-20b", 13_761_264_768, 13_751_518_848)]
+
+
+@pytest.mark.parametrize("name, total, counted", RELEASED)
+def test_the_index_beside_a_config_gives_the_released_bytes(tmp_path, name, total, counted):
+    (tmp_path / "config.json").write_text(path_of(name).read_text())
+    plain = catalogue.model(tmp_path / "config.json")
+    assert "uncounted_bytes" not in plain
+    (tmp_path / "model.safetensors.index.json").write_text(index_of(total))
+    row = catalogue.model(str(tmp_path))                    # the folder, as a download leaves it
+    assert row == catalogue.model(tmp_path / "config.json")
+    case = Case(model=str(tmp_path), weight_format=row.native_format, tensor_parallel=2)
+    assert case(kv_cache.weight_bytes) == total and row.uncounted_bytes == total - counted
+    one, other = case(kv_cache.gpu_weight_bytes), case.but(model=plain)(kv_cache.gpu_weight_bytes)
+    assert one - other == pytest.approx((total - counted) * case("gpu_params") / row.params)
+    assert row.source.endswith(f"; released: {total:,} bytes in 2 files, counted in {row.native_format}: {counted:,}")
+    assert row.source in {used.source.partition("; ")[2] for used in case.explain("weight_bytes").inputs}
+    table = catalogue.models([str(tmp_path), "GPT-2"] if "GPT-2" in catalogue.models().index else [str(tmp_path), "Qwen3-32B"])
+    assert list(table["uncounted_bytes"]) == [total - counted, 0]
+
+
+@pytest.mark.parametrize("index, expected", [
+    (index_of(61_064_245_248), "field metadata.total_size: 61064245248; allowed: a whole number of bytes, 0.98 to 1.5 times the "
+     "16,060,522,496 that config.json gives in BF16: the index of the same files"),
+    (index_of(4_660_000_000), "field metadata.total_size: 4660000000; allowed"), (index_of("1"), 'field metadata.total_size: "1"'),
+    ('{"metadata": {"total_size": 16060522496}}', "field weight_map: missing; allowed: the file of each tensor by its name"),
+    ("[]", "a JSON list; allowed: a JSON object"), ("{", "Expecting property name")])
+def test_an_index_of_other_files_is_refused(tmp_path, index, expected):
+    (tmp_path / "config.json").write_text(path_of("Llama-3-8B").read_text())
+    (tmp_path / "model.safetensors.index.json").write_text(index)
+    assert expected in refused(catalogue.model, str(tmp_path)).removeprefix("model.safetensors.index.json")
+
+
 def test_pipes_devices_and_large_files_are_no_configs(tmp_path):
     os.mkfifo(tmp_path / "pipe.json")
     (tmp_path / "zero.json").symlink_to("/dev/zero")
@@ -401,8 +444,8 @@ def test_pipes_devices_and_large_files_are_no_configs(tmp_path):
     (b"", "config.json: Expecting value: line 1 column 1 (char 0); allowed: a JSON object of fields"),
     (b"{'model_type': 'llama'}", "config.json: Expecting property name enclosed in double quotes: line 1 column 2"),
     (b'{"model_type": "llama"', "config.json: Expecting ',' delimiter"),
-    (b'["llama"]', "config.json: a JSON list; allowed: an object of fields, such as model_type"),
-    (b"null", "config.json: a JSON NoneType; allowed: an object of fields"),
+    (b'["llama"]', "config.json: a JSON list; allowed: a JSON object of fields, such as model_type"),
+    (b"null", "config.json: a JSON NoneType; allowed: a JSON object of fields"),
     (b"{}", "config.json, field model_type: missing; allowed: cohere, cohere2"),
     (b'{"model_type": "llama", "vocab_size": 1, "vocab_size": 2}',
      "config.json, field vocab_size: there twice; allowed: each once"),
