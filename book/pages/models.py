@@ -3,7 +3,7 @@ import pandas as pd
 
 from gpucalc.core.arithmetic import ceil
 from gpucalc.core.evaluate import Case
-from gpucalc.core.figures import exact, number
+from gpucalc.core.figures import exact, number, percent
 from gpucalc.decisions.capacity import left_out
 from gpucalc.laws.kv_cache import kv_bytes_per_token, sequence_kv_bytes
 from gpucalc.laws.model_size import active_params
@@ -28,7 +28,11 @@ def every_model(context):
     every = Case(frame)
     caches = {f"cache_{tokens}": every.but(context=tokens)(sequence_kv_bytes).where(frame["max_context"] >= tokens)
               for tokens in CONTEXTS}
+    scores = catalogue.quality()
+    frame = frame.join(scores.pivot(index="model", columns="board", values="score"))
+    runs = scores["board"] + ", " + scores["date"] + ": " + scores["named"]
     frame = frame.assign(
+        runs=runs.groupby(scores["model"]).agg("; ".join).reindex(frame.index),
         active_params=every(active_params), kv_bytes_per_token=every(kv_bytes_per_token), native_bytes=native_bytes(frame),
         **caches, **{f"bytes_{name}": every.but(weight_format=name)(quantized_weight_bytes) for name in FORMATS},
         **{f"card_{name}": smallest(frame, name, context) for name in WEIGHT_FORMATS})
@@ -73,8 +77,11 @@ def held_on(frame, gpu, context):
 
 # The page of every model: its table, and which of them a card holds.
 
+# Public boards, of which each model has the scores in data/quality.csv.
+BOARDS = ["LiveBench", "Aider polyglot"]
 GROUPS = {
     "Parameters": ["params", "active_params", "native_format", "native_bytes"],
+    "Quality": [*BOARDS, "runs", "active_params", "kv_bytes_per_token", "card_FP8"],
     "Cache": ["kv_bytes_per_token", "cache_8192", "cache_131072", "max_context"],
     "Bytes": [f"bytes_{name}" for name in FORMATS],
     "Smallest card": [f"card_{name}" for name in WEIGHT_FORMATS],
@@ -84,8 +91,9 @@ GROUPS = {
     "Experts": ["experts", "experts_per_token", "shared_experts", "expert_intermediate"],
     "Source": ["source", "date", "confidence", "note"],
 }
-LABELS = {
-    "params": "parameters", "active_params": "used by a token", "native_format": "released in",
+LABELS = {name: name for name in BOARDS} | {
+    "runs": "runs that have the scores", "params": "parameters", "active_params": "used by a token",
+    "native_format": "released in",
     "native_bytes": "bytes as released", "kv_bytes_per_token": "cache of a token", "cache_8192": "cache of 8k tokens",
     "cache_131072": "cache of 128k tokens", "max_context": "longest context", "card_BF16": "smallest card, BF16",
     "card_FP8": "smallest card, FP8", "card_INT4-g128": "smallest card, 4 bits", "layers": "layers", "hidden": "hidden size",
@@ -95,12 +103,13 @@ LABELS = {
 } | {f"bytes_{name}": name.replace("INT4-g128", "4 bits") for name in FORMATS}
 LOW = ["native_bytes", *GROUPS["Cache"][:3], *GROUPS["Bytes"]]
 SHOWN_AS = dict.fromkeys(["params", "active_params", "vocab", "max_context"], lambda value: exact(value, "")) | dict.fromkeys(
-    ["cache_8192", "cache_131072", "native_bytes", *GROUPS["Bytes"]], lambda value: number(value, "byte"))
+    ["cache_8192", "cache_131072", "native_bytes", *GROUPS["Bytes"]], lambda value: number(value, "byte")) | dict.fromkeys(
+    BOARDS, percent)
 
 
 def models_table(frame, caption):
     """Every model with what its architecture gives; the fewer bytes, the better."""
     shown = frame.assign(tied_embeddings=frame["tied_embeddings"].map({1: "yes", 0: "no"}))
-    shown = shown[[name for names in GROUPS.values() for name in names]].reset_index()
-    return catalogue_table(shown, caption, GROUPS, dict.fromkeys(LOW, "low") | {"max_context": "high"},
+    shown = shown[list(dict.fromkeys(name for names in GROUPS.values() for name in names))].reset_index()
+    return catalogue_table(shown, caption, GROUPS, dict.fromkeys(LOW, "low") | dict.fromkeys([*BOARDS, "max_context"], "high"),
                            ["family", "attention", "native_format"], LABELS, SHOWN_AS, compare=True)

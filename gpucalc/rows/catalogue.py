@@ -149,6 +149,11 @@ def memories() -> "DataFrame":
     return table("memories").copy()
 
 
+def quality() -> "DataFrame":
+    """What public boards say of models: a score of a model on a board a row."""
+    return table("quality").copy()
+
+
 def software() -> "DataFrame":
     """What does at each vendor what a part of CUDA does, by what it does."""
     return table("software").copy()

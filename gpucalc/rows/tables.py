@@ -95,6 +95,10 @@ def check_row(name, file, row, record):
         for each in record["means"].split(" | "):
             tables = {"gpu": "gpus", "weight_format": "formats"}
             check_known(file, row, "means", each, tables.get(record["kind"], "models"))
+    if name == "quality":
+        check_known(file, row, "model", record["model"], "models")
+        if not 0 <= record["score"] <= 1:
+            raise bad(file, row, "score", record["score"], "a share of the points, from 0 to 1")
     if name in ("partitions", "nodes", "instances"):
         check_known(file, row, "gpu", record["gpu"], "gpus")
     if record.get("link") and name == "nodes":

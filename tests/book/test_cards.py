@@ -64,6 +64,16 @@ def model_alone(gpu, name, law, load):
     return case(law)
 
 
+def test_scores_of_public_boards_stand_beside_what_a_token_costs():
+    scores = catalogue.quality()
+    assert not scores.duplicated(["model", "board"]).any() and sorted(set(scores["board"])) == sorted(models.BOARDS)
+    shown = cells(models.models_table(MODELS, "Models"))
+    for _, row in scores.iterrows():
+        assert shown[row["model"]][row["board"]] == row["score"]
+        assert f"{row['board']}, {row['date']}: {row['named']}" in MODELS.at[row["model"], "runs"]
+    assert math.isnan(shown["GPT-3-175B"]["LiveBench"]) and "active_params" in models.GROUPS["Quality"]
+
+
 @pytest.mark.parametrize("gpu", FRAME.index)
 def test_every_derived_cell_of_a_card_is_its_law_for_it_alone(gpu):
     rent, price, power = ["usd_per_hour"], ["card_usd"], ["tdp_watts"]

@@ -183,7 +183,7 @@ def refused(tmp_path, monkeypatch, name, column, value):
         writer = csv.DictWriter(file, held[0])
         writer.writeheader()
         writer.writerows(held)
-    for other in ("links", "shares", "recipes", "gpus"):
+    for other in ("links", "shares", "recipes", "gpus", "models"):
         tables.rows(other)
     monkeypatch.setattr(tables, "DATA", tmp_path)
     with pytest.raises(ValueError) as error:
@@ -220,6 +220,7 @@ def refused(tmp_path, monkeypatch, name, column, value):
     ("jobs", "takes", "model promt", "'promt'; allowed: names that a case knows; close: prompt"), ("jobs", "one_of", "model|modell", "'modell'; allowed: names that a case knows"),
     ("jobs", "derived", "context", "'context'; allowed: a name and a formula with = between"), ("jobs", "derived", "context=mean", "'context=mean'; allowed: a name and a formula"),
     ("jobs", "derived", "context=prompt=output", "'context=prompt=output'; allowed: a name and a formula"),
+    ("quality", "model", "GLM-9", "'GLM-9'; allowed: a model of data/models.csv"), ("quality", "score", "76", "76.0; allowed: a share"),
     ("nodes", "gpu", "H100", "'H100'; allowed: a gpu of data/gpus.csv"), ("instances", "gpu", "H100", "'H100'; allowed: a gpu of data/gpus.csv"),
     ("partitions", "gpu", "H100", "'H100'; allowed: a gpu of data/gpus.csv"), ("gpus", "benchmark", "XX", "'XX'; allowed: "), ("claims", "than", "{1}", "'{1}'; allowed: a JSON object"),
     ("claims", "assumed", "3", "'3'; allowed: a JSON object"), ("claims", "harm", "null", "'null'; allowed: a JSON object"),
