@@ -10,6 +10,7 @@ import json
 import os
 import re
 import sys
+import textwrap
 import time
 from base64 import b64encode
 from html import escape, unescape
@@ -224,14 +225,16 @@ def described(page, name, address):
     """The page with what search engines and messengers show of it."""
     about = "" if name in UNLISTED else description(page)
     head, end, body = page.partition("</head>")
-    head = re.sub(r'\n *<(?:link rel="(?:canonical|alternate)"|meta (?:name="description"|property="og:[^"]*"))[^>]*>', "", head)
+    head = re.sub(r'\n *<(?:link rel="(?:canonical|alternate)"|meta (?:name="(?:description|twitter)|property="og:))[^>]*>', "", head)
     title = unescape(re.search(r"<title>(.*?)</title>", head)[1]).partition(" — ")[0]
     tags = [meta("name", "description", about)] if about else []
     tags += [meta("property", "og:type", "website" if name == "index.html" else "article"), meta("property", "og:title", title)]
     tags += [meta("property", "og:description", about)] if about else []
     if address and name != NOT_FOUND:
         here = address + ("" if name == "index.html" else name)
-        tags += [meta("property", "og:url", here), meta("property", "og:image", address + "_static/card.png")]
+        tags += [meta("property", "og:url", here), meta("property", "og:image", address + "_static/card.png"),
+                 meta("property", "og:image:width", "1200"), meta("property", "og:image:height", "630"),
+                 meta("name", "twitter:card", "summary_large_image")]
         tags.append(f'<link rel="canonical" href="{escape(here)}" />')
         tags.append(f'<link rel="alternate" type="application/atom+xml" title="Rents" href="{escape(address)}prices.atom" />')
     return head.replace("</title>", "</title>" + "".join(f"\n    {tag}" for tag in tags)) + end + body
@@ -304,12 +307,25 @@ def redirect(html, address, moved=MOVED):
                 f'<body><p>This page is now part of <a href="{to}">{to}</a>.</p></body></html>\n'))
 
 
-CARD = """<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="630" font-family="sans-serif">
+CARD = """<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="630" font-family="sans-serif" fill="#dce6f2">
 <rect width="1200" height="630" fill="#0b2545"/>
-<path d="M90 520 L480 250 L1110 250" fill="none" stroke="#6cb6ff" stroke-width="10" stroke-linejoin="round"/>
-<path d="M90 560 L1110 560" stroke="#8da9c4" stroke-width="3"/><circle cx="480" cy="250" r="16" fill="#ffb454"/>
-<text x="90" y="130" font-size="84" font-weight="bold" fill="#ffffff">GPU arithmetic</text>
-<text x="90" y="195" font-size="36" fill="#dce6f2">Memory, speed and cost of large models, computed</text></svg>"""
+<path d="M90 540 L480 440 L1110 440" fill="none" stroke="#6cb6ff" stroke-width="8" stroke-linejoin="round"/>
+<circle cx="480" cy="440" r="14" fill="#ffb454"/>
+<text x="90" y="110" font-size="34">GPU arithmetic</text>
+<text x="90" y="205" font-size="76" font-weight="bold" fill="#ffffff">{asked}</text>
+<text font-size="38">{lines}</text>
+<text x="90" y="595" font-size="28">{dated}</text></svg>"""
+FIRST_HEADING = re.compile(r"<h1[^>]*>(.*?)(?:<a|</h1>)", re.DOTALL)
+
+
+def card(front):
+    """A picture for links to the site: the front page's heading, what it says in short, and the date of its prices."""
+    asked, price = FIRST_HEADING.search(front), PRICE_DATE.search(front)
+    lines = textwrap.wrap(description(front), 56)[:3]
+    return CARD.format(
+        asked=escape(unescape(re.sub("<[^>]*>", "", asked[1]).strip())) if asked else "",
+        lines="".join(f'<tspan x="90" y="{275 + 50 * place}">{escape(line)}</tspan>' for place, line in enumerate(lines)),
+        dated=f"Prices of {re.sub('<[^>]*>', '', price[0])}; every figure with its range and its source" if price else "")
 
 
 def publish(html, address):
@@ -321,7 +337,7 @@ def publish(html, address):
     (html / "sitemap.xml").write_text(
         f'<?xml version="1.0" encoding="utf-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{urls}</urlset>\n'
     )
-    (html / "_static/card.png").write_bytes(vl_convert.svg_to_png(CARD))
+    (html / "_static/card.png").write_bytes(vl_convert.svg_to_png(card((html / "index.html").read_text(encoding="utf-8"))))
     # A page that is not found is shown at any depth, so its links start at the top of the site.
     root, relative = urlsplit(address).path, r'((?:href|src|action|data-content_root)=")(?![\w+.-]+:|[/#])(?:\./)?'
     change(html / NOT_FOUND, lambda page: re.sub(relative, rf"\g<1>{root}", page))

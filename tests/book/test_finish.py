@@ -272,11 +272,22 @@ def test_a_site_with_an_address_has_a_map_a_card_and_links_from_any_depth(html, 
         "https://example.org/gpu/", "https://example.org/gpu/lesson.html"]
     lesson, missing = (html / "lesson.html").read_text(), (html / "404.html").read_text()
     assert '<link rel="canonical" href="https://example.org/gpu/lesson.html" />' in lesson
-    assert 'property="og:image" content="https://example.org/gpu/_static/card.png"' in lesson
-    assert (html / "_static/card.png").read_bytes().startswith(b"\x89PNG")
+    named = 'property="og:image" content="https://example.org/gpu/_static/card.png"'
+    assert all(page.read_text().count(named) == (page.name != "404.html") for page in html.glob("*.html") if page.name != "old.html")
+    assert 'name="twitter:card" content="summary_large_image"' in lesson
+    picture = (html / "_static/card.png").read_bytes()
+    assert picture.startswith(b"\x89PNG") and (int.from_bytes(picture[16:20]), int.from_bytes(picture[20:24])) == (1200, 630)
     assert 'href="/gpu/other.html#x"' in missing and 'src="/gpu/_static/site.js' in missing
     assert 'href="https://example.org/"' in missing and 'data-content_root="/gpu/"' in missing
     assert 'href="other.html#x"' in lesson, "only a page that is not found is shown at any depth"
+
+
+def test_the_card_has_the_heading_of_the_front_page_and_the_date_of_its_prices():
+    front = ('<h1>What <em>&amp;</em> where?<a class="headerlink" href="#a">#</a></h1><p>' + "Say what you want to run. " * 20 + "</p>"
+             '<p>Prices of <time class="price-date" datetime="2026-11-09">2026-11-09</time></p>')
+    said = finish.card(front)
+    assert "What &amp; where?</text>" in said and "Prices of 2026-11-09" in said and said.count("<tspan") == 3
+    assert "Prices of" not in finish.card("<p>no heading</p>")
 
 
 def test_settings_come_from_the_file_or_the_environment(tmp_path, monkeypatch):
