@@ -11,7 +11,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from .core.evaluate import Case, close, FINDERS, law_named, LEFT_OUT
 from .core.expression import is_absent, names, tree, written
@@ -25,17 +25,24 @@ from .rows import catalogue
 # What the command prints: text, CSV or JSON; numbers with their units, and columns.
 
 
-def printed(options: argparse.Namespace, text: Callable[[], str], records: Any, whole: Any = None) -> str:
-    """The answer as text, its records as CSV, or the whole of it as JSON."""
-    if options.json:
-        return json.dumps(_plain(records if whole is None else whole), indent=2, ensure_ascii=False)
-    if not options.csv:
-        return text()
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(records[0]) if records else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: "" if value != value else value for name, value in row.items()} for row in records)
-    return out.getvalue().rstrip("\n")
+class Printed(NamedTuple):
+    """An answer: what makes its text, its records, and the whole of it where that is more."""
+
+    text: Callable[[], str]
+    records: list[dict]
+    whole: Any = None
+
+    def data(self):
+        """The whole of it as JSON has it."""
+        return _plain(self.records if self.whole is None else self.whole)
+
+    def csv(self):
+        """Its records as CSV."""
+        out = io.StringIO()
+        writer = csv.DictWriter(out, list(self.records[0]) if self.records else [], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({name: "" if value != value else value for name, value in row.items()} for row in self.records)
+        return out.getvalue().rstrip("\n")
 
 
 def _plain(value):
@@ -69,43 +76,41 @@ TABLES = {"gpus": "gpu", "models": "model", "links": "link", "recipes": "recipe"
 KINDS = [name for name in FINDERS if name in TABLES.values()]
 
 
-def listed(given: list[str], options: argparse.Namespace) -> str:
+def listed(given: list[str]) -> Printed:
     """Formulas with these words, or rows of a table."""
     if given and given[0] in TABLES:
-        return _rows(given[0], given[1:], options)
+        return _rows(given[0], given[1:])
     records = [dict(name=name, topic=_topic(law), unit=QUANTITIES[name].unit, meaning=first_line(law))
                for name, law in LAWS.items()]
     found = [row for row in records
              if all(word.lower() in f"{row['name']} {row['topic']} {row['meaning']}".lower() for word in given)]
     if not found:
         raise ValueError(f"no formula has {' and '.join(given)} in name, topic or meaning{close(given[0], LAWS)}")
-    return printed(options, lambda: "\n".join(aligned([(row["topic"], row["name"], row["meaning"]) for row in found])), found)
+    return Printed(lambda: "\n".join(aligned([(row["topic"], row["name"], row["meaning"]) for row in found])), found)
 
 
-def _rows(table, given, options):
-    frame = getattr(catalogue, table)()
-    found = [name for name in frame.index if all(word.lower() in name.lower() for word in given)]
+def _rows(table, given):
+    found = [name for name in catalogue.rows(table) if all(word.lower() in name.lower() for word in given)]
     if not found:
         raise ValueError(f"no row of {table} has {' and '.join(given)} in its name")
-    records = [{frame.index.name: name} | FINDERS[TABLES[table]](name) for name in found] if options.json or options.csv else []
-    return printed(options, lambda: "\n".join(found), records)
+    return Printed(lambda: "\n".join(found), [{TABLES[table]: name} | FINDERS[TABLES[table]](name) for name in found])
 
 
-def of_name(given: list[str], options: argparse.Namespace) -> str:
+def of_name(given: list[str]) -> Printed:
     """What a formula, a quantity or a row is."""
     match given:
         case [name] if name in LAWS:
-            return _shown_formula(LAWS[name], options)
+            return _shown_formula(LAWS[name])
         case [name] if name in QUANTITIES:
             record = _argument(name, {name: DEFAULTS[name].value} if name in DEFAULTS else {})
             cells = [(key, str(value)) for key, value in record.items() if value not in (None, "")]
-            return printed(options, lambda: "\n".join(aligned(cells)), [record], record)
+            return Printed(lambda: "\n".join(aligned(cells)), [record], record)
         case [kind, name] if kind in KINDS:
             row = FINDERS[kind](name)
             records = [dict(column=column, value=value, unit=QUANTITIES[column].unit if column in QUANTITIES else "")
                        for column, value in row.items()]
             cells = [(column, _cell(column, value)) for column, value in row.items() if value == value and value != ""]
-            return printed(options, lambda: "\n".join(aligned(cells)), records, {kind: name} | row)
+            return Printed(lambda: "\n".join(aligned(cells)), records, {kind: name} | row)
         case [name]:
             raise ValueError(f"{name!r}: unknown; allowed: a formula, a quantity, or {', '.join(KINDS)} and a name"
                              f"{close(name, QUANTITIES)}")
@@ -116,7 +121,7 @@ def _cell(column, value):
     return number(column, value) if column in QUANTITIES and not isinstance(value, str) else str(value)
 
 
-def _shown_formula(law, options):
+def _shown_formula(law):
     name, arguments = law.__name__, [_argument(each, law.defaults) for each in law.arguments]
     whole = dict(name=name, topic=_topic(law), unit=QUANTITIES[name].unit, meaning=inspect.getdoc(law),
                  equation=words(tree(law)), arguments=arguments)
@@ -127,7 +132,7 @@ def _shown_formula(law, options):
         return "\n".join([f"from gpucalc import {_topic(law)}; {_topic(law)}.{name}", "", whole["meaning"], "",
                           f"{in_words(name)} = {whole['equation']}", "",
                           *aligned([("argument", "unit", "default", "meaning"), *rows])])
-    return printed(options, told, arguments, whole)
+    return Printed(told, arguments, whole)
 
 
 def _argument(name, defaults):
@@ -188,8 +193,20 @@ def main(given: list[str] | None = None) -> int:
 
 
 def answer(given: list[str]) -> str:
-    """What the command prints for these words. Raises ValueError."""
-    return _answer(_options(given))
+    """What the command prints for these words: as text, CSV or JSON. Raises ValueError."""
+    options = _options(given)
+    found = _answer(options)
+    if isinstance(found, str):
+        return found
+    if options.json:
+        return json.dumps(found.data(), indent=2, ensure_ascii=False)
+    return found.csv() if options.csv else found.text()
+
+
+def told(given: list[str]) -> tuple[str, Any]:
+    """The answer to these words as text and as data. Raises ValueError."""
+    found = _answer(_options(given))
+    return found.text(), found.data()
 
 
 class _Parser(argparse.ArgumentParser):
@@ -232,20 +249,20 @@ def _value(text):
 
 
 def _answer(options):
-    """What the command prints."""
+    """What the command answers: a text, or what prints as one."""
     about, *rest = options.words or [""]
     if options.help or not about:
         return USAGE.rstrip()
     if about == "read-log":
-        from .cli_log import told
-        return told(rest, _case(options), options)
+        from . import cli_log
+        return cli_log.told(rest, _case(options), options)
     if about not in ("list", "show"):
         if rest:
             raise ValueError(f"{rest[0]!r}: a word too many; inputs are given as --NAME VALUE")
         return _formula(law_named(about), options)
     if options.inputs or options.case:
         raise ValueError(f"{about} takes no inputs")
-    return (listed if about == "list" else of_name)(rest, options)
+    return (listed if about == "list" else of_name)(rest)
 
 
 # A formula's value
@@ -264,7 +281,7 @@ def _formula(law, options):
     band = case.band(law)
     named = {name: value for name, value in band._asdict().items() if value is not None} if band.checked else None
     whole = terms[0] | dict(text=number(law.__name__, explanation.value), band=named, terms=terms[1:], inputs=inputs)
-    return printed(options, lambda: _told(law, explanation, terms, counted, left_out, band), records, whole)
+    return Printed(lambda: _told(law, explanation, terms, counted, left_out, band), records, whole)
 
 
 def _case(options):

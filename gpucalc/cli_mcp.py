@@ -5,7 +5,6 @@ behind `BOOK_URL`, where that is set, else from the site's root on. Bad input ge
 """
 import functools
 import inspect
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -21,19 +20,14 @@ from .rows import case_file
 from .rows.names import key
 from .rows.price_book import price_row
 from .rows.rents import rents
+from .rows.texts import read_texts
 
 ABOUT = """GPU arithmetic: which GPUs a large model of text needs, how fast it runs and what it costs, from formulas, published
 figures and dated prices. Give figures with their band and date, as they are answered, and the address of the page."""
 # What a tool takes as a case, and gives: the text of the terminal, and data.
 Given = str | dict[str, str | int | float]
 Answer = tuple[str, dict[str, Any]]
-# Pages with the formulas of a topic that is not on the first of them, and the pages that list the rows of a kind.
-FORMULAS = {
-    "_many": "topology nodes collectives interconnect training_products training_links training_time waiting rollouts "
-             "post_training",
-    "_money": "owning renting break_even financing training_cost goodput stops energy serving_cost serving_volume total_cost "
-              "commitments budget sharing counters",
-    "_serving": "serving serving_layouts images lengths queueing apart demand choosing"}
+# The pages that list the rows of a kind.
 ROWS = {"gpu": "cards.html", "model": "models.html", "link": "interconnect.html", "weight_format": "quantization.html",
         "recipe": "training_memory.html", "efficiency": "hardware_facts.html", "engine": "measurements.html", "job": "index.html"}
 # The longest case, in letters.
@@ -63,9 +57,9 @@ def explain(formula: str, inputs: dict[str, str | int | float]) -> Answer:
     """A formula with its numbers: value, every step, what to plan for with its range, each input with unit, source and date.
     formula: such as kv_bytes; look_up of kind formula finds them. inputs: rows by plain name and quantities in SI units, such as
     {"model": "llama 3 70b", "gpu": "h100 sxm", "context": 8192, "batch": 32}."""
-    text, data = _both([formula, *(f"--{name}={value}" for name, value in inputs.items())])
+    text, data = cli.told([formula, *(f"--{name}={value}" for name, value in inputs.items())])
     topic = LAWS[formula].__module__.rpartition(".")[2]
-    page = next((f"api_formulas{end}.html" for end, topics in FORMULAS.items() if topic in topics.split()), "api_formulas.html")
+    page = next(f"{page}.html" for page, parts in read_texts("formulas").items() if topic in " ".join(parts.values()).split())
     sources = [{"what": each["name"], "source": each["source"], "date": each["date"]} for each in data["inputs"] if each["date"]]
     return text, data | {"sources": sources, "page": _page(page, formula.replace("_", "-"))}
 
@@ -74,9 +68,9 @@ def look_up(kind: str, name: str) -> Answer:
     """A row of the data by plain name, with source and date; of a GPU also its cheapest rents. kind: gpu, model, link, recipe,
     weight_format, efficiency, engine or job; or formula, with words of its name, topic or meaning as the name."""
     if kind == "formula":
-        return _both(["list", *name.split()], data=False)[0], {"sources": [], "page": _page("api.html")}
+        return cli.told(["list", *name.split()])[0], {"sources": [], "page": _page("api.html")}
     name = key(kind, name) if kind in ("gpu", "model") else name
-    text, data = _both(["show", kind, name])
+    text, data = cli.told(["show", kind, name])
     sources = [{"what": name, "source": data.get("source"), "date": data.get("date")}]
     if kind == "gpu":
         for _, row in rents(deciding.book_of(), gpu=name, per="gpu", required=False).iterrows():
@@ -110,11 +104,6 @@ def _case(case):
         raise ValueError(f"case: {len(str(case)):,} letters; allowed: {LONGEST:,}")
     book = cli_decide.book_of_today()
     return *(cli_decide.worded(case, book) if isinstance(case, str) else (deciding.read(case), [])), book
-
-
-def _both(words, data=True):
-    """The answer of the command line as text and as data."""
-    return (cli.answer(words), json.loads(cli.answer([*words, "--json"])) if data else {})
 
 
 def _sources(*rows: Any) -> list[dict[str, Any]]:

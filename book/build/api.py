@@ -1,4 +1,4 @@
-"""Reference pages from the code: the directives `formulas TOPIC` and `functions MODULE [NAME ...]`.
+"""Reference pages from the code: the directives `formulas PAGE` and `functions MODULE [NAME ...]`.
 
 The pipeline makes all pages again when the code or the vocabulary changes, so they note no dependency.
 """
@@ -15,18 +15,30 @@ from gpucalc import LAWS, QUANTITIES
 from gpucalc.core.expression import tree
 from gpucalc.core.figures import quantity
 from gpucalc.core.printer import in_words, words
+from gpucalc.rows.texts import read_texts
 from .inputs import ROOT
 
 
 class Formulas(SphinxDirective):
-    """Every formula of a topic: its unit, equation and docstring, and what it takes in which unit."""
+    """Every formula of a page of data/texts/formulas.yaml, by part and topic: unit, equation, docstring, and what it takes."""
 
     required_arguments = 1
 
     def run(self):
-        module = importlib.import_module(f"gpucalc.laws.{self.arguments[0]}")
-        laws = {name: law for name, law in LAWS.items() if law.__module__ == module.__name__}
-        return [*about(module.__name__, inspect.getdoc(module)), listed(formula(name, law) for name, law in laws.items())]
+        made = []
+        for title, topics in read_texts("formulas")[self.arguments[0]].items():
+            part = nodes.section("", nodes.title(title, title), *(each for topic in topics.split() for each in of_topic(topic)),
+                                 names=[nodes.fully_normalize_name(title)])
+            self.state.document.note_implicit_target(part, part)
+            made.append(part)
+        return made
+
+
+def of_topic(topic):
+    """What the module of a topic is for, and its formulas."""
+    module = importlib.import_module(f"gpucalc.laws.{topic}")
+    laws = {name: law for name, law in LAWS.items() if law.__module__ == module.__name__}
+    return [*about(module.__name__, inspect.getdoc(module)), listed(formula(name, law) for name, law in laws.items())]
 
 
 class Functions(SphinxDirective):

@@ -225,7 +225,8 @@ def described(page, name, address):
     """The page with what search engines and messengers show of it."""
     about = "" if name in UNLISTED else description(page)
     head, end, body = page.partition("</head>")
-    head = re.sub(r'\n *<(?:link rel="(?:canonical|alternate)"|meta (?:name="(?:description|twitter)|property="og:))[^>]*>', "", head)
+    said = r'link rel="(?:canonical|alternate)"|meta (?:name="(?:description|twitter)|property="og:)'
+    head = re.sub(rf"\n *<(?:{said})[^>]*>", "", head)
     title = unescape(re.search(r"<title>(.*?)</title>", head)[1]).partition(" — ")[0]
     tags = [meta("name", "description", about)] if about else []
     tags += [meta("property", "og:type", "website" if name == "index.html" else "article"), meta("property", "og:title", title)]

@@ -1,10 +1,15 @@
 """The reference pages: every formula is on them, and what they say of a function is what stands in its source."""
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from book.build.api import entry, formula, signature
 from gpucalc import LAWS
+from gpucalc.rows.texts import read_texts
 
 ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "book"
@@ -15,9 +20,22 @@ def asked(page, directive):
     return [found.split() for found in re.findall(rf"^```{{{directive}}} (.*)$", (BOOK / page).read_text(encoding="utf-8"), re.M)]
 
 
-def test_every_topic_is_on_a_page_of_formulas():
-    topics = [name for page in BOOK.glob("api_formulas*.md") for name, in asked(page.name, "formulas")]
+def test_every_topic_is_once_on_a_page_of_formulas():
+    pages = read_texts("formulas")
+    assert {page.stem for page in BOOK.glob("api_formulas*.md")} == {*pages}
+    assert all(asked(f"{page}.md", "formulas") == [[page]] for page in pages)
+    topics = [topic for parts in pages.values() for held in parts.values() for topic in held.split()]
     assert sorted(topics) == sorted({law.__module__.rpartition(".")[2] for law in LAWS.values()})
+
+
+def test_a_page_of_formulas_has_a_part_for_each_heading(tmp_path):
+    pytest.importorskip("sphinx")
+    (tmp_path / "conf.py").write_text("extensions = ['myst_parser', 'book.build.api']\n")
+    (tmp_path / "index.md").write_text("# Formulas\n\n```{formulas} api_formulas_many\n```\n")
+    subprocess.run([sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", str(tmp_path), str(tmp_path / "html")], check=True)
+    page = (tmp_path / "html/index.html").read_text()
+    parts = read_texts("formulas")["api_formulas_many"]
+    assert re.findall(r"<h2>(.*?)<a", page) == [*parts] and 'id="post-training"' in page and 'id="all-reduce-seconds"' in page
 
 
 def test_what_the_pages_name_is_there():

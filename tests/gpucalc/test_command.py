@@ -5,13 +5,12 @@ import json
 import re
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pytest
 
 from gpucalc import LAWS, QUANTITIES, Case
 from gpucalc.cli import KINDS, TABLES, main
-from gpucalc.cli import printed
+from gpucalc.cli import Printed
 from gpucalc.core.evaluate import FINDERS
 from gpucalc.core.figures import number
 from gpucalc.rows import catalogue
@@ -194,9 +193,9 @@ def run(*words, **options):
 
 def test_any_text_comes_back_from_csv_and_json():
     records = [{"name": text, "value": 2.5} for text in hostile.TEXTS]
-    for switch, read in (("csv", lambda text: list(csv.DictReader(io.StringIO(text, newline="")))), ("json", json.loads)):
-        told = printed(SimpleNamespace(json=switch == "json", csv=switch == "csv"), None, records)
-        assert [each["name"] for each in read(told)] == hostile.TEXTS
+    made = Printed(str, records)
+    for told in (csv.DictReader(io.StringIO(made.csv(), newline="")), json.loads(json.dumps(made.data()))):
+        assert [each["name"] for each in told] == hostile.TEXTS
 
 
 def test_it_runs_as_a_module():

@@ -12,7 +12,7 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
-from gpucalc import LAWS, cli, cli_decide, cli_mcp
+from gpucalc import cli, cli_decide, cli_mcp
 from gpucalc.core.evaluate import FINDERS
 
 ROOT = Path(__file__).parents[2]
@@ -120,9 +120,6 @@ def test_without_the_sdk_it_says_what_to_install(tmp_path):
     assert (done.returncode, done.stdout) == (2, "") and "pip install 'gpucalc[mcp]'" in done.stderr and "Traceback" not in done.stderr
 
 
-def test_every_formula_and_kind_of_row_has_its_page():
-    there = {topic: page.stem for page in (ROOT / "book").glob("api_formulas*.md") for topic in re.findall(r"{formulas} (\w+)", page.read_text())}
-    ends = {topic: f"api_formulas{end}" for end, topics in cli_mcp.FORMULAS.items() for topic in topics.split()}
-    assert all(there[topic] == ends.get(topic, "api_formulas") for topic in {law.__module__.rpartition(".")[2] for law in LAWS.values()})
+def test_every_kind_of_row_has_its_page():
     pages = {path.stem for path in (*(ROOT / "notebooks").glob("*.md"), *(ROOT / "book").glob("*.md"))}
     assert {*cli_mcp.ROWS} == {*cli.KINDS} <= {*FINDERS} and all(page.partition(".")[0] in pages for page in cli_mcp.ROWS.values())
