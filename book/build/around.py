@@ -2,6 +2,7 @@
 
 `python -m book.build.around BEFORE AFTER` compares the text of the pages of two folders.
 """
+import functools
 import re
 import sys
 from html import escape, unescape
@@ -9,7 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from ..components.links import contents
-from .inputs import write_whole
+from .inputs import as_before, write_whole
 
 ABOUT = ("Which GPUs a large model of text needs, how fast it runs and what it costs. Every figure is computed from a formula "
          "and from data with a source and a date; a range beside it should hold eight in ten real cases.")
@@ -53,17 +54,25 @@ class Text(HTMLParser):
             self.parts.append(data if self.code else re.sub(r"\s+", " ", data))
 
 
-def text_of(page: str) -> str:
-    """The text of a page's article."""
+def article(page: str) -> str:
+    """What a page has between its head, its sidebars and its foot."""
     found = ARTICLE.search(page)
+    return found[1] if found else ""
+
+
+def text_of(part: str) -> str:
+    """The text of an article."""
     reader = Text()
-    reader.feed(re.sub(r'<a class="headerlink".*?</a>', "", found[1]) if found else "")
+    reader.feed(re.sub(r'<a class="headerlink".*?</a>', "", part))
     lines = [line.strip() for line in "".join(reader.parts).splitlines()]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
-def for_assistants(html: Path, address: str) -> None:
-    """Writes llms.txt, each page with its headline and the date of its prices, and llms-full.txt, the text of the lessons."""
+def for_assistants(html: Path, address: str, before: Path | None = None) -> None:
+    """Writes llms.txt, each page with its headline and the date of its prices, and llms-full.txt, the text of the lessons.
+
+    before: a folder that keeps the text of a page beside it, for the next time that its article is the same.
+    """
     short, full = [f"# GPU arithmetic\n\n> {ABOUT}"], [f"# GPU arithmetic\n\n> {ABOUT}"]
     for caption, pages in contents().items():
         listed = []
@@ -74,7 +83,10 @@ def for_assistants(html: Path, address: str) -> None:
             said, dated = DESCRIBED.search(page), PRICED.search(page)
             of = f" (prices of {dated[1]})" if dated else ""
             listed.append(f"- [{title or name}]({address}{name}.html): {unescape(said[1]) if said else ''}{of}")
-            full += [f"<{address}{name}.html>{of}\n\n{text_of(page)}"] if caption in WHOLE else []
+            if caption in WHOLE:
+                part = article(page)
+                text = as_before(before and before / f"{name}.txt", part, functools.partial(text_of, part))
+                full.append(f"<{address}{name}.html>{of}\n\n{text}")
         short += [f"## {caption}\n\n" + "\n".join(listed)] if listed else []
     write_whole(html / "llms.txt", "\n\n".join(short) + "\n")
     write_whole(html / "llms-full.txt", "\n\n---\n\n".join(full) + "\n")
@@ -124,9 +136,9 @@ def feed(address: str, found: list[dict]) -> str:
             f'{"".join(entries)}</feed>\n')
 
 
-def surround(html: Path, address: str) -> None:
+def surround(html: Path, address: str, before: Path | None = None) -> None:
     """Writes what stands around the pages: what needs the site's address only where that is known."""
-    for_assistants(html, address)
+    for_assistants(html, address, before)
     found = moves() if (html / "what_changed.html").exists() else []
     if found:
         write_whole(html / "h100.svg", badge(found))
@@ -138,7 +150,7 @@ def surround(html: Path, address: str) -> None:
 
 def main(before: str, after: str) -> int:
     """Compare the text of the pages of two folders: says which differ; returns 1 where one does, or is missing."""
-    old, new = ({path.name: text_of(path.read_text(encoding="utf-8")) for path in Path(place).glob("*.html")}
+    old, new = ({path.name: text_of(article(path.read_text(encoding="utf-8"))) for path in Path(place).glob("*.html")}
                 for place in (before, after))
     differ = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
     print(f"{len(new)} pages, {len(differ)} that differ", *differ, sep="\n  ")

@@ -22,7 +22,7 @@ import yaml
 from ..components.links import CONTENTS, contents, CORE, PAGES
 from . import around, assets, charts
 from .charts import prepare
-from .inputs import ROOT, BuildError, digest, write_whole
+from .inputs import ROOT, BuildError, as_before, digest, write_whole
 
 CONFIG = ROOT / "_config.yml"
 # What readers type into the search, by the page that they mean.
@@ -122,7 +122,8 @@ def finish(html: Path, cache: Path, before: Path | None = None) -> None:
     if any('class="chart"' in page.read_text(encoding="utf-8") for page in pages):
         (html / "_static/vega.js").write_text(charts.library(cache), encoding="utf-8")
     for page in pages:
-        change(page, lambda text, page=page: as_before(before and before / page.name, text, cache))
+        change(page, lambda text, page=page: as_before(
+            before and before / page.name, text, lambda: charts.compile_charts(fixed(text), cache)))
     assets.lighten(html, cache)
     assets.join_scripts(html, pages)
     tidy_index(html / "searchindex.js")
@@ -133,20 +134,9 @@ def finish(html: Path, cache: Path, before: Path | None = None) -> None:
             versioned(text, versions), name, address), name, repository)))
     if address:
         publish(html, address)
-    around.surround(html, address)
+    around.surround(html, address, before)
     redirect(html, address)
     charts.prune(cache)
-
-
-def as_before(path, text, cache):
-    """The page with its charts compiled and the theme's faults put right: from the file, where it holds this text's, whole."""
-    said, _, page = path.read_text(encoding="utf-8").partition("\n") if path and path.is_file() else ("", "", "")
-    if not said or said != digest(text.encode(), page.encode()):
-        page = charts.compile_charts(fixed(text), cache)
-        if path:
-            path.parent.mkdir(exist_ok=True)
-            write_whole(path, f"{digest(text.encode(), page.encode())}\n{page}")
-    return page
 
 
 def tidy_index(path):

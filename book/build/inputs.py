@@ -41,6 +41,17 @@ def sources(root, given=None):
     return named | (given.files if given else {})
 
 
+def as_before(path, given, make):
+    """What `make` makes of the text that is given: from the file, where it holds that of the same text, whole."""
+    said, _, made = path.read_text(encoding="utf-8").partition("\n") if path and path.is_file() else ("", "", "")
+    if not said or said != digest(given.encode(), made.encode()):
+        made = make()
+        if path:
+            path.parent.mkdir(exist_ok=True)
+            write_whole(path, f"{digest(given.encode(), made.encode())}\n{made}")
+    return made
+
+
 def digest(*parts):
     """A short hash of bytes, or of values as JSON."""
     made = hashlib.sha256()

@@ -53,18 +53,21 @@ def test_each_page_ends_with_its_licences_its_day_and_where_to_correct_it(name, 
     assert (edit is None) == (name == "search.html") and (not edit or (ROOT / edit[1]).exists())
 
 
-def test_the_text_for_assistants_has_headlines_with_dates_and_the_lessons(tmp_path):
+def test_the_text_for_assistants_has_headlines_with_dates_and_the_lessons(tmp_path, monkeypatch):
     page = ('<meta name="description" content="85.9 GB &amp; more" /><time class="price-date" datetime="2026-11-09">9</time>'
             '<article id="text" class="bd-article"><h1>KV cache<a class="headerlink" href="#">#</a></h1><script>no()</script><p>Each <b>token</b>\n keeps'
             '</p><ul><li>one</li></ul><table><tr><td>8<td>GB</tr></table><math><mi>k</mi></math></article>')
     for name in ("kv_cache", "cards"):
         (tmp_path / f"{name}.html").write_text(page)
-    around.for_assistants(tmp_path, ADDRESS)
+    around.for_assistants(tmp_path, ADDRESS, tmp_path / "before")
     short, full = ((tmp_path / name).read_text() for name in ("llms.txt", "llms-full.txt"))
     assert short.startswith("# GPU arithmetic\n\n> ") and "- [KV cache](https://a.org/b/kv_cache.html): 85.9 GB & more (prices of 2026-11-09)\n" in short
     assert "## Learn\n" in short and "## Look up\n" in short and "no()" not in full
     assert "<https://a.org/b/kv_cache.html> (prices of 2026-11-09)\n\n# KV cache\n\nEach token keeps\n- one\n| 8 | GBk\n" in full
     assert "cards.html" not in full
+    monkeypatch.setattr(around, "Text", None)  # an article that is the same is not read again
+    around.for_assistants(tmp_path, ADDRESS, tmp_path / "before")
+    assert (tmp_path / "llms-full.txt").read_text() == full
 
 
 def test_the_feed_is_atom_and_the_badge_has_its_date(book):
