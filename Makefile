@@ -31,7 +31,7 @@ NBVAL := kv_cache
 # What decide and report may be given besides.
 BESIDE := --compare="$$BOOK_COMPARE" --rows="$$BOOK_ROWS"
 
-.PHONY: book check answer decide report test test-all lint notebook prices measure lab serve pdf bench accept clean
+.PHONY: book check answer decide report test test-all lint notebook prices measure lab serve pdf epub wheel bench accept clean
 
 book: .venv/ready
 	@$(BUILD) $(GIVEN)
@@ -88,11 +88,14 @@ serve: book
 	@$(IN_VENV) -m book.build.serve "$$BOOK_PORT"
 
 # Installs the extra `pdf` of pyproject.toml where it is missing; nothing else needs it.
-pdf: book
-	@$(IN_VENV) -c 'import pypdf' 2>/dev/null || \
+pdf epub: book
+	@$(IN_VENV) -c 'import playwright, pypdf' 2>/dev/null || \
 	  { echo "Installing pypdf into .venv (once) ..."; $(INSTALL) '.[pdf]'; }
 	@$(IN_VENV) -m tests.browser
-	@$(IN_VENV) -m book.build.pdf
+	@$(IN_VENV) -m book.build.paper $@
+
+wheel: .venv/ready
+	@$(IN_VENV) -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir _build/dist .
 
 bench: .venv/ready
 	@$(IN_VENV) -m tests.bench

@@ -77,7 +77,7 @@ NOT_RUN = {
     r"make measure|\.venv/bin/pip install torch": "PyTorch would be installed; tests/book/test_measure.py runs what it measures",
     r"gpucalc read-log vllm.log": "it wants a log; tests/gpucalc/test_read_log.py has five",
     r"gpucalc mcp": "it serves; tests/gpucalc/test_mcp.py calls its tools",
-    r"make pdf": "pypdf would be installed",
+    r"make (pdf|epub)": "pypdf would be installed; tests/book/test_paper.py makes what they make",
     r"make lab": "JupyterLab would be installed, and stays open",
     r"pip (install|wheel) .*": "it needs a network; tests/book/test_wheel.py makes the wheel and runs from it",
     r"\.venv/bin/autopep8 -ir .*": "it changes nothing where make lint passes",

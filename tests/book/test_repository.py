@@ -110,13 +110,27 @@ def test_pages_of_two_builds_are_compared_by_their_text(tmp_path, capsys):
     assert around.main(old, new) == 1 and "a.html" in capsys.readouterr().out
 
 
-def test_what_workflows_run_is_there():
+WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_what_workflows_run_is_there(path):
     """Each `run` of a job is a command of this repository, and a job needs one that exists."""
-    jobs = read(GITHUB / "workflows/book.yml")["jobs"]
+    jobs = read(path)["jobs"]
     runs = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
-    targets = re.findall(r"^([\w-]+)(?: [\w-]+)*:(?! )|^([\w-]+):", (ROOT / "Makefile").read_text(), re.M)
-    known = {f"make {name}" for pair in targets for name in pair} | {"make test-all"}
-    assert {"make lint", "make book", ".ci/run", ".ci/next"} <= set(runs)
-    for run in runs:
-        assert run in known or (ROOT / run).stat().st_mode & 0o100, run
+    rules = re.findall(r"^([\w-]+(?: [\w-]+)*):(?!=)", (ROOT / "Makefile").read_text(), re.M)
+    made = [name for run in runs for name in re.findall(r"(?:^|&& )make ([\w-]+)", run)]
+    assert made and {*made} <= {name for names in rules for name in names.split()}
+    assert all((ROOT / script).stat().st_mode & 0o100 for run in runs for script in re.findall(r"\.ci/\w+", run))
     assert all(job.get("needs", next(iter(jobs))) in jobs for job in jobs.values())
+    assert all(step.keys() & {"run", "uses"} and not {"run", "uses"} <= step.keys() for job in jobs.values() for step in job["steps"])
+
+
+def test_a_release_has_what_its_steps_made():
+    released = read(GITHUB / "workflows/release.yml")
+    runs = [step["run"] for step in released["jobs"]["release"]["steps"] if "run" in step]
+    # PyYAML reads the word `on` as true.
+    assert released[True]["push"]["tags"] == ["v*"] and runs[:-1] == ["make wheel", "make pdf", "make epub"]
+    assert {*re.findall(r"_build/[\w./*]+", runs[-1])} == {"_build/changes.md", "_build/dist/*.whl", "_build/book.pdf", "_build/book.epub"}
+    recipes = (ROOT / "Makefile").read_text()
+    assert "--wheel-dir _build/dist" in recipes and "book.build.paper $@" in recipes
