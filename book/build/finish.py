@@ -39,7 +39,8 @@ EMBED = """<!DOCTYPE html>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <title>An answer</title>
-    <style>:root { color-scheme: light dark; font: 1rem/1.45 system-ui } main { padding: 1rem } h1 { font-size: 1.1rem }</style>
+    <style>:root { color-scheme: light dark; background: Canvas; font: 1rem/1.45 system-ui } main { padding: 1rem }
+    h1 { font-size: 1.1rem }</style>
     %s
   </head>
   <body><main></main></body>

@@ -22,16 +22,6 @@ def comparison_table(topic, caption, kind=None, families=()):
     return table(shown, caption, labels={"value": "published", "note": "why it differs"}, formats={"error": signed_percent})
 
 
-def claims_table(page, caption, ids=()):
-    """What is claimed on the subject of a page (None: of any), and what its laws give. All claims if no ids."""
-    frame = claims.claims(page)
-    if ids:
-        frame = frame.loc[list(ids)]
-    _say_figures(frame)
-    shown = frame[["claim", "value", "predicted", "note", "document"]]
-    return table(shown, caption, labels={"value": "claimed", "predicted": "by the formulas", "note": "what to make of it"})
-
-
 def _say_figures(frame):
     """Published and predicted values as text with their unit; None where there is none."""
     for column in ("value", "predicted"):

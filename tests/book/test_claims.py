@@ -13,7 +13,7 @@ from book.components import claims as held
 from book.components.claims import DATED
 from book.components.claims import claim, claims, dearest
 from book.components.claims import ASSUMING, BOUNDS, CONTRADICTED, CORRECT, OPEN, OUTDATED, WRONG, agrees, factor, judged
-from book.components.measured import claims_table, compare, comparison_table, error_table, signed_percent
+from book.components.measured import compare, comparison_table, error_table, signed_percent
 from book.components.links import PAGES
 from book.pages import claims as shown_claims
 from gpucalc import LAWS, QUANTITIES
@@ -311,18 +311,3 @@ def test_errors_of_a_family_are_counted_by_kind():
         place, rest = divmod(0.9 * (len(errors) - 1), 1)
         low, high = errors[int(place)], errors[min(int(place) + 1, len(errors) - 1)]
         assert tenth == percent(low + rest * (high - low))
-
-
-def test_the_table_shows_figures_with_units_and_a_dash_without():
-    shown = claims_table("training_cost", "Claims", ids=["trc-h100-month", "trc-exact"])._repr_html_()
-    cells = [html.unescape(re.sub("<.*?>", "", cell)) for cell in re.findall("<td.*?</td>", shown)]
-    assert cells[1:3] == ["3,100 USD", "8,940 USD"] and cells[6:8] == ["–", "–"]
-    assert shown.count("<tr>") == 3 and "what to make of it" in shown
-
-
-def test_the_table_escapes_what_a_row_says(monkeypatch):
-    frame = tables.table("claims").copy()
-    frame.loc["be-20", ["claim", "note", "document"]] = "<script>alert(1)</script>"
-    monkeypatch.setattr(held, "table", lambda name: frame)
-    shown = claims_table("break_even", "<b>")._repr_html_()
-    assert "<script>" not in shown and "<b>" not in shown and "&lt;script&gt;" in shown

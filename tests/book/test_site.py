@@ -84,6 +84,15 @@ def test_no_page_violates_a_rule_of_axe(on_disk, name, theme):
     assert [(each["id"], [node["target"] for node in each["nodes"]][:3]) for each in found] == []
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_an_embedded_answer_violates_no_rule_of_axe(browser, site, theme):
+    page = visit(browser, f"{site.as_uri()}/embed.html#job=serve&model=Llama-3-8B&requests_per_second=5", color_scheme=theme)
+    page.locator("h1").wait_for()
+    assert Axe().run(page).response["violations"] == []
+    page.context.close()
+
+
 @each_of(PAGES)
 def test_a_page_is_light_and_has_a_title(on_disk, name):
     assert page_bytes(on_disk(name)) <= page_budget(on_disk(name))
