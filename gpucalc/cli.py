@@ -32,11 +32,11 @@ class Printed(NamedTuple):
     records: list[dict]
     whole: Any = None
 
-    def data(self):
+    def data(self) -> Any:
         """The whole of it as JSON has it."""
         return _plain(self.records if self.whole is None else self.whole)
 
-    def csv(self):
+    def csv(self) -> str:
         """Its records as CSV."""
         out = io.StringIO()
         writer = csv.DictWriter(out, list(self.records[0]) if self.records else [], lineterminator="\n")
