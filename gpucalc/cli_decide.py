@@ -102,6 +102,9 @@ def worded(words: str, book: Any) -> tuple[Case, list[str]]:
         raise ValueError('WORDS: missing; allowed: what to run, such as "70b chat, 10 requests a second"')
     sellers = [] if book is None else sorted(set(book[book["item"] == "rent"]["provider"]))
     read = free_words.understood(words, sellers)
+    if read.question:
+        raise ValueError(f"WORDS: no case is in '{shortened(words, 60)}'; allowed: what to run and for whom, such as "
+                         '"70b chat, 10 requests a second"; the search of the book finds pages on other questions')
     unknown = next((ask for ask in read.asks if not ask.taken), None)
     if unknown:
         raise ValueError(names.refusal(unknown.key, unknown.words, []))

@@ -105,9 +105,9 @@ window.gpucalc = window.gpucalc || {};
   const byKey = (table, kind) => new Map(places(table).map((place) => [keyOf(table, kind, place), place]));
 
   // The choices that keep all limits, the best first, each with the objective at the ends of its band, NaN where they are not in
-  // `ends` by GPU; such a choice stands before its equals.
+  // `ends` by GPU; such a choice stands before its equals, and a faster one before others.
   function ranked(plan, ends, kind) {
-    const objective = data().objectives[kind], table = { ...plan }, cost = plan[objective], found = new Map();
+    const objective = data().objectives[kind], table = { ...plan }, cost = plan[objective], time = plan[data().times[kind][0]], found = new Map();
     const keysOf = (kept) => found.get(kept) ?? found.set(kept, byKey(kept, kind)).get(kept); // GPUs may share a table
     for (const end of ["low", "high"]) {
       table[`${end}_${objective}`] = places(plan).map((place) => {
@@ -116,7 +116,8 @@ window.gpucalc = window.gpucalc || {};
       });
     }
     const high = table[`high_${objective}`], wide = (place) => Number(high[place] < Infinity && high[place] > data().wide * cost[place]);
-    const first = (place) => (Number.isNaN(high[place]) ? -1 : high[place]), keys = [wide, (place) => cost[place], first, (place) => plan.offer[place]];
+    const first = (place) => (Number.isNaN(high[place]) ? -1 : high[place]);
+    const keys = [wide, (place) => cost[place], first, (place) => time[place], (place) => plan.offer[place]];
     return gpucalc.taken(table, places(plan).sort((a, b) => keys.reduce((sign, key) => sign || compared(key(a), key(b)), 0)));
   }
 

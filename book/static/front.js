@@ -28,6 +28,7 @@
   // A line of free words as the case: what it says, what it leaves open, and what stands for all else.
   function worded(text) {
     const read = gpucalc.free.understood(line.value = text, cases.choices("provider"));
+    if (read.question) return took.replaceChildren("No case is in these words. ", make("a", { href: `search.html?q=${encodeURIComponent(text)}`, textContent: "Search the book for them" }), ".");
     const { state: given, faults: wrong } = cases.checked(Object.entries(read.inputs).map(([key, value]) => [key, String(value)]));
     const all = begun({ ...read.usual, ...given }), said = ([key, value]) => `${/^(job|model|cards|gpu)$/.test(key) ? "" : `${key.replaceAll("_", " ")} `}${written(key, value)}`;
     if (given.output > all.output_p95) all.output_p95 = 0; // an example for other answers: these are alike

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 # A table of the script: what it is called there, by what of a job it has.
 _DECLARED = {"chains": "chain", "cards": "cards", "objectives": "objective", "keys": "keys", "free": "free", "usual": "usual",
-             "changes": "changes", "turns": "turns"}
+             "changes": "changes", "turns": "turns", "times": "times"}
 # Texts of a row that a decision or its page reads beside the numbers.
 _WORDS = {"gpus": ("vendor", "kind", "peak_format"), "models": ("family", "repository", "native_format"),
           "recipes": ("title", "compute_format"), "formats": ("title",), "efficiencies": ("title",), "engines": ()}

@@ -191,8 +191,8 @@ def _serves(case, rate, tables, kind):
 
 def ranked(solved, kind):
     """The choices that keep all limits, the best first, each with the objective at the ends of its band: infinite where it does
-    not keep them there. Those of a range that nobody can plan with stand after all others."""
-    plan, objective = solved["plan"].kept, JOBS[kind].objective
+    not keep them there. Of equals the faster one is first; those of a range that nobody can plan with stand after all others."""
+    plan, objective, (time, *_) = solved["plan"].kept, JOBS[kind].objective, JOBS[kind].times
     keys = _keys(plan, kind)
     ends = {end: dict(zip(_keys(solved[end].kept, kind), solved[end].kept.get(objective, ()))) for end in ("low", "high")}
     table = plan | {f"{end}_{objective}": np.array([values.get(key, math.inf) for key in keys], float)
@@ -201,7 +201,7 @@ def ranked(solved, kind):
         return table
     plan, high = table[objective], table[f"high_{objective}"]
     wide = np.isfinite(high) & (high > WIDE * plan)
-    return rule.taken(table, np.lexsort((table["offer"], high, plan, wide)))
+    return rule.taken(table, np.lexsort((table["offer"], table[time], high, plan, wide)))
 
 
 def _keys(table, kind):

@@ -34,8 +34,8 @@ _PARTS = {
 _POWERS = {"k": 3, "thousand": 3, "m": 6, "million": 6, "b": 9, "bn": 9, "billion": 9, "t": 12, "trillion": 12}
 _SECONDS = {"ms": 1e-3, "millisecond": 1e-3, "s": 1, "sec": 1, "second": 1, "min": 60, "minute": 60, "h": 3600, "hr": 3600,
             "hour": 3600, "day": 86400, "week": 604800, "month": 2628000, "year": 31536000}
-# The share of a card's memory that an engine takes, and how many models that fit are offered.
-_USED, _CANDIDATES = DEFAULTS["memory_utilization"].value, 5
+# The share of a card's memory that an engine takes, how many models that fit are offered, and tokens of a training example.
+_USED, _CANDIDATES, _EXAMPLE = DEFAULTS["memory_utilization"].value, 5, DEFAULTS["example_tokens"].value
 # Requests a second of somebody who asks alone, one in 20 s: on cards that one has, where no load is named.
 _ALONE = 0.05
 # Tokens a second above which a user's own answer is not meant.
@@ -80,6 +80,7 @@ _RULES = [
     (r"sequences? (?:of |length )?<n>(?: ?tokens)?", "sequence", "number", "train"),
     (r"<n> (?:preference )?pairs", "preference_pairs", "number", "train"), (r"<n> steps", "rollout_steps", "number", "train"),
     (r"(?:on )?<n> (?:examples|samples) of <n> tokens(?: each)?", "training_tokens", "product", "train"),
+    (r"(?:on )?<n> (?:training )?(?:examples|samples)\b", "training_tokens", "examples", "train"),
     (r"(?:over )?<n> (?:epochs?|passes)(?: over)?", "epochs", "number", "train"),
     (r"rank (?:of )?<n>", "lora_rank", "number", "train"),
     (r"(?:tp|tensor parallel) ?(?:of |= ?)?<n>", "tensor_parallel", "number", ""),
@@ -113,10 +114,10 @@ _OWN = r"\b(?:my|our|have|has|own) §"
 _SAID = set("""
 a an and answer answers any are as at batch be between buy by can card cards chat chatbot cheapest classify continue
 continued cost could deploy describe do documents does dpo each embed enough fine fine-tune fine-tuning finetune finetuning
-fits for from full get give gpu gpus grpo has have host how i image images in inference is it lab lease lora many me model
+fast fits for from full get give gpu gpus grpo has have host how i image images in inference is it lab lease lora many me model
 models month much my need of on one or our out own people pictures pre-train pre-training pretrain pretraining prompts qlora
 rent request requests rl run scratch send serve server servers serving sft should summarize take text texts than that the
-them then these they this time to token tokens train training translate tune tuning use users uses want way we what when
+them then these they this time to token tokens tokens/s train training translate tune tuning use users uses want way we what when
 where which who will with would you your
 """.split())
 # Words of models' names that alone mean something else.
@@ -138,7 +139,7 @@ class Ask(NamedTuple):
 
 class Words:
     """One line of free words: `inputs` of a case by name, `usual` ones that stand for a blank, what is `granted` in words,
-    `asks`, what is `left`, and a `count` of cards.
+    `asks`, what is `left`, a `count` of cards, and whether it is a `question` of another kind, which no case answers.
 
     sellers: providers that may be named. What is not understood is in `left`, never dropped.
     """
@@ -147,11 +148,13 @@ class Words:
         self.text = plain(line)
         self.sellers = sellers
         self.inputs, self.usual, self.granted, self.asks, self.left, self.count = {}, {}, [], [], [], 0
+        self.question = False
 
     def read(self):
         """Reads the line, rule by rule."""
         self.aside()
         self.job()
+        why = re.search(r"\bwhy\b", self.text) is not None
         self.cards()
         kind = rows("jobs")[self.inputs["job"]]["kind"]
         for pattern, name, said in _WORDS:
@@ -168,6 +171,7 @@ class Words:
         self.fitting()
         self.format()
         self.left = [*self.left, *self.rest()]
+        self.question = self.question and (why or len(self.inputs) == 1 and not self.asks)
 
     def take(self, pattern):
         """What fits a pattern, out of the text."""
@@ -200,7 +204,7 @@ class Words:
             self.granted.append("so many tokens are trained on, from scratch")
         if not job:
             self.granted.append("to serve it, since no word says what to do")
-        self.inputs["job"] = job or "serve"
+        self.inputs["job"], self.question = job or "serve", not job
         if job == "finetune" and not re.search(r"\bfull\b|\bsft\b", self.text):
             self.asks.append(Ask("job", "fine-tune", job, _TUNING))
 
@@ -216,6 +220,9 @@ class Words:
         elif counts == "sum" and "month" in found[0]:
             unit = "month"
         value = amount(digits, power) * (amount(found[3], found[4]) if counts == "product" else 1)
+        if counts == "examples":
+            value = value * _EXAMPLE
+            self.granted.append(f"{_EXAMPLE} tokens an example")
         seconds = _SECONDS[re.sub("(?<=[a-z][a-z])s$", "", unit)] if unit and counts not in ("money", "sum") else 1
         if counts == "requests":
             self.put("messages_per_day", 1, found)
@@ -264,6 +271,8 @@ class Words:
         """The cards as the job's input, and the number of them where it has one."""
         job, first, own = self.inputs["job"], said[0][1].names[0], self.takes("own_cards") and self.take(_OWN) and len(said) == 1
         single = job == "rent_or_buy"
+        if single and "NVL72" in first and (self.take(r"(?<=§ )racks?\b") or self.count < 2):
+            self.count = 72 * max(self.count, 1)    # nobody sells less than a rack
         self.inputs = self.inputs | ({"gpu": first} if single else {"cards": first if own else ", ".join(found)})
         for name, meant in said:
             if not meant.sure:
@@ -395,6 +404,7 @@ def plain(line: str) -> str:
     text = re.sub("[\u00a0\u2009\u202f]", " ", line.lower()).replace("×", "x")
     text = re.sub(r"(?<!\d),|,(?!\d)|[;?!()“”\"|]|\.(?= |$)|:(?= |$)", " | ", text)
     text = re.sub(r"\b(one|two|three|four|five|six|seven|eight|ten|twelve|sixteen)\b", lambda found: _COUNTS[found[1]], text)
+    text = re.sub(r"\bon (\d+(?:\.\d+)?) ?t\b(?! ?tok)", r"on \1t tokens", text)
     text = re.sub(r"\b((?!l40s)[a-z]{1,3}\d{2,4}x?|[1-9]0\d0)s\b", r"\1", text)
     return " ".join(re.sub(r"\b(\d+) ?x ?(?!\d+b)(?=[a-z0-9])", r"\1 x ", text).split())
 
