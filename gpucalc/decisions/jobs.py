@@ -341,7 +341,7 @@ _OWN = (Change("own_cards", "twice the cards", times=2, own=True), Change("promp
 _SHARED = Change("cached_share", "half of each prompt in the prefix cache (prompts that begin alike, turns of a session)", 0.5,
                  new=True)
 _NARROW = (Change("weight_format", "weights in 8 bits", "FP8"), Change("weight_format", "weights in 4 bits", "INT4-g128"),
-           Change("cache_element_bytes", "a cache in 8 bits", 1))
+           Change("cache_element_bytes", "an 8-bit KV cache", 1))
 # What an engine says of its memory as it starts, and shares of memory that it is told.
 _LOG = {"context": "served_context", **_ENGINE_SPLIT}
 _LOGGED = tuple(Card(name, of, True, _LOG) for name, of in (

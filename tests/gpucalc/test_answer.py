@@ -180,9 +180,9 @@ def test_own_cards_hold_and_read_what_a_pencil_says(book, model, card, cards, st
 
 
 @pytest.mark.parametrize("model, card, cards, stored, said", [
-    ("Phi-4", "RTX 5090 32GB", 1, None, "the weights, 29.3 GB, one sequence and what the engine works in do not fit in its 34.2 GB"),
+    ("Phi-4", "RTX 5090 32GB", 1, None, "the weights take 29.3 GB; with one sequence and the workspace of the engine that is more than its 34.2 GB"),
     ("Llama-3.3-70B", "RTX 3090 24GB", 2, "INT4-g128", "first token after 2.94 s, over the limit of 2 s"),
-    ("Gemma-3-27B", "RTX 3090 24GB", 2, None, "the weights take 54.0 GB, and what you have, 2 GPUs, holds 51.5 GB")])
+    ("Gemma-3-27B", "RTX 3090 24GB", 2, None, "the weights take 54.0 GB, and your 2 GPUs hold 51.5 GB")])
 def test_what_own_cards_lack_is_memory_before_time_and_never_more_cards(book, model, card, cards, stored, said):
     case = {"job": "serve", "model": model, "requests_per_second": 0.05, "cards": card, "own_cards": cards}
     found = deciding.answered(deciding.read(case | ({"weight_format": stored} if stored else {})), book)
@@ -572,7 +572,7 @@ def test_the_most_that_own_cards_carry_is_carried_and_more_is_not(book):
     most = deciding.answered(deciding.read(held), book).own["carried"]
     able = [deciding.answered(deciding.read(held | {"requests_per_second": most * times}), book) for times in (1, 1.02)]
     assert able[0].best and not able[1].best
-    assert "What you have does not keep the limits at this load" in answer_words.told(able[1], book).headline
+    assert "Your cards do not meet the limits at this load" in answer_words.told(able[1], book).headline
 
 
 def test_the_most_that_a_budget_carries_is_carried_and_more_is_not(book):
@@ -588,6 +588,6 @@ def test_the_most_that_a_budget_carries_is_carried_and_more_is_not(book):
 def test_a_model_too_large_for_own_cards_says_by_how_much(book):
     answer = deciding.answered(deciding.read(OWN_LOAD | {"model": "gpt-oss-120b", "cards": "RTX 3090 24GB", "own_cards": 2}), book)
     told = answer_words.told(answer, book)
-    assert "the weights take 65.2 GB, and what you have, 2 GPUs, holds 51.5 GB" in told.headline
-    assert "in the memory of the computer, as llama.cpp does it, a token takes one user" in told.headline
+    assert "the weights take 65.2 GB, and your 2 GPUs hold 51.5 GB" in told.headline
+    assert "offloaded to host memory, as llama.cpp does it, a token of one user takes" in told.headline
     assert told.helps == ["With twice the cards (4) it can be done"]

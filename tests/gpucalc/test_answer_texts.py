@@ -88,7 +88,7 @@ SMALL, LARGE = HELD | dict(weights=16e9), HELD | dict(weights=65.2e9)
 
 @pytest.mark.parametrize(("name", "facts", "said"), [
     ("lost_time_to_first_token", dict(value=1.9, most=1.0), "first token after 1.90 s, over the limit of 1 s"),
-    ("lost_time_to_first_token", dict(most=1.0), "with its queue no first token keeps the limit of 1 s"),
+    ("lost_time_to_first_token", dict(most=1.0), "once requests queue, no first token is within the limit of 1 s"),
     ("lost_training_days", dict(value=40.0, most=1.0), "40 days, over the limit of 1 day"),
     ("lost_tensor_parallel", dict(SMALL, value=8.0, most=1.0, replica_gpus=8), "a replica needs 8 GPUs in one server, but it is offered one at a time"),
     ("lost_tensor_parallel", dict(SMALL, value=8.0, most=4.0, replica_gpus=8), "a replica needs 8 GPUs in one server, but a server has 4"),
@@ -96,8 +96,8 @@ SMALL, LARGE = HELD | dict(weights=16e9), HELD | dict(weights=65.2e9)
      "the weights take 65.2 GB, and a server of 2 GPUs holds 51.5 GB: a replica needs 4 GPUs, 2 of them in one server, but it is offered one at a time"),
     ("lost_server_misfits", dict(LARGE, replica_gpus=4), "the weights take 65.2 GB, and a server of 2 GPUs holds 51.5 GB: a replica needs 4 GPUs, and no network joins its servers of 2"),
     ("lost_server_misfits", dict(SMALL, replica_gpus=4), "a replica needs 4 GPUs, and no network joins its servers of 2"),
-    ("lost_batch", dict(LARGE, replica_gpus=1), "the weights, 65.2 GB, one sequence and what the engine works in do not fit in its 25.8 GB"),
-    ("lost_batch", dict(LARGE, replica_gpus=2), "the weights, 65.2 GB, one sequence and what the engine works in do not fit on 2 GPUs, which hold 51.5 GB"),
+    ("lost_batch", dict(LARGE, replica_gpus=1), "the weights take 65.2 GB; with one sequence and the workspace of the engine that is more than its 25.8 GB"),
+    ("lost_batch", dict(LARGE, replica_gpus=2), "the weights take 65.2 GB; with one sequence and the workspace of the engine that is more than the 51.5 GB of 2 GPUs"),
     ("lost_lacks_format", dict(weight_format="FP8"), "no engine path for FP8 weights"),
 ])
 def test_why_a_gpu_is_out(name, facts, said):

@@ -134,7 +134,7 @@ def test_a_case_names_a_file_of_lengths(tmp_path):
     (dict(prompt_p95=999), "prompt_p95: 999; allowed: 0 if all are alike, or from the mean, 1000, to 3.87 times that"),
     (dict(output=100, output_p95=400), "output_p95: 400; allowed: 0 if all are alike, or from the mean, 100, to 3.87 times that"),
     (dict(drafted=3), r"^acceptance \(chance that a drafted token is accepted\): missing; drafted needs it$"),
-    (dict(acceptance=0.8), r"^drafted \(tokens drafted in a round\): missing; acceptance needs it$"),
+    (dict(acceptance=0.8), r"^drafted \(tokens drafted in a round of speculative decoding\): missing; acceptance needs it$"),
     (dict(prompt_p95=-5), r"^prompt_p95: -5; allowed: a number of at least 0 [^\n]*$"),
     (dict(job="grpo", rollout_steps=9, output=3000, output_p95=9000, output_limit=2000, requests_per_second=None),
      "output_limit: 2000; allowed: 0 for no limit, or at least the mean, 3000"),
