@@ -116,8 +116,7 @@ window.gpucalc = window.gpucalc || {};
       });
     }
     const high = table[`high_${objective}`], wide = (place) => Number(high[place] < Infinity && high[place] > data().wide * cost[place]);
-    const first = (place) => (Number.isNaN(high[place]) ? -1 : high[place]);
-    const keys = [wide, (place) => cost[place], first, (place) => time[place], (place) => plan.offer[place]];
+    const keys = [wide, (place) => cost[place], (place) => (Number.isNaN(high[place]) ? -1 : high[place]), (place) => time[place], (place) => plan.offer[place]];
     return gpucalc.taken(table, places(plan).sort((a, b) => keys.reduce((sign, key) => sign || compared(key(a), key(b)), 0)));
   }
 

@@ -17,8 +17,7 @@
   const status = make("p", { className: "case-hidden", role: "status" });
   const notes = make("ul", { className: "case-faults", attributes: { role: "list", "aria-label": "What was left out" } });
   const paper = make("pre", { className: "case-paper" });
-  const prices = make("p", { className: "case-soft" });
-  const care = make("section", { className: "case-care" });
+  const prices = make("p", { className: "case-soft" }), care = make("section", { className: "case-care" });
   const [runs, options, changes, comparison] = [0, 1, 2, 3].map(() => make("section"));
   const all = make("details", { className: "case-more", hidden: true }, make("summary", { textContent: "All changes" }), changes);
   const ask = form(change), answers = views.cards((names) => apply(names));
