@@ -470,7 +470,7 @@ def test_a_script_that_did_not_load_is_said(browser, folder, lost):
     page.goto((folder / "index.html").as_uri())
     said = page.locator("#case")
     said.locator("p").wait_for(state="visible")
-    assert said.inner_text().startswith("The form that stands here did not load") and said.locator("*").count() == 1
+    assert said.inner_text().startswith("The form did not load") and said.locator("*").count() == 1
     page.context.close()
 
 
@@ -539,7 +539,7 @@ VERDICTS = [CASE, CASE + "&ways=rent", "job=qlora&model=Llama-2-7B&training_toke
 def test_a_verdict_never_changes_after_it_is_shown(browser, folder, book):
     """From the first paint to the settled answer it is "comparing ..." and then the verdict of Python, by the page and by a worker."""
     with serving(folder) as served:
-        where = {address: served + "/index.html" for address in VERDICTS}
+        where = dict.fromkeys(VERDICTS, served + "/index.html")
         pages = [(address, browser.new_page()) for address in (*VERDICTS, CASE)]
         for address, page in pages:
             page.add_init_script(RECORDED)
