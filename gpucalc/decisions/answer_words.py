@@ -417,6 +417,7 @@ def compared(answer: Answer, kept: list[dict[str, Any]]) -> list[dict[str, Any]]
         row |= {f"{name}_bytes": row[count] * row["memory_bytes"]
                 for name, count in (("replica", "replica_gpus"), ("server", "gpus_per_server")) if count in row}
         row |= {"own_cards": own, "own_bytes": own * row["memory_bytes"]} if own else {}
+        row |= {"gpus": own} if own and not trains(answer.kind) else {}
         row |= {"gpu": gpu, "limit": lost.limit.most if isinstance(lost.limit.most, str) else "", "holds": False}
         layout = _layout(row, answer.kind) if lost.step else ""
         found.append(row | {"layout": layout, "reason": fill(f"lost_{lost.limit.of}", row)})

@@ -219,27 +219,22 @@ class Words:
             digits, power, unit = found[4], found[5], found[6]
         elif counts == "sum" and "month" in found[0]:
             unit = "month"
-        value = amount(digits, power) * (amount(found[3], found[4]) if counts == "product" else 1)
-        if counts == "examples":
-            value = value * _EXAMPLE
-            self.granted.append(f"{_EXAMPLE} tokens an example")
+        times = amount(found[3], found[4]) if counts == "product" else _EXAMPLE if counts == "examples" else 1
+        value, said = amount(digits, power) * times, found[0].strip()
         seconds = _SECONDS[re.sub("(?<=[a-z][a-z])s$", "", unit)] if unit and counts not in ("money", "sum") else 1
         if counts == "requests":
             self.put("messages_per_day", 1, found)
-            self.granted.append("one request a day from each user, most of them in the busiest hour")
-        if name == "prompt" and "context" in found[0]:
-            self.granted.append(f"{found[0].strip()}: the length of prompts")
-        if counts == "a day":
-            self.granted.append(f"{found[0].strip()}: a day")
-        if counts == "first":
-            self.granted.append(f"{found[0].strip()}: to the first token")
+        meant = {"requests": "one request a day from each user, most of them in the busiest hour", "a day": f"{said}: a day",
+                 "first": f"{said}: to the first token", "examples": f"{_EXAMPLE} tokens an example"}.get(
+                     counts, f"{said}: the length of prompts" if name == "prompt" and "context" in said else "")
+        self.granted = [*self.granted, *([meant] if meant else [])]
         if counts in ("money", "sum") and self.takes("usd_per_month") and (not unit or unit.startswith("mo")):
             self.put("usd_per_month", value, found)
             if not unit:
-                self.granted.append(f"{found[0].strip()}: a month")
+                self.granted.append(f"{said}: a month")
         elif (counts in ("money", "sum") and unit or counts == "inverse" and value > _FASTEST or not self.takes(name)
               or name == "sure" and value not in (50, 80, 90, 95)):
-            self.left.append(found[0].strip())
+            self.left.append(said)
         else:
             self.put(name, rounded({"inverse": 1 / (value or 1), "time": value * seconds, "first": value * seconds,
                                     "rate": value / seconds, "share": value / 100, "days": value * seconds / 86400,
