@@ -35,6 +35,8 @@ MEMORY_LIMITS = (
 # The context that the model was released for, or a stretched one: a column of cards, without a limit where it is not known.
 _CONTEXT_LIMIT = Limit("asked_context", "most_context", "the model's context", early=True)
 _FULL, _MEAN = {"context": "final_context", **_ENGINE_SPLIT}, {"context": "mean_context", **_ENGINE_SPLIT}
+_FITTING = (Figure("asked_context"), Figure("replica_places", _FULL),
+            *(Figure(law) for law in ("split_misfits", "spread_misfits", "link_misfits")))
 # Whole requests have a band, and so has the reading of prompts, on which the first token rests.
 _PACE, _READING = "request_seconds", "replica_prefill_seconds"
 PROMPTS = ("replica_prefill_seconds", "prompt_turn_seconds", "prompt_seconds", "prompt_host_seconds")
@@ -54,11 +56,7 @@ REPLICAS = Step(
     sparing=("pipeline_parallel",),
     given=_MEAN,
     figures=(
-        Figure("asked_context"),
-        Figure("replica_places", _FULL),
-        Figure("split_misfits"),
-        Figure("spread_misfits"),
-        Figure("link_misfits"),
+        *_FITTING,
         Figure("fixed_share"),
         Figure("growing_share"),
         Figure("lone_share"),
@@ -174,16 +172,10 @@ TRAIN = (LAYOUT, RUN)
 WINDOW = Step(
     name="replicas",
     joined=("cards",),
-    axes=REPLICAS.axes,
-    per=REPLICAS.per,
-    sparing=REPLICAS.sparing,
+    axes=REPLICAS.axes, per=REPLICAS.per, sparing=REPLICAS.sparing,
     given={**_MEAN, "all_replicas": "window_replicas"},
     figures=(
-        Figure("asked_context"),
-        Figure("replica_places", _FULL),
-        Figure("split_misfits"),
-        Figure("spread_misfits"),
-        Figure("link_misfits"),
+        *_FITTING,
         *(Figure(law, band=_PACE) for law in ("replica_prefill_seconds", "replica_pass_seconds", "request_seconds")),
     ),
     limits=(_CONTEXT_LIMIT, *MEMORY_LIMITS),
