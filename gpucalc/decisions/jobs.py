@@ -48,8 +48,7 @@ _QUEUE = (
 # What the queue's limits come to where there is none.
 _TIMES_OF_ONE = ("request_seconds", "first_token_alone")
 REPLICAS = Step(
-    name="replicas",
-    joined=("cards",),
+    name="replicas", joined=("cards",),
     axes={"tensor_parallel": "tensor_degrees", "attention_parallel": "attention_groups",
           "pipeline_parallel": "serving_stages", "batch": "batches"},
     per=("tensor_parallel", "attention_parallel"),
@@ -105,8 +104,7 @@ _SERVER_LIMITS = (
     Limit("rented_gpus", "most_rented", "the cards that you have"),
 )
 SERVERS = Step(
-    name="servers",
-    joined=("offers", "gpu"),
+    name="servers", joined=("offers", "gpu"),
     limits=(
         *DOUBTS,
         *_SERVER_LIMITS,
@@ -170,8 +168,7 @@ RUN = Step(
 TRAIN = (LAYOUT, RUN)
 
 WINDOW = Step(
-    name="replicas",
-    joined=("cards",),
+    name="replicas", joined=("cards",),
     axes=REPLICAS.axes, per=REPLICAS.per, sparing=REPLICAS.sparing,
     given={**_MEAN, "all_replicas": "window_replicas"},
     figures=(
@@ -183,8 +180,7 @@ WINDOW = Step(
     shown=("replica_gpus", "window_replicas", "busy_hours", "output_tokens_per_second"),
 )
 WINDOW_SERVERS = Step(
-    name="servers",
-    joined=("offers", "gpu"),
+    name="servers", joined=("offers", "gpu"),
     given={"all_replicas": "window_replicas"},
     limits=(
         *DOUBTS,
