@@ -7,7 +7,7 @@ import pytest
 
 from book.build import paper
 from book.build.inputs import ROOT
-from tests.browser import visit
+from tests.browser import leave, visit
 
 PAGE = """<!DOCTYPE html><html><head><meta charset="utf-8"><title>x</title></head><body><nav>away</nav><article class="bd-article">
 <h1>{title}<a class="headerlink" href="#top">#</a></h1><script>1 < 2</script><button>press</button><p id="here">A &amp; B<br>{text}</p>
@@ -66,7 +66,7 @@ def test_what_a_printed_page_shows_is_inside_the_margins(browser, site):
         page = visit(browser, (site / f"{name}.html").as_uri(), color_scheme="light")
         paper.on_sheet(page)
         beyond[name] = page.evaluate(BEYOND)
-        page.context.close()
+        leave(page)
     assert not {name: found for name, found in beyond.items() if found}
 
 

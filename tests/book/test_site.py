@@ -90,7 +90,7 @@ def test_an_embedded_answer_violates_no_rule_of_axe(browser, site, theme):
     page = visit(browser, f"{site.as_uri()}/embed.html#job=serve&model=Llama-3-8B&requests_per_second=5", color_scheme=theme)
     page.locator("h1").wait_for()
     assert Axe().run(page).response["violations"] == []
-    page.context.close()
+    leave(page)
 
 
 @each_of(PAGES)
