@@ -37,6 +37,8 @@ FEW = {"cards": ["any"], "sure": list(case_file.SURE), "cache_element_bytes": [0
        "attention_parallel": [1, 8], "pipeline_parallel": [1, 2], "prompts_apart": [0, 1], "drafted": [0, 1, 3],
        "references": [0, 1], "critic": [0, 1], "offloaded_states": [0, 1], "staleness": [0, 1, 4]}
 WORDS = {"model": "models", "weight_format": "formats", "recipe": "recipes", "engine": "engines"}
+# What a session of turns is given by.
+SESSION = {"turns": (1, 40), "first_prompt": (100, 20000), "turn_tokens": (10, 3000), "think_seconds": (0.5, 300)}
 # How many cards a case may be decided among; none is all of them.
 CARDS = [1, 1, 1, 2, 2, 8]
 
@@ -64,7 +66,8 @@ def random_case(draw, name, book):
     rents = book[book["item"] == "rent"]
     job = rows("jobs")[name]
     needs = [draw.choice(each.split("|")) for each in job["needs"].split()]
-    left = ("ways", "corpus_bytes", "data_at", "runs", "prompt_p95", "output_p95", "own_cards", "gpus_per_server", "usd_per_kwh")
+    left = ("ways", "corpus_bytes", "data_at", "runs", "prompt_p95", "output_p95", "own_cards", "gpus_per_server", "usd_per_kwh",
+            *SESSION, "host_cache_bytes")
     others = [each for each in job["takes"].split() if each not in left]
     if "requests_per_second" in needs:
         others = [each for each in others if each not in ("messages_per_day", "busiest_hour_share")]
@@ -74,6 +77,10 @@ def random_case(draw, name, book):
     for each in ("prompt", "output"):
         if each in held and (f"{each}_p95" in held or f"{each}_p95" in job["takes"].split() and draw.random() < 0.5):
             held[f"{each}_p95"] = round(held[each] * draw.uniform(1, 3.8))
+    if name == "serve" and draw.random() < 0.15:
+        held = {each: value for each, value in held.items() if each not in ("prompt", "prompt_p95", "cached_share")}
+        held |= {each: random_value(each, draw, rents) for each in SESSION}
+        held |= {"host_cache_bytes": 1e11} if draw.random() < 0.5 else {}
     if "max_loras" in held:
         held["lora_rank"] = random_value("lora_rank", draw, rents)
     if {"drafted", "acceptance"} & {*held}:
@@ -97,7 +104,7 @@ def random_value(name, draw, rents):
         return "any" if draw.random() < 0.7 else draw.choice(sorted(set(rents[name])))
     if name in FEW:
         return draw.choice(FEW[name])
-    low, high = AROUND[name]
+    low, high = (AROUND | SESSION)[name]
     value = draw.uniform(low, high) if low == 0 else math.exp(draw.uniform(math.log(low), math.log(high)))
     return round(value) if QUANTITIES[name].allowed.startswith("a whole") else float(f"{value:.4g}")
 

@@ -13,6 +13,7 @@ from gpucalc.rows.tables import rows
 # What a job needs, on a card alone, whose layouts are soon looked through.
 NEEDED = {"model": "Llama-3.2-1B", "gpu": "H100 SXM 80GB", "training_tokens": 10**8, "requests_per_second": 5, "window_requests": 10**5,
           "images_per_day": 10**5, "preference_pairs": 60000, "rollout_steps": 200, "output": 500, "output_p95": 0}
+SESSION = {"turns": 10, "first_prompt": 500, "turn_tokens": 100, "think_seconds": 10}
 # Names beside which another one has to be left out or put in.
 APART = {"daily_users": "requests_per_second", "messages_per_day": "requests_per_second", "busiest_hour_share": "requests_per_second",
          "window_requests": "images_per_day"}
@@ -46,6 +47,7 @@ def cases():
         base |= {"daily_users": 1000} if name in ("messages_per_day", "busiest_hour_share") else {}
         base |= {"drafted": 2, "acceptance": 0.5} if name in ("drafted", "acceptance") else {}
         base |= {"lora_rank": 8} if name == "max_loras" else {}
+        base |= SESSION if name in (*SESSION, "host_cache_bytes") else {}
         base |= {"own_cards": 8} if name in ("gpus_per_server", "usd_per_kwh") and job != "rent_or_buy" else {}
         for value, fits in values(name):
             beside = {}

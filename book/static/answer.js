@@ -27,7 +27,7 @@ window.gpucalc = window.gpucalc || {};
     if (gpucalc.trains(kind)) {
       for (const name of ["checkpoint_seconds", "restart_seconds"]) [, taken[name]] = assumptions[name];
       taken.recipe = gpucalc.rowNamed("recipe", job.recipe);
-    } else Object.assign(taken, engine, released(given.rows.model), "max_loras" in given.inputs ? data().adapted : {});
+    } else Object.assign(taken, engine, released(given.rows.model), ...Object.keys(given.inputs).map((name) => data().along[name]));
     if ("own_cards" in given.inputs) Object.assign(taken, own());
     if ("daily_users" in given.inputs) taken.requests_per_second = "law:user_requests_per_second";
     taken.efficiency = gpucalc.rowNamed("efficiency", "achieved");
@@ -217,7 +217,7 @@ window.gpucalc = window.gpucalc || {};
       if (free.has(change.name)) continue;
       if (change.value !== null && whole.rows[change.name]?.name === change.value) continue;
       if (change.own && !has(whole.inputs, "own_cards") || change.new && has(whole.inputs, change.name)) continue;
-      if (change.of && !(whole.rows.model[change.of] > 0)) continue;
+      if (change.of && !(change.of in whole.inputs) && !(whole.rows.model[change.of] > 0)) continue;
       const value = change.value ?? scaled(whole, change);
       if (value === null) continue;
       const choice = bestWith(given, changed({ ...change, value }), kind, rents), after = choice?.[objective] ?? Infinity;

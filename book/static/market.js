@@ -186,7 +186,7 @@ window.gpucalc = window.gpucalc || {};
       tensor_degrees: given("tensor_parallel", replicas.tensor),
       attention_groups: given("attention_parallel", spread ? replicas.groups : [1]),
       serving_stages: given("pipeline_parallel", large ? replicas.stages : [1]),
-      batches: spread ? [...replicas.batches, ...replicas.more_batches] : replicas.batches,
+      batches: spread ? [...replicas.batches, ...replicas.more_batches] : replicas.batches, kept_shares: "turns" in job.inputs ? replicas.kept : [1],
     };
   }
 
@@ -273,7 +273,7 @@ window.gpucalc = window.gpucalc || {};
   function market(job, kind, rents = []) {
     const names = ["job", "cards", "provider", "region", "term", "weight_format"].map((name) => job.rows[name]?.name);
     const { recipe = {}, model = {} } = job.rows, given = ["max_context", "cache_element_bytes", "gpus", "sequence", "own_cards",
-      "gpus_per_server", "usd_per_kwh", ...degrees];
+      "gpus_per_server", "usd_per_kwh", "turns", ...degrees];
     const sizes = given.map((name) => (job.inputs[name] === undefined ? null : job.value(name).number));
     const size = kind === "train" ? 0 : gpucalc.valueOf(job, "weight_bytes").number;
     const key = JSON.stringify([kind, names, recipe.compute_format, recipe.lora_rank, model.experts, model.max_context, size, sizes, rents]);

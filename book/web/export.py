@@ -8,7 +8,7 @@ from gpucalc.core.quantities import QUANTITIES
 from gpucalc.decisions import capacity, jobs, rent_or_buy, token_offers
 from gpucalc.decisions.answer import LEVELS, LOAD, WIDE
 from gpucalc.decisions.capacity import cache_formats, left_out, narrow_products, with_links
-from gpucalc.decisions.market import (forbidden, GROUPS, LONG_SEQUENCE, MORE_BATCHES, NETWORKS, NO_PRICE, OWN_TERM, SERVER,
+from gpucalc.decisions.market import (forbidden, GROUPS, KEPT, LONG_SEQUENCE, MORE_BATCHES, NETWORKS, NO_PRICE, OWN_TERM, SERVER,
                                       SPREAD, STAGES, stale, TENSOR, TERMS, TRIED, UNPRICED)
 from gpucalc.decisions.points import ENDS, ROUNDS
 from gpucalc.decisions.rent_or_buy import is_current, server_rows
@@ -64,7 +64,8 @@ def laws(more: Iterable[str] = ()) -> list[str]:
 
 
 def _wanted(more):
-    told = {row["when"] for row in rows("families").values() if row["when"]} | set(LAWS).intersection(jobs.ADAPTED.values())
+    told = {row["when"] for row in rows("families").values() if row["when"]} | {
+        law for more in jobs.ALONG.values() for law in more.values() if law in LAWS}
     return {*_names(declared()), user_requests_per_second.__name__, excess_machines.__name__, weight_bytes.__name__,
             power_usd_per_hour.__name__, offloaded_token_seconds.__name__, *(_stand_ins() & set(LAWS)), *told, *more}
 
@@ -75,7 +76,8 @@ def declared() -> dict[str, Any]:
     held["like"] = {kind: job.like for kind, job in jobs.JOBS.items() if job.like}
     return {name: _plain(table) for name, table in held.items()} | {
         "ends": ENDS, "rounds": ROUNDS,
-        "adapted": {name: f"law:{law}" if law in LAWS else law for name, law in jobs.ADAPTED.items()}}
+        "along": {given: {name: f"law:{law}" if law in LAWS else law for name, law in more.items()}
+                  for given, more in jobs.ALONG.items()}}
 
 
 def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
@@ -96,7 +98,7 @@ def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
         "networks": [_network(NETWORKS[near]) for near in (False, True)], "server": SERVER, "terms": TERMS,
         "usual_term": jobs.USUAL_TERM, "owned": OWN_TERM, "unpriced": UNPRICED, "no_price": NO_PRICE, "most_load": LOAD,
         "replicas": {"tensor": TENSOR, "groups": GROUPS, "stages": STAGES, "batches": jobs.BATCHES,
-                     "more_batches": MORE_BATCHES},
+                     "more_batches": MORE_BATCHES, "kept": KEPT},
         "engine": capacity.ENGINE,
         "offers": _offers(book),
         "areas": areas(book),

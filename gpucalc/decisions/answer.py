@@ -17,7 +17,7 @@ from ..rows.choices import CHOICES
 from ..rows.project_books import MissingPrice
 from . import capacity, rule
 from .columns import row
-from .jobs import ADAPTED, Change, JOBS, trains
+from .jobs import ALONG, Change, JOBS, trains
 from .market import market
 
 # A range whose high end is above so many times its plan is none to plan with.
@@ -109,7 +109,7 @@ def completed(case: Case) -> Case:
         usual |= {name: catalogue.assumed(name) for name in ("checkpoint_seconds", "restart_seconds")} | {"recipe": job["recipe"]}
     else:
         usual |= capacity.ENGINE | released(case.rows["model"])
-        usual |= {name: LAWS.get(law, law) for name, law in ADAPTED.items()} if "max_loras" in case.inputs else {}
+        usual |= {name: LAWS.get(law, law) for given, more in ALONG.items() if given in case.inputs for name, law in more.items()}
     usual |= own() if "own_cards" in case.inputs else {}
     if "daily_users" in case.inputs:
         usual |= {"requests_per_second": LAWS["user_requests_per_second"]}
@@ -293,7 +293,7 @@ def means(change: Change, case: Case) -> bool:
     """Whether a change says something new of the case: its model has what the change needs, and the case does not give it."""
     if change.own and "own_cards" not in case.inputs or change.new and change.name in case.inputs:
         return False
-    return not change.of or case.rows["model"].get(change.of, 0) > 0
+    return not change.of or change.of in case.inputs or case.rows["model"].get(change.of, 0) > 0
 
 
 def changed(change: Change, value: Any) -> dict[str, Any]:

@@ -113,7 +113,10 @@ SERVERS = Step(
     objective=("serving_usd_per_month",),
     shown=("rented_gpus",),
 )
-SERVE = (REPLICAS, SERVERS)
+# Beside the queue the caches of sessions wait for their next turn: how many of them are kept is chosen, the fewest replicas keep.
+_SESSIONS = Limit("unheld_cache_bytes", 0, "the cache between turns")
+SERVE = (REPLICAS._replace(axes={**REPLICAS.axes, "kept_turns": "kept_shares"}, limits=(*REPLICAS.limits, _SESSIONS),
+                           least=REPLICAS.least._replace(limits=(*_QUEUE, _SESSIONS))), SERVERS)
 # Fleets that are found already, on as many servers as a plan may have, whatever is doubtful of their price.
 RENTED_FLEET = SERVERS._replace(given={"all_replicas": "planned_replicas"}, limits=(
     Limit("lacks_fleet", 0, "no fleet is in time", early=True),
@@ -277,8 +280,8 @@ class Card(NamedTuple):
 
 class Change(NamedTuple):
     """What may help: an input at another value, or at `times` its own, in words; with it inputs `along` as data/assumptions.csv
-    has them. `of` is a column of the model without which it means nothing, `own` whether it is for cards that the reader has,
-    `new` whether it is for a case that says nothing of it."""
+    has them. `of` is a column of the model or an input without which it means nothing, `own` whether it is for cards that the
+    reader has, `new` whether it is for a case that says nothing of it."""
 
     name: str
     words: str
@@ -321,9 +324,14 @@ _LOADS = ("half the load", 0.5), ("a tenth of the load", 0.1), ("twice the load"
 _WORK = _times("window_requests", ("half the work", 0.5), ("a tenth of the work", 0.1), ("twice the work", 2),
                ("ten times the work", 10))
 _REPLICA = ("gpu", "tensor_parallel", "attention_parallel", "offer")
-# What a case with adapters has beside others: laws, and that all products of a layer have adapters, as engines allow for.
-ADAPTED: dict[str, Any] = {"held_adapter_bytes": "served_adapter_bytes", "added_pass_seconds": "adapter_pass_seconds",
-                           **dict.fromkeys(("adapt_query", "adapt_key", "adapt_value", "adapt_output", "adapt_mlp"), 1)}
+# What a served case with this input has beside others. With adapters: laws, and that all products of a layer have adapters, as
+# engines allow for. With turns: the lengths of a turn, and what of it is cached.
+ALONG: dict[str, dict[str, Any]] = {
+    "max_loras": {"held_adapter_bytes": "served_adapter_bytes", "added_pass_seconds": "adapter_pass_seconds",
+                  **dict.fromkeys(("adapt_query", "adapt_key", "adapt_value", "adapt_output", "adapt_mlp"), 1)},
+    "turns": {"prompt": "session_prompt", "prompt_p95": "last_prompt", "prompt_variation": "read_variation",
+              "cached_share": "session_cached_share", "fetched_seconds": "cache_fetch_seconds",
+              "wanted_cache_bytes": "held_kv_bytes", "idle_cache_bytes": "free_cache_bytes"}}
 _OWN = (Change("own_cards", "twice the cards", times=2, own=True), Change("prompt", "prompts half as long", times=0.5, own=True))
 # Half is an example: the hit rate of a load is its own, and what the answer says of it is how much hangs on it.
 _SHARED = Change("cached_share", "half of each prompt in the prefix cache (prompts that begin alike, turns of a session)", 0.5,
@@ -344,7 +352,7 @@ SERVING = Job(
     chain=SERVE, objective="serving_usd_per_month", keys=_REPLICA,
     cards=(_HOLDS, Card("first", "first_token_alone", True, _MEAN), Card("token", "time_per_output_token", True, _MEAN),
            Card("many", "rented_gpus"), Card("long", "request_seconds", True, _MEAN), Card("cost", "serving_usd_per_month"),
-           *_LOGGED),
+           Card("read", "prefilled_tokens", True), *_LOGGED),
     times=("time_to_first_token", "late_token_seconds", "answer_seconds"),
     free=("first_token_limit", "token_limit", "answer_limit", "usd_per_month"), usual={},
     changes=(*_NARROW, *_times("first_token_limit", ("twice the time to the first token", 2)),
@@ -352,6 +360,7 @@ SERVING = Job(
              Change("spare_replicas", "no replica to spare", 0),
              Change("drafted", "its own draft layer (85 % of its tokens accepted)", 1, along=("acceptance",), of="mtp_layers",
                     new=True),
+             Change("host_cache_bytes", "caches of sessions in the host's memory, 100 GB for each GPU", 1e11, of="turns", new=True),
              _SHARED, Change("prompts_apart", "prompts read on replicas of their own", 1, new=True), *_OWN),
     turns=(*_times("requests_per_second", *_LOADS), *_times("daily_users", *_LOADS), *_PROMPTS))
 OFFLINE = Job(

@@ -50,6 +50,8 @@ TRIED = {"stages": ("whole", (1, 2, 3, 4, 6, 8, 16)), "chunks": ("whole", (1, 2,
          "expert_degrees": ("experts", (1, 8, 32)), "micro_batches_tried": ("adapted", (1, 4, 16))}
 # Attention groups and batches that are tried where a model has experts, and stages where most servers do not hold its weights.
 TENSOR, GROUPS, STAGES, MORE_BATCHES = (1, 2, 4, 8), (1, 4, 8, 16, 32), (1, 2), (3072, 4096, 6144, 8192)
+# Shares of the turns of a session whose cache is to be kept.
+KEPT = (0, 0.5, 0.8, 0.9, 0.95, 0.99)
 # The term of cards that the reader has; servers in which a card is looked at that nobody rents out; what stands for a rent that
 # is not known, so small that no budget binds: the fewest GPU-hours are then the cheapest.
 OWN_TERM, UNPRICED, NO_PRICE = "owned", (1, 2, 4, 8), 1e-9
@@ -181,7 +183,8 @@ def replica_degrees(case, cards):
              "serving_stages": ("pipeline_parallel", STAGES if large else (1,))}
     tried = {axis: (value_of(case, name),) if name in case.inputs else [each for each in values if each <= most]
              for axis, (name, values) in usual.items()}
-    return tried | {"batches": BATCHES + MORE_BATCHES if spread else BATCHES}
+    return tried | {"batches": BATCHES + MORE_BATCHES if spread else BATCHES,
+                    "kept_shares": KEPT if "turns" in case.inputs else (1,)}
 
 
 def machine_counts(gpus_per_server, gpus):

@@ -1,5 +1,5 @@
 """Bytes of the key-value cache: of a token, a sequence, a batch and one GPU, and how much of it a server has room for."""
-from ..core.arithmetic import FP32_BYTES, ceil, floor, maximum, minimum, quotient, where
+from ..core.arithmetic import FP32_BYTES, ceil, floor, log, maximum, minimum, quotient, where
 from ..core.law import law
 from .quantization import quantized_params, quantized_weight_bytes
 
@@ -155,11 +155,27 @@ def session_prompt(turns, first_prompt, turn_tokens, output):
 
 
 @law
-def session_cached_share(turns, session_prompt, first_prompt, turn_tokens, kept_turns=1):
+def session_cached_share(turns, session_prompt, first_prompt, turn_tokens, kept_turns=...):
     """Share of the prompt tokens of a session that a prefix cache holds (ratio): all but what each turn adds, where the turns
     before it are kept. SGLang, RadixAttention (arXiv 2312.07104, section 3): an answer's tokens are cached too."""
     added = first_prompt + (turns - 1) * turn_tokens
     return kept_turns * (1 - added / (turns * session_prompt))
+
+
+@law
+def last_prompt(turns, first_prompt, turn_tokens, output):
+    """Prompt tokens of the last turn of a session (count): what a model must read."""
+    return first_prompt + (turns - 1) * (turn_tokens + output)
+
+
+@law
+def read_variation(turns, session_prompt, session_cached_share, first_prompt, turn_tokens, output, kept_turns=...):
+    """Squared coefficient of variation of the prompt tokens that the turns of a session read (ratio): the first prompt, what a
+    turn adds where those before it are kept, and all of a prompt where they are not."""
+    later, grown = turns - 1, turn_tokens + output
+    whole = later * first_prompt ** 2 + first_prompt * grown * turns * later + grown ** 2 * turns * later * (2 * turns - 1) / 6
+    squares = first_prompt ** 2 + kept_turns * later * turn_tokens ** 2 + (1 - kept_turns) * whole
+    return maximum(squares / turns / (session_prompt * (1 - session_cached_share)) ** 2 - 1, 0)
 
 
 @law
@@ -170,19 +186,52 @@ def waiting_sessions(requests_per_second, think_seconds, turns, replicas=1):
 
 
 @law
-def waiting_kv_bytes(waiting_sessions, session_prompt, output, kv_bytes_per_token, cached_layers, cached_windows,
-                     recurrent_bytes, index_bytes_per_token, window=0):
-    """Cache that the sessions between two turns leave in memory (bytes), each of a turn's prompt and its answer."""
-    return waiting_sessions * sequence_kv_bytes.formula(
+def session_kv_bytes(session_prompt, output, kv_bytes_per_token, cached_layers, cached_windows, recurrent_bytes,
+                     index_bytes_per_token, window=0):
+    """Cache that a session leaves between two turns (bytes), of a turn's prompt and its answer."""
+    return sequence_kv_bytes.formula(
         kv_bytes_per_token, session_prompt + output, cached_layers, cached_windows, recurrent_bytes, index_bytes_per_token,
         window)
 
 
 @law
-def session_kept_share(waiting_kv_bytes, free_cache_bytes, host_cache_bytes=0):
-    """Share of the sessions between two turns whose cache is still there at the next (ratio): what the GPUs and the host's memory
-    hold of it, the one that was used longest ago going first. LMCache and SGLang's HiCache keep it in the host's memory."""
-    return minimum(quotient(free_cache_bytes + host_cache_bytes, waiting_kv_bytes), 1)
+def waiting_kv_bytes(waiting_sessions, session_kv_bytes):
+    """Cache of all sessions of a replica that are between two turns (bytes)."""
+    return waiting_sessions * session_kv_bytes
+
+
+@law
+def held_kv_bytes(waiting_kv_bytes, turns, kept_turns=...):
+    """Memory in which so many turns find the cache of those before them (bytes), where that used longest ago goes first.
+
+    Che, Tung and Wang 2002 (doi 10.1109/JSAC.2002.801752): all caches stay for the same time T. Of think times that are
+    exponential a share 1 - exp(-T / mean) ends within it, and the caches that wait are that share of all; those of sessions that
+    have ended stay for T too, since no engine knows that nobody comes back.
+    """
+    return waiting_kv_bytes * (kept_turns - log(maximum(1 - kept_turns, 1e-9)) / maximum(turns - 1, 1))
+
+
+@law
+def free_cache_bytes(engine_room_bytes, cache_share, running_batch, sequence_kv_bytes, attention_parallel=1, host_cache_bytes=0):
+    """Cache of a replica beside the sequences that run (bytes): what GPUs have, and the memory of the host where caches go there.
+    LMCache, SGLang's HiCache, vLLM's offloading connector."""
+    held = (engine_room_bytes + host_cache_bytes) * attention_parallel / cache_share
+    return held - running_batch * sequence_kv_bytes
+
+
+@law
+def unheld_cache_bytes(wanted_cache_bytes=0, idle_cache_bytes=0):
+    """Cache between turns for which a replica has no memory (bytes)."""
+    return maximum(wanted_cache_bytes - idle_cache_bytes, 0)
+
+
+@law
+def cache_fetch_seconds(session_prompt, session_cached_share, kv_bytes_per_token, cache_share, host_cache_bytes=0,
+                        swap_bandwidth=...):
+    """A turn's cache back from the memory of the host (s), each GPU its part over its own link; every turn's, where caches go
+    there. vLLM's offloading connector: other requests run meanwhile."""
+    fetched = session_prompt * session_cached_share * kv_bytes_per_token * cache_share / swap_bandwidth
+    return where(host_cache_bytes > 0, fetched, 0)
 
 
 @law

@@ -250,14 +250,15 @@ def cache_sent_seconds(prompt_kv_bytes, network_bandwidth=..., network_efficienc
 
 @law
 def prompt_seconds(prompt_work_seconds, replica_pass_seconds, prefilled_tokens, cache_sent_seconds, lone_share, prompt_chunk=...,
-                   prompts_apart=0):
-    """What a prompt adds to the passes of its request (s): read at once, or in chunks that each ride in a pass; and sent over.
+                   prompts_apart=0, fetched_seconds=0):
+    """What a prompt adds to the passes of its request (s): read at once, or in chunks that each ride in a pass; sent over, and
+    what of it is fetched.
 
     Sarathi-Serve (arXiv 2403.02310, section 4); DistServe (arXiv 2401.09670, section 3). The pass of the last chunk gives the
     first token of the answer, which begins where its passes run.
     """
     passes = where(prompt_chunk > 0, maximum(ceil(quotient(prefilled_tokens, prompt_chunk)) - 1, 0), 0) * (1 - prompts_apart)
-    return prompt_work_seconds * lone_share + passes * replica_pass_seconds + cache_sent_seconds
+    return prompt_work_seconds * lone_share + passes * replica_pass_seconds + cache_sent_seconds + fetched_seconds
 
 
 @law

@@ -302,7 +302,9 @@ def joint_faults(held: dict[str, Any], usual: dict[str, Any]) -> list[tuple[str,
         allowed = f"0 for no limit, or at least the mean, {held['output']}"
         found.append(("output_limit", f"output_limit: {held['output_limit']}; allowed: {allowed}"))
     for name, other in (("acceptance", "drafted"), ("drafted", "acceptance"), ("own_cards", "usd_per_kwh"),
-                        ("own_cards", "gpus_per_server"), ("lora_rank", "max_loras")):
+                        ("own_cards", "gpus_per_server"), ("lora_rank", "max_loras"), ("turns", "first_prompt"),
+                        ("first_prompt", "turns"), ("turn_tokens", "turns"), ("think_seconds", "turns"),
+                        ("turns", "host_cache_bytes")):
         if other in numbers and name not in held and "gpu" not in held:
             found.append((name, f"{name} ({QUANTITIES[name].meaning}): missing; {other} needs it"))
     cards = str(held.get("cards", ANY))

@@ -219,7 +219,8 @@ def test_a_command_is_the_same_for_any_plan_and_any_name(page):
 
 
 @pytest.mark.parametrize("more", [{"engine": "SGLang", "max_loras": 16, "lora_rank": 32}, {"engine": "TensorRT-LLM"},
-                                  {"engine": "llama.cpp"}, {"model": "Qwen3-32B", "max_context": 131_072}], ids=str)
+                                  {"engine": "llama.cpp"}, {"model": "Qwen3-32B", "max_context": 131_072},
+                                  {"turns": 20, "first_prompt": 8000, "turn_tokens": 1500, "think_seconds": 60}], ids=str)
 def test_the_command_of_an_engine_and_its_log_are_as_in_python(page, book, more):
     held = {"job": "serve", "model": "Llama-3.3-70B", "weight_format": "FP8", "requests_per_second": 5, "cards": "H100 SXM 80GB"} | more
     answer = plan.answer(case_file.case_of(held), book)

@@ -18,7 +18,7 @@ from gpucalc.core import figures
 from gpucalc.core.quantities import DATA, DEFAULTS
 from gpucalc.decisions import answer as answering, answer_words, decide as deciding, token_offers
 from gpucalc.decisions.answer import Figure
-from gpucalc.decisions.jobs import JOBS
+from gpucalc.decisions.jobs import JOBS, REPLICAS
 from gpucalc.rows import ages, catalogue
 from gpucalc.rows.tables import rows
 
@@ -607,3 +607,26 @@ def test_a_model_too_large_for_own_cards_says_by_how_much(book):
     assert "the weights take 65.2 GB, and your 2 GPUs hold 51.5 GB" in told.headline
     assert "offloaded to host memory, as llama.cpp does it, a token of one user takes" in told.headline
     assert told.helps == ["With twice the cards (4) it can be done"]
+
+
+def test_a_load_of_sessions_keeps_the_caches_that_memory_holds(book):
+    """With turns the prompts are the session's and the cached share follows from what is kept: it fits beside what runs. One turn alone
+    is a prompt as any; memory of the host makes it no dearer; a longer wait between turns makes it no cheaper."""
+    case = {"job": "serve", "model": "Llama-3.3-70B", "weight_format": "FP8", "requests_per_second": 5, "cards": "H200 SXM 141GB"}
+    session = {"turns": 20, "first_prompt": 8000, "turn_tokens": 1500, "think_seconds": 30}
+
+    def best(more):
+        return decide(case | more, book).attrs["answer"]
+
+    answer = best(session)
+    chosen = answering.of_choice(answer.case.but(**REPLICAS.given), answer.best)
+    assert chosen("prefilled_tokens") == pytest.approx(25_100 - answer.best["kept_turns"] * (25_100 - 36_500 / 20))
+    assert answer.best["kept_turns"] > 0.5 and 0 < chosen("held_kv_bytes") <= chosen("free_cache_bytes")
+    one, alone = best(session | {"turns": 1, "first_prompt": 1000}), best({"prompt": 1000})
+    assert all(one.best[name] == alone.best[name] for name in ("rented_gpus", "batch", "time_to_first_token", "serving_usd_per_month"))
+    dear, cheap = (best(session | more).best["serving_usd_per_month"] for more in ({"think_seconds": 120}, {"host_cache_bytes": 1e11}))
+    assert cheap <= answer.best["serving_usd_per_month"] <= dear and cheap < dear
+    with pytest.raises(ValueError, match="prompt and turns: both given"):
+        decide(case | session | {"prompt": 1000}, book)
+    with pytest.raises(ValueError, match="first_prompt .*: missing; turns needs it"):
+        decide(case | {"turns": 20, "turn_tokens": 10, "think_seconds": 1}, book)

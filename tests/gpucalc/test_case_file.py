@@ -64,7 +64,7 @@ def faults(path):
     (SERVE + "promt: 1000", [f"promt: unknown; allowed: {NAMES['serve']}; close: prompt, prompt_p95, prompt_chunk"]),
     (SERVE + "zzz: 1000", [f"zzz: unknown; allowed: {NAMES['serve']}"]),
     (SERVE + "'': 1", [f"'': unknown; allowed: {NAMES['serve']}"]),
-    (SERVE + "training_tokens: 5", [f"training_tokens: not for the job serve; allowed: {NAMES['serve']}"]),
+    (SERVE + "training_tokens: 5", [f"training_tokens: not for the job serve; allowed: {NAMES['serve']}; close: turn_tokens"]),
     *((SERVE + f"late_share: {value}", [f"late_share: {value}; allowed: from 1e-06 to 0.5 (share of requests that may be later (0.05 for p95))"])
       for value in (1, 0.51)),
     ("job: grpo\nmodel: Llama-3-8B\nrollout_steps: 9\noutput: 300\noutput_p95: 900\ngroup_size: 1",
