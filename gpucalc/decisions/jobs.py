@@ -360,7 +360,7 @@ SERVING = Job(
              Change("spare_replicas", "no replica to spare", 0),
              Change("drafted", "its own draft layer (85 % of its tokens accepted)", 1, along=("acceptance",), of="mtp_layers",
                     new=True),
-             Change("host_cache_bytes", "caches of sessions in the host's memory, 100 GB for each GPU", 1e11, of="turns", new=True),
+             Change("host_cache_bytes", "caches of sessions in host memory, 100 GB for each GPU", 1e11, of="turns", new=True),
              _SHARED, Change("prompts_apart", "prompts read on replicas of their own", 1, new=True), *_OWN),
     turns=(*_times("requests_per_second", *_LOADS), *_times("daily_users", *_LOADS), *_PROMPTS))
 OFFLINE = Job(
