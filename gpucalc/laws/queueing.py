@@ -123,17 +123,35 @@ def token_spread(running_batch, batch, speculative_seconds, loaded_turn_seconds,
     return (batches + interruptions * (1 + room * (longer ** 2 - 1))) / loaded_token_seconds ** 2
 
 
+def _late_beside(mean, variance, lone_token_seconds, late_deviations, late_share):
+    """Time per token that all but `late_share` stay below: what others add to the time alone is a gamma distribution."""
+    more = maximum(mean - lone_token_seconds, 0)
+    return lone_token_seconds + late_quantile(more, quotient(variance, more ** 2), late_deviations, late_share)
+
+
 @law
-def late_token_seconds(loaded_token_seconds, token_spread, lone_token_seconds, late_deviations, waiting_seconds, output,
-                       prompts_apart=0, late_share=...):
+def full_token_seconds(time_per_output_token, prompt_turn_seconds, batch, output, lone_token_seconds, prompt_time_variation,
+                       output_variation, late_deviations, prompts_apart=0, late_share=...):
+    """Mean time between the tokens of a request in a full batch that all but `late_share` of requests stay below (s): only the
+    prompts that interrupt it differ."""
+    turn = (1 - prompts_apart) * prompt_turn_seconds / output
+    variance = batch * turn ** 2 * (1 + prompt_time_variation) * (1 + output_variation)
+    return _late_beside(time_per_output_token, variance, lone_token_seconds, late_deviations, late_share)
+
+
+@law
+def late_token_seconds(loaded_token_seconds, token_spread, lone_token_seconds, full_token_seconds, time_per_output_token,
+                       late_deviations, waiting_seconds, output, prompts_apart=0, late_share=...):
     """Mean time between the tokens of a request that all but `late_share` of requests stay below (s).
 
-    TPOT as benchmarks count it: from the first token to the last, over the tokens between. What others add to the time alone is a
-    gamma distribution. After a prompt that was read apart the wait for a slot is one of the times between.
+    TPOT as benchmarks count it: from the first token to the last, over the tokens between. It is that of a full batch at most,
+    and that where the mean is. After a prompt that was read apart the wait for a slot is one of the times between.
     """
-    more = maximum(loaded_token_seconds - lone_token_seconds, 0)
-    late = late_quantile(more, quotient(token_spread * loaded_token_seconds ** 2, more ** 2), late_deviations, late_share)
-    return lone_token_seconds + late + where(prompts_apart > 0, waiting_seconds, 0) / output
+    late = _late_beside(loaded_token_seconds, token_spread * loaded_token_seconds ** 2, lone_token_seconds, late_deviations,
+                        late_share)
+    most = minimum(late, full_token_seconds)
+    return where(loaded_token_seconds < time_per_output_token, most, full_token_seconds) + where(
+        prompts_apart > 0, waiting_seconds, 0) / output
 
 
 # The longest of the gaps between two tokens

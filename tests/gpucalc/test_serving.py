@@ -324,17 +324,27 @@ def test_the_spread_of_the_time_per_token_by_hand():
     # 12.8 ms + 4.4 ms x (1 - 0.2694 / 9 + 1.645 x 0.51904 / 3)^3.
     assert sv.lone_token_seconds(0.02, 0.6, 10) == pytest.approx(0.0128)
     late = 0.0128 + 0.0044 * 1.254674**3
-    assert qu.late_token_seconds(0.0172, 0.01763, 0.0128, 1.645, 9, 100) == pytest.approx(late, rel=1e-4)
-    assert qu.late_token_seconds(0.0172, 0.01763, 0.0128, 1.645, 9, 100, 1) == pytest.approx(late + 0.09, rel=1e-4)
+    assert qu.late_token_seconds(0.0172, 0.01763, 0.0128, 0.03, 0.024, 1.645, 9, 100) == pytest.approx(late, rel=1e-4)
+    assert qu.late_token_seconds(0.0172, 0.01763, 0.0128, 0.03, 0.024, 1.645, 9, 100, 1) == pytest.approx(late + 0.09, rel=1e-4)
+
+
+def test_a_late_token_is_that_of_a_full_batch_at_most_by_hand():
+    """In a full batch of 10 the mean is 23.6 ms; ten prompts of 40 ms in 100 tokens differ by 10 x 0.4^2 ms^2, a spread of 1.6 / 10.8^2 =
+    0.01372 of the 10.8 ms beyond 12.8: 12.8 + 10.8 x (1 - 0.01372 / 9 + 1.645 x 0.11712 / 3)^3 = 25.76 ms. Where the mean is that of a full
+    batch the late one is too, however little the load varies."""
+    assert qu.full_token_seconds(0.0236, 0.04, 10, 100, 0.0128, 0, 0, 1.645) == pytest.approx(0.02576, abs=1e-5)
+    assert qu.full_token_seconds(0.0236, 0.04, 10, 100, 0.0128, 0, 0, 1.645, 1) == pytest.approx(0.0236)
+    assert qu.late_token_seconds(0.0172, 5, 0.0128, 0.02576, 0.0236, 1.645, 0, 100) == 0.02576
+    assert qu.late_token_seconds(0.0236, 0, 0.0128, 0.02576, 0.0236, 1.645, 0, 100) == 0.02576
 
 
 @given(st.floats(0, 1), st.floats(1e-9, 1e6), st.floats(0.001, 0.2))
 def test_no_token_is_late_before_the_pass_that_it_takes_alone(busy, spread, late):
     """However far the others' prompts spread it, and the later the further they do; alone nobody adds anything."""
     mean, deviations = 0.01 + busy, late_deviations(late)
-    found = [qu.late_token_seconds(mean, wide, 0.01, deviations, 0, 100, 0, late) for wide in (spread, 2 * spread)]
+    found = [qu.late_token_seconds(mean, wide, 0.01, 1e9, 1e9, deviations, 0, 100, 0, late) for wide in (spread, 2 * spread)]
     assert 0.01 <= found[0] <= found[1] * (1 + 1e-6)
-    assert qu.late_token_seconds(0.01, spread, 0.01, deviations, 0, 100, 0, late) == 0.01
+    assert qu.late_token_seconds(0.01, spread, 0.01, 1e9, 1e9, deviations, 0, 100, 0, late) == 0.01
 
 
 def test_groups_that_wait_for_each_others_prompts_by_hand():
