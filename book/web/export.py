@@ -237,7 +237,7 @@ def _families(laws):
 OWNING_LAWS = ("owning_npv", "break_even_utilization", "owned_usd_per_hour", "level_usd_per_hour", "fixed_usd_per_hour",
                "work_usd_per_hour", "declining_residual", "spot_usd_per_hour", "group_interruption_seconds", "network_usd",
                "rack_usd_per_month", "offered_gpu_hours", "user_requests_per_second", "mean_requests_per_month",
-               "window_requests", "paid_utilization", "rented_gpus",
+               "window_requests", "paid_utilization", "rented_gpus", "answer_bytes", "egress_usd",
                "owned_serving_usd_per_month", "serving_usd_per_month", "api_request_usd",
                "api_batch_request_usd", "offered_load", "answer_seconds", "time_to_first_token", "late_token_seconds")
 # What a case may hold beside their arguments.

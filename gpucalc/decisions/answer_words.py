@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core import figures
+from ..laws.total_cost import egress_usd
 from ..rows import bands, catalogue
 from ..rows.ages import age, day, STALE_DAYS
 from ..rows.price_report import notes
+from ..rows.rents import egress_prices
 from . import engine_flags
 from .answer import Answer, Figure, Help, WIDE
 from .answer_texts import BARS, CAUTIONS, NOUNS, PAGE, PARTS as _PARTS, TEXTS, TITLES, WHY, WORDS
@@ -70,6 +72,7 @@ def case_facts(answer: Answer, held: dict[str, Any], ways: Ways | None = None) -
     if best is None:
         return known
     known |= _of_best(answer, best) | _of_ways(ways, best[answer.objective]) | _on_spot(answer) | _of_prices(answer)
+    known |= _of_egress(case, best["provider"], held["egress"]) if answer.kind == "serve" and best["priced"] else {}
     return known | {"kind": answer.kind}
 
 
@@ -77,6 +80,7 @@ def book_facts(book: Any) -> dict[str, Any]:
     """What sentences name of a price book; where it has the day of the run, `today`, that too."""
     date = book.attrs.get("book", book.attrs["date"]).removesuffix(".csv")
     known = {"own_book": int(book.attrs["own"]), "book": book.attrs["file"], "stale_days": STALE_DAYS, "book_date": date}
+    known["egress"] = egress_prices(book)
     today = book.attrs.get("today")
     return known | ({"today": today, "book_days": age(date, day(today))} if today and date[:2] == "20" else {})
 
@@ -139,6 +143,17 @@ def _of_ways(ways, rent):
     known |= {"way": "api" if known.get("api_usd", math.inf) < least else house} if known else {}
     return plain(known | {"api_below": (ways.below or math.inf) if ways else math.inf,
                           "api_turn": (ways.turn or math.inf) if ways else math.inf})
+
+
+def _of_egress(case, provider, prices):
+    """What a month of answers costs to send out, by the provider's price, else by the highest of the book."""
+    sent = number_of(case, "answer_bytes")
+    costs = {seller: egress_usd(sent, price["usd_per_gb"], price["free_bytes"], 1) for seller, price in prices.items()}
+    known = {"sent_bytes": sent, "egress_most": max(costs.values())} if costs else {}
+    if provider in costs:
+        known |= {"egress_usd": costs[provider], "egress_date": prices[provider]["date"],
+                  "egress_recalled": int(prices[provider]["confidence"] == "recalled")}
+    return plain(known)
 
 
 def _on_spot(answer):

@@ -8,8 +8,11 @@ from hypothesis import strategies as st
 from gpucalc import training_cost
 from gpucalc import total_cost as tc
 from gpucalc.core.evaluate import Case
+from gpucalc.decisions import answer_words, decide
 from gpucalc.decisions.market import forbidden
 from gpucalc.rows import catalogue
+from gpucalc.rows.project_books import price_books, project_book
+from gpucalc.rows.rents import egress_prices
 
 AWS_TIERS = [(0, 100e9, 0), (100e9, 10e12, 0.09), (10e12, 50e12, 0.085), (50e12, 150e12, 0.07), (150e12, math.inf, 0.05)]
 amount = st.floats(0, 400e12)
@@ -196,3 +199,27 @@ def test_the_license_rules_out_consumer_cards_and_no_other():
     assert not any(name.startswith(("H100", "A100", "L40", "RTX A6000")) for name in ruled_out.index)
     assert set(ruled_out["kind"]) == {"consumer"} and set(ruled_out["vendor"]) == {"NVIDIA"}
     assert not forbidden(cards.assign(vendor="AMD")).any()
+
+
+def test_answers_that_leave_in_a_month_are_little_and_are_priced_by_their_seller():
+    # 50 requests a second in a busiest hour with a tenth of the day's: 50 * 3600 / 0.1 * 730 / 24 = 54.75 million a month;
+    # of 300 tokens with 4 bytes each 65.7 GB. By tiers that begin at 0.12 with nothing free: 65.7 * 0.12 = 7.884 USD.
+    case = Case(job="serve", model="Llama-3-8B", requests_per_second=50, busiest_hour_share=0.1, output=300, token_text_bytes=4)
+    assert case(tc.answer_bytes) == close(65.7e9)
+    facts = answer_words._of_egress(case, "GCP", egress_prices(project_book(price_books()[-1])))
+    assert facts["egress_usd"] == facts["egress_most"] == close(7.884) and facts["egress_recalled"] == 1
+    # Of AWS the first 100 GB are free: 65.7 GB cost nothing, twice as many (131.4 - 100) * 0.09 = 2.826 USD.
+    prices = egress_prices(project_book(price_books()[-1]))
+    assert answer_words._of_egress(case, "AWS", prices)["egress_usd"] == 0
+    assert answer_words._of_egress(case.but(output=600), "AWS", prices)["egress_usd"] == close(2.826)
+    unknown = answer_words._of_egress(case, "nobody", prices)
+    assert "egress_usd" not in unknown and unknown["egress_most"] == close(7.884), "the bill says that the book has no price"
+
+
+def test_the_bill_of_a_decision_says_what_sending_the_answers_costs():
+    case = {"job": "serve", "model": "Llama-3-8B", "requests_per_second": 5, "token_limit": 0.05}
+    notes = {provider: next(card["note"] for card in decide.as_data(case | {"provider": provider})["cards"] if card["name"] == "cost")
+             for provider in ("GCP", "Lambda", "RunPod")}
+    assert "by a price of 2025 that was recalled" in notes["GCP"]
+    assert notes["Lambda"].endswith("of answers a month costs nothing")
+    assert "the book has no price of RunPod for sending" in notes["RunPod"]
