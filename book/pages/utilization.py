@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import pandas as pd
 from pandas import DataFrame
 
 from gpucalc.core.arithmetic import ceil, HOURS_PER_DAY, HOURS_PER_MONTH, SECONDS_PER_HOUR
 from gpucalc.core.evaluate import Case, Row
-from gpucalc.core.figures import dollars, gib, hourly, number, percent, seconds, three_figures
+from gpucalc.core.figures import dollars, gib, hourly, number, percent, seconds, three_figures, usd
 from gpucalc.core.quantities import DATA
 from gpucalc.decisions.columns import nine_digits
 from gpucalc.laws import arithmetic_intensity as ai, counters, counters as law, shares
@@ -23,15 +24,16 @@ from gpucalc.laws.counters import is_idle
 from gpucalc.laws.sharing import right_sized_gpus, wasted_usd_per_month
 from gpucalc.laws.training_memory import usable_bytes
 from gpucalc.laws.waiting import sped_up
-from gpucalc.rows import catalogue
+from gpucalc.rows import catalogue, price_book
 from gpucalc.rows.ages import firm
 from gpucalc.rows.files import hidden, shortened, text
+from gpucalc.rows.intake import read_sheet
 from gpucalc.rows.mapping import read_mapping
 from gpucalc.rows.rents import rents
 from ..components.experiments import SKUS
 from ..components.picture import Sheet, WIDE
 from ..components.sentences import Markdown, markdown
-from ..components.show import table
+from ..components.show import Html, table
 
 
 # Columns and cells of files of GPU counters: how tools spell a counter, its unit, what is no value, and forms of times.
@@ -75,7 +77,8 @@ _WRITTEN = {"mib": "MiB", "gib": "GiB", "kib": "KiB", "mb": "MB", "b": "B", "w":
 # Columns of text, and of the reasons for lower clocks: a mask, or one column for each reason.
 TEXTS = {"gpu": ("index", "gpu", "entity", "gpu_id", "gpuid"), "uuid": ("uuid", "gpu_uuid", "pci_bus_id", "pci_bus"),
          "name": ("name", "gpu_name", "modelname", "model_name"), "host": ("hostname", "host", "instance", "instanceid"),
-         "metric": ("metric", "__name__", "field"), "value": ("value",)}
+         "metric": ("metric", "__name__", "field"), "value": ("value",),
+         "team": ("team", "exported_namespace", "namespace", "account", "project")}
 TIMES = ("timestamp", "time", "datetime", "date_time", "ts", "date")
 REASONS = ("clocks_throttle_reasons_active", "clocks_event_reasons_active", "clocks_event_reasons", "clock_throttle_reasons",
            "dvcctr")
@@ -385,7 +388,7 @@ def _one_row_a_sample(file, table):
         metric = kind(plain(named.get("metric", ""))[0])
         if metric in COUNTERS or metric == "reasons":
             found = held.setdefault(key, (row, {name: cell for name, cell in record.items() if kind(plain(name)[0]) in (
-                "time", "gpu", "uuid", "name", "host")}))[1]
+                "time", "gpu", "uuid", "name", "host", "team")}))[1]
             found[named["metric"]] = named["value"]
     return list(held.values())
 
@@ -405,6 +408,8 @@ def _counters(file, tool, table, notes, sample_seconds):
     cells, found = Cells(file), {name: [] for name in ("seconds", "gpu", "name", *(each for each in COUNTERS if each in columns))}
     if "reasons" in columns:
         found["slowed"] = []
+    if "team" in columns:
+        found["team"] = []
     if "time" not in columns and not tool.endswith("dmon"):
         raise ValueError(f"{file}, row 1: no column of the time; allowed: one called {', '.join(TIMES[:3])}, as "
                          "--query-gpu=timestamp gives")
@@ -420,6 +425,8 @@ def _counters(file, tool, table, notes, sample_seconds):
         found["seconds"].append(cells.time(row, columns["time"], get["time"]) if timed else seen[gpu] * sample_seconds)
         for counter, unit in units.items():
             found[counter].append(cells.number(row, columns[counter], counter, unit, get[counter]))
+        if "team" in found:
+            found["team"].append("" if is_none(get["team"]) else cells.words(row, columns["team"], get["team"]))
         if "slowed" in found:
             found["slowed"].append(cells.mask(row, columns["reasons"], get["reasons"]))
     if len(seen) > _MOST_GPUS:
@@ -718,6 +725,85 @@ def fewer_gpus(found: Report, target: float) -> list[Fewer]:
         one = Fewer(str(name), len(rows), by_time, int(ceil(memory / usable)), 0.0)
         held.append(one._replace(saved=(len(rows) - one.needed) * rows["usd_per_hour"].iloc[0] * HOURS_PER_MONTH))
     return held
+
+
+# The bill split by teams: by the GPU-hours that are theirs, and by their tokens.
+
+# Whose a GPU is that no team has; the columns of a file of tokens.
+NOBODY, _TOKENS = "nobody", ["month", "team", "tokens"]
+
+
+def team_hours(found: Report, teams: Mapping[str, str] | None) -> pd.DataFrame:
+    """Seconds by month, team and card: each sample stands for an equal part of the time in which its GPU was measured. A month is
+    blank where the file has no dates. `teams`: whose each GPU is, before what the file says."""
+    unknown = [gpu for gpu in teams or {} if gpu not in found.gpus.index]
+    if unknown:
+        raise ValueError(f"parameter teams: {unknown[0]!r}: no GPU of the file; allowed: {', '.join(found.gpus.index[:8])}")
+    samples = found.samples
+    owners, named = dict(teams or {}), samples["team"] if "team" in samples else [""] * len(samples)
+    team = [owners.get(gpu, said) or NOBODY for gpu, said in zip(samples["gpu"], named)]
+    months = pd.to_datetime(samples["seconds"], unit="s").dt.strftime("%Y-%m").where(samples["seconds"] > 1e8, "")
+    each = samples["gpu"].map(found.gpus["period"] / found.gpus["samples"])
+    frame = DataFrame({"month": months, "team": team, "card": samples["gpu"].map(found.gpus["name"]), "seconds": each})
+    return frame.groupby(["month", "team", "card"], as_index=False).sum()
+
+
+def monthly_rents(hours: pd.DataFrame, term: str, now: Mapping[str, float], books: list[Path]) -> list[float]:
+    """The rent of each row of `team_hours`: the cheapest of the newest of the books that was out by the end of its month; that of
+    `now` without a month, before the first book, or where the book has none."""
+    found = []
+    for month, card in hours[["month", "card"]].itertuples(index=False):
+        out = [path for path in books if path.stem[:7] <= month]
+        priced = rents(price_book.prices(out[-1]), gpu=card, term=term, per="gpu", required=False) if out else ()
+        found.append(float(priced["usd_per_hour"].iloc[0]) if len(priced) else now[card])
+    return found
+
+
+def read_tokens(path: str | Path) -> pd.DataFrame:
+    """Tokens by month and team, of a CSV or XLSX file with those columns."""
+    sheet = read_sheet(Path(path), lambda header: {*_TOKENS} <= {*map(str.lower, header)}, f"columns {', '.join(_TOKENS)}")
+    places = [[each.lower() for each in sheet.header].index(name) for name in _TOKENS]
+    rows = []
+    for row, cells in sheet.rows:
+        month, team, many = (cells[place] if place < len(cells) else "" for place in places)
+        if not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", month):
+            raise refused(sheet.file, row, "month", month, "a month such as 2026-11")
+        if not team or hidden(team):
+            raise refused(sheet.file, row, "team", team, "a name without control and invisible characters")
+        if not re.fullmatch(r"\d+(\.\d+)?([eE]\+?\d\d?)?", many) or not 0 < float(many) < 1e18:
+            raise refused(sheet.file, row, "tokens", many, "a number above 0 such as 3.2e9")
+        rows.append((month, shortened(team, 60), float(many)))
+    return DataFrame(rows, columns=_TOKENS).groupby(["month", "team"], as_index=False).sum()
+
+
+def split_bill(hours: pd.DataFrame, rates: list[float], tokens: pd.DataFrame | None) -> pd.DataFrame:
+    """What each team is charged in each month: by its GPU-hours, at the rent of their cards, and by its part of the tokens, which
+    spreads idle time and what is nobody's over all; and what a million of its tokens costs by its hours."""
+    paid = law.counted_usd.formula(1, pd.Series(rates), hours["seconds"])
+    priced = hours.assign(gpu_hours=hours["seconds"] / SECONDS_PER_HOUR, by_hours=paid)
+    found = priced.groupby(["month", "team"], as_index=False)[["gpu_hours", "by_hours"]].sum()
+    if tokens is None:
+        return found
+    bills, sums = found.groupby("month")["by_hours"].sum(), tokens.groupby("month")["tokens"].sum()
+    lacking = [month for month in sums.index if month not in bills.index]
+    if lacking:
+        known = ", ".join(filter(None, bills.index)) or "none, as the counters have no dates"
+        raise ValueError(f"tokens of {lacking[0]}: no counters of that month; allowed: {known}")
+    found = found.merge(tokens, "outer", ["month", "team"])
+    charged = law.charged_usd.formula(found["month"].map(bills), found["tokens"], found["month"].map(sums))
+    found = found.assign(by_tokens=charged).fillna({"gpu_hours": 0, "by_hours": 0})
+    return found.assign(per_million=law.charged_usd_per_million.formula(found["by_hours"], found["tokens"]))
+
+
+def bill_table(split: pd.DataFrame, caption: str) -> Html:
+    """The split bill as a table, and below it the same as a CSV file to save."""
+    labels = {"gpu_hours": "GPU-hours", "by_hours": "charged by GPU-hours", "by_tokens": "charged by tokens",
+              "per_million": "a million tokens by GPU-hours"}
+    cells = split.map(lambda each: f"'{each}" if isinstance(each, str) and each[:1] in "=+-@" and each else each)
+    link = f'<p><a download="teams.csv" href="data:text/csv;charset=utf-8,{quote(cells.to_csv(index=False))}">Save as CSV</a></p>'
+    formats = {"gpu_hours": three_figures, "tokens": number} | dict.fromkeys(("by_hours", "by_tokens", "per_million"), usd)
+    shown = table(split if (split["month"] != "").all() else split.drop(columns="month"), caption, labels, formats)
+    return Html(shown.source + link, shown.plain)
 
 
 # Counters of GPUs as pages show them: what they count, what loads show in them, commands, and a report of a file.

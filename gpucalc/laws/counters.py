@@ -92,6 +92,18 @@ def unused_usd(counted_usd, useful_share):
 
 
 @law
+def charged_usd(bill_usd, team_units, all_units):
+    """A team's part of a bill (USD), by what it used of what all used: tokens or GPU-hours."""
+    return bill_usd * team_units / all_units
+
+
+@law
+def charged_usd_per_million(charged_usd, team_tokens):
+    """What a million tokens of a team come to (USD)."""
+    return 10**6 * charged_usd / team_tokens
+
+
+@law
 def smaller_card_usd_per_month(gpus, usd_per_hour, smaller_usd_per_hour):
     """What a month costs less on as many smaller cards (USD/month)."""
     return gpus * (usd_per_hour - smaller_usd_per_hour) * HOURS_PER_MONTH

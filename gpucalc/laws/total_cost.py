@@ -56,7 +56,7 @@ def egress_usd(pulled_bytes, usd_per_gb, free_bytes=0, egress_months=1):
 
 @law
 def answer_bytes(mean_requests_per_month, output, token_text_bytes=...):
-    """Text of the answers that leave the servers in a month (B/month); chunks of a stream, each in its own JSON, are longer."""
+    """Text of the answers that leave the servers in a month (B); chunks of a stream, each in its own JSON, are longer."""
     return text_bytes.formula(mean_requests_per_month * output, token_text_bytes)
 
 

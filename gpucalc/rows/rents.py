@@ -107,8 +107,8 @@ def firm_rents(book: "DataFrame") -> "DataFrame":
 
 
 def egress_prices(book: "DataFrame") -> dict[str, dict[str, Any]]:
-    """Of each provider the price of what leaves its servers (USD/GB) in the first tier that is paid, the bytes that are free below
-    it, its date and confidence."""
+    """By provider the price of what leaves its servers (USD/GB) in the first tier that is paid, the bytes that are free below it,
+    its date and confidence."""
     found = book[(book["item"] == "egress") & (book["instance"] == "")]
     found = found.assign(free=found["price"] == 0).sort_values(["free", "from_bytes"]).drop_duplicates("provider")
     return {row.provider: {"usd_per_gb": row.price, "free_bytes": row.from_bytes, "date": row.date, "confidence": row.confidence}

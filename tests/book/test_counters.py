@@ -1,6 +1,7 @@
 """What counters say: formulas by hand and against published output, and reports that find the load that was put in."""
 import math
 from types import SimpleNamespace
+from urllib.parse import quote
 
 import pytest
 
@@ -10,6 +11,7 @@ from gpucalc import Case, arithmetic_intensity as ai, counters as cn
 from gpucalc.core.evaluate import Row
 from gpucalc.core.quantities import DATA
 from gpucalc.rows import catalogue, price_book
+from gpucalc.rows.rents import cheapest_rent
 from tests.counter_samples import FILES
 from tests.pictures import boxes
 
@@ -218,3 +220,67 @@ def test_a_load_has_a_bar_for_each_limit_to_scale():
     assert [box.left + 1.5 for box in marks] == pytest.approx([58 + 140, 58 + 56] * 2, abs=0.1)
     assert (memory.left, memory.right) == (58, 58 + 224) and [box.right - box.left for box in tensor] == [70, 1]
     assert "own: memory not computed, tensor 0 %" in shown.plain and shown.source.count(">–<") == 1
+
+
+# The bill split by teams
+
+MONTHS = ("timestamp,index,name,utilization.gpu [%],team\n2026-05-31T23:00:00Z,0,NVIDIA H100 80GB HBM3,50 %,chat\n"
+          "2026-06-01T00:00:00Z,0,NVIDIA H100 80GB HBM3,50 %,search\n2026-06-01T01:00:00Z,0,NVIDIA H100 80GB HBM3,50 %,\n")
+
+
+def reported(tmp_path, text=MONTHS, rate=3.0):
+    found = own_counters.read_counters(saved(tmp_path, "counters.csv", text))
+    return own_counters.report(found, own_counters.cards_of(found, None), {"H100 SXM 80GB": rate}, 0.01)
+
+
+def saved(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    return tmp_path / name
+
+
+def test_a_bill_is_split_by_hours_and_by_tokens(tmp_path):
+    # Three samples an hour apart stand for an hour each, at 3 USD: 3 USD in May, all chat's; 6 in June, half of it nobody's.
+    # Of June's 2 million tokens a quarter is chat's: 6 * 0.25 = 1.5 USD; search pays 4.5, and 3 for its hour: 2 USD a million.
+    hours = own_counters.team_hours(reported(tmp_path), None)
+    tokens = own_counters.read_tokens(saved(tmp_path, "t.csv", "Month,team,tokens\n2026-06,search,1e6\n2026-06,search,0.5e6\n2026-06,chat,500000\n"))
+    found = own_counters.split_bill(hours, [3.0] * len(hours), tokens).set_index(["month", "team"])
+    assert found["by_hours"].to_dict() == {("2026-05", "chat"): 3, ("2026-06", "chat"): 0, ("2026-06", "nobody"): 3, ("2026-06", "search"): 3}
+    assert found["by_tokens"].dropna().to_dict() == {("2026-06", "chat"): 1.5, ("2026-06", "search"): 4.5}
+    assert found.at[("2026-06", "search"), "per_million"] == 2 and found.at[("2026-06", "search"), "gpu_hours"] == 1
+    assert found["by_hours"].sum() == reported(tmp_path).whole.paid == 9
+
+
+def test_a_month_has_the_rent_of_the_book_that_was_out_by_its_end(tmp_path):
+    hours = own_counters.team_hours(reported(tmp_path), {"0": "chat"})
+    assert hours["team"].tolist() == ["chat", "chat"] and hours["seconds"].tolist() == [3600, 7200], "the map goes before the file"
+    old, new = (cheapest_rent(price_book.prices(path), gpu="H100 SXM 80GB", term="on-demand").usd_per_hour
+                for path in price_book.price_books()[:2])
+    rates = own_counters.monthly_rents(hours, "on-demand", {"H100 SXM 80GB": 9}, price_book.price_books())
+    assert rates == [old, new] and old != new, "books of 2026-01-12 and 2026-06-24"
+    assert own_counters.monthly_rents(hours, "on-demand", {"H100 SXM 80GB": 9}, []) == [9, 9]
+
+
+def test_the_split_bill_as_a_file_starts_no_formula(tmp_path):
+    hours = own_counters.team_hours(reported(tmp_path), {"0": "=1+1<b>"})
+    shown = own_counters.bill_table(own_counters.split_bill(hours, [3.0, 3.0], None), "bill").source
+    assert quote("'=1+1<b>,1.0,3.0") in shown and "<b>" not in shown and "=1+1&lt;b&gt;" in shown
+
+
+@pytest.mark.parametrize("text, message", [
+    ("month,team,tokens\n2026-13,chat,5\n", "t.csv, row 2, column month: '2026-13'; allowed: a month such as 2026-11"),
+    ("month,team,tokens\n2026-06,chat,-5\n", "t.csv, row 2, column tokens: '-5'; allowed: a number above 0 such as 3.2e9"),
+    ("month,team,tokens\n2026-06,,5\n", "t.csv, row 2, column team: blank; allowed: a name"),
+    ("month,tokens\n2026-06,5\n", "columns month, team, tokens")])
+def test_a_broken_file_of_tokens_is_refused(tmp_path, text, message):
+    with pytest.raises(ValueError) as error:
+        own_counters.read_tokens(saved(tmp_path, "t.csv", text))
+    assert message in str(error.value)
+
+
+def test_teams_and_tokens_that_fit_no_counters_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="parameter teams: '7': no GPU of the file; allowed: 0"):
+        own_counters.team_hours(reported(tmp_path), {"7": "chat"})
+    hours = own_counters.team_hours(reported(tmp_path), None)
+    late = own_counters.read_tokens(saved(tmp_path, "t.csv", "month,team,tokens\n2026-07,chat,5\n"))
+    with pytest.raises(ValueError, match="tokens of 2026-07: no counters of that month; allowed: 2026-05, 2026-06"):
+        own_counters.split_bill(hours, [3.0] * len(hours), late)
