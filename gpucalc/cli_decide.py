@@ -11,7 +11,7 @@ from typing import Any
 from .core.evaluate import Case, plugin
 from .core.quantities import QUANTITIES
 from .core.figures import three_figures
-from .decisions import answer_words, decide as deciding, owning_words
+from .decisions import answer_words, blend, decide as deciding, owning_words
 from .decisions.owning_words import is_owning
 from .decisions.rent_or_buy import rent_or_buy
 from .rows import case_file, choices, free_words, names, price_book
@@ -29,6 +29,9 @@ gpucalc ask "WORDS" [--prices FILE] [--report OUT.html]
 WORDS             what to run, in words: "70b chat, 10 requests a second, 1k in, 300 out, first token under 1 s"
 CASE.yaml         a case as those of data/cases: job, model, what it must do, and its limits; also --case FILE
 --prices FILE     prices of your own over the newest book; --only 1 takes them alone, --rate EUR=1.10 says what a euro is
+--discount TEXT   what a contract takes off: "AWS=18 %", a savings plan with its term: "AWS=40 % reserved-1y"; also in a case
+--hours FILE      a load by the hour, columns hour and requests_per_second: what to reserve, and what to rent as it is needed;
+                  --interruptible 0.3 puts that share of the rest on spot
 --gpus FILE       GPUs of your own
 --compare FILE    another case, side by side with this one
 --rows N,M        two choices of this case side by side, by their number in the list, the best being 1
@@ -55,7 +58,8 @@ def main(given: list[str], asked: bool = False) -> int:
 def _options(given, asked):
     parser = argparse.ArgumentParser("gpucalc decide", add_help=False, allow_abbrev=False)
     parser.add_argument("file", nargs="*")
-    for name in ("case", "prices", "only", "rate", "gpus", "compare", "rows", "report", "files"):
+    for name in ("case", "prices", "discount", "hours", "interruptible", "only", "rate", "gpus", "compare", "rows", "report",
+                 "files"):
         parser.add_argument(f"--{name}", default="")
     for name in ("-h", "--help"), ("--json",):
         parser.add_argument(*name, action="store_true")
@@ -89,6 +93,15 @@ def _answered(options):
     told = []
     if options.words is not None:
         held["case"], told = held["case"]
+    if options.discount:
+        held["case"] = held["case"].but(discount=options.discount)
+    held["book"] = deciding.priced(held["case"], held["book"])
+    if options.hours:
+        share = options.interruptible or "0"
+        if not re.fullmatch(r"0?\.\d+|[01]", share):
+            raise ValueError(f"--interruptible: {shortened(share)}; allowed: a share from 0 to 1")
+        said = blend.blend(held["case"], options.hours, held["book"], float(share)).lines()
+        return "\n".join([*told, *(line for text in said for line in wrap(text, WIDTH))])
     if options.json:
         return json.dumps(deciding.as_data(held["case"], held["book"]), ensure_ascii=False, indent=1)
     answer = (_owning if is_owning(held["case"]) and not (options.compare or options.rows) else _shown)(options, held)

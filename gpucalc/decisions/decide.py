@@ -13,6 +13,7 @@ from ..core.printer import in_words
 from ..core.quantities import QUANTITIES
 from ..rows import case_file, price_book
 from ..rows.kept import derivation, selection
+from ..rows.rents import discounted
 from . import answer as plan, answer_words as words, owning_words
 from .jobs import JOBS, trains
 from .points import number_of
@@ -43,6 +44,11 @@ def book_of(prices: Any = None) -> pd.DataFrame:
     return prices if isinstance(prices, pd.DataFrame) else price_book.prices(prices)
 
 
+def priced(case: Case, book: pd.DataFrame) -> pd.DataFrame:
+    """The book with the discounts of the case."""
+    return discounted(book, str(case.rows["discount"].name)) if "discount" in case.rows else book
+
+
 @derivation
 def decide(case: Any, prices: Any = None) -> pd.DataFrame:
     """Every choice for the case of a job: those that keep its limits, the best first, then of each other GPU the nearest.
@@ -54,7 +60,8 @@ def decide(case: Any, prices: Any = None) -> pd.DataFrame:
     without a rent. `attrs["answer"]` is the `Answer`. For the job rent_or_buy the table is that of `owning_words.table`.
     Raises ValueError with a line for each fault.
     """
-    case, book = read(case), book_of(prices)
+    case = read(case)
+    book = priced(case, book_of(prices))
     return owning_words.table(case, book) if owning_words.is_owning(case) else table(plan.answer(case, book), book)
 
 
@@ -64,7 +71,8 @@ def said(case: Any, prices: Any = None) -> Markdown:
 
     case, prices: as `decide` takes them. Raises ValueError with a line for each fault.
     """
-    case, book = read(case), book_of(prices)
+    case = read(case)
+    book = priced(case, book_of(prices))
     if owning_words.is_owning(case):
         told = owning_words.told(rent_or_buy(case, book), case, book)
     else:
@@ -104,7 +112,8 @@ def as_data(case: Any, prices: Any = None) -> dict[str, Any]:
 
     case, prices: as `decide` takes them. Raises ValueError with a line for each fault.
     """
-    case, book = read(case), book_of(prices)
+    case = read(case)
+    book = priced(case, book_of(prices))
     levels: list[dict[str, Any]] = []
     if owning_words.is_owning(case):
         told, objective = owning_words.told(rent_or_buy(case, book), case, book), "usd_per_hour"
@@ -158,7 +167,7 @@ def answered(case: Case, book: pd.DataFrame) -> plan.Answer:
     """The answer to a case that chooses among offers. Raises ValueError for one that asks to rent or to buy."""
     if owning_words.is_owning(case):
         raise ValueError(f"job: {case.rows['job'].name} has no list of choices; allowed here: any other job")
-    return plan.answer(case, book)
+    return plan.answer(case, priced(case, book))
 
 
 @selection

@@ -11,6 +11,12 @@ def rented_usd_per_hour(usd_per_hour, utilization=1, committed=0):
 
 
 @law
+def discounted_usd_per_hour(usd_per_hour, discount_share):
+    """Price of a GPU-hour by a contract or a savings plan that takes a share off the list (USD)."""
+    return usd_per_hour * (1 - discount_share)
+
+
+@law
 def commitment_utilization(committed_usd_per_hour, usd_per_hour):
     """Utilization from which a commitment costs less than the same hours on demand (fraction); above 1, never."""
     return committed_usd_per_hour / usd_per_hour

@@ -201,6 +201,8 @@ def case_of(held: dict[str, Any], where: str = "") -> Case:
     line for each fault.
     """
     held = _spelled(held)
+    if isinstance(held, dict) and isinstance(held.get("discount"), dict):
+        held = held | {"discount": ", ".join(f"{provider}={share}" for provider, share in held["discount"].items())}
     faults = list(_faults(held))
     if faults:
         raise ValueError("\n".join(few(f"{shortened(where)}: {fault}" if where else fault for fault in faults)))
@@ -279,7 +281,7 @@ def _faults(held) -> Iterator[str]:
             continue
         elif name not in FINDERS and name not in QUANTITIES:
             yield f"{_key(name)}: unknown; allowed: {_listed(job, taken)}{close(_key(name), taken)}"
-        elif name not in taken:
+        elif name not in [*taken, "discount"]:
             yield f"{name}: not for the job {held['job']}; allowed: {_listed(job, taken)}{close(_MEANT.get(name, name), taken)}"
         else:
             yield from _value_faults(name, value)

@@ -1,14 +1,19 @@
 """What a case chooses in words: its job, and rows that are a name and nothing else: cards, a provider, a region, a term, ways."""
+import re
+
 from ..core.evaluate import Row, close
 from . import names as spelling
 from .files import hidden, shortened
-from .price_checks import ITEMS
+from .price_checks import ITEMS, RESERVED_YEARS
 from .tables import plain_row, rows
 
 ANY = "any"
 WAYS = ("rent", "own", "api")
 # The most characters that a provider or a region has.
 LONGEST = 100
+# Who, how much and, of a savings plan, for how long.
+DISCOUNT = re.compile(r"(?P<provider>[^=]+?) *[=:] *(?P<share>[1-9]\d?(\.\d+)?) *%"
+                      rf"( +(?P<term>{'|'.join(RESERVED_YEARS)}))?", re.ASCII)
 
 
 def job(name: str) -> Row:
@@ -53,6 +58,15 @@ def region(name: str) -> Row:
     return _words("region", name)
 
 
+def discount(name: str) -> Row:
+    """Shares off the prices of providers, such as `AWS=18 %, GCP=40 % reserved-1y`, as the name of an empty row."""
+    for each in name.split(","):
+        if not DISCOUNT.fullmatch(each.strip()):
+            raise ValueError(f"discount: {shortened(each.strip(), 60)!r}; allowed: a provider and a share of 1 to 99 %, of a "
+                             "savings plan with its term, such as AWS=18 % or GCP=40 % reserved-1y; several with commas between")
+    return _words("discount", name)
+
+
 def data_at(name: str) -> Row:
     """The provider that stores the data, as the name of an empty row."""
     return _words("data_at", name)
@@ -85,4 +99,4 @@ def _words(kind, name):
 
 
 # As a case names them, beside the rows of the catalogue.
-CHOICES = dict(job=job, cards=cards, provider=provider, region=region, term=term, data_at=data_at, ways=ways)
+CHOICES = dict(job=job, cards=cards, provider=provider, region=region, term=term, data_at=data_at, ways=ways, discount=discount)

@@ -1,9 +1,12 @@
 """Offers to rent GPUs: the one place that says which is the cheapest."""
 from typing import TYPE_CHECKING, Any
 
-from ..core.evaluate import Row
+from ..core.evaluate import Row, close
+from ..laws.renting import discounted_usd_per_hour
 from .ages import firm
+from .choices import DISCOUNT
 from .kept import derivation, selection
+from .price_checks import RESERVED_YEARS
 from .price_book import cheapest_first, no_price, price_row, select
 
 if TYPE_CHECKING:
@@ -104,6 +107,37 @@ def firm_rents(book: "DataFrame") -> "DataFrame":
     """The cheapest firm offer on demand of each GPU that has one."""
     found = rents(book, term="on-demand", per="gpu", required=False)
     return found[firm(found)]
+
+
+def discounted(book: "DataFrame", wanted: str) -> "DataFrame":
+    """The book with shares off, written as `AWS=18 %, GCP=40 % reserved-1y`, on the provider's rents, which are the reader's own
+    then; of a savings plan, which has a term, as rents on that term beside those on demand.
+
+    Raises ValueError naming a provider that rents nothing out.
+    """
+    import pandas
+    if book.attrs.get("discount") == wanted:
+        return book
+    found, said = book, []
+    for each in wanted.split(","):
+        provider, share, term = DISCOUNT.fullmatch(each.strip()).group("provider", "share", "term")
+        sellers = sorted(set(book.loc[book["item"] == "rent", "provider"]))
+        name = next((seller for seller in sellers if seller.casefold() == provider.casefold()), provider)
+        own = (found["item"] == "rent") & (found["provider"] == name) & (found["term"].eq("on-demand") | (term is None))
+        if not own.any():
+            raise ValueError(f"discount: {provider}: {book.attrs['file']} has no {'rent on demand' if term else 'rent'} of it"
+                             f"{close(provider, sellers)}; allowed: {', '.join(sellers)}")
+        cheaper = found[own].assign(yours=True)
+        for column in ("price", "usd_per_hour"):
+            cheaper[column] = discounted_usd_per_hour.formula(cheaper[column], float(share) / 100)
+        if term:
+            cheaper = cheaper.assign(term=term, reserved_years=float(RESERVED_YEARS[term]))
+            cheaper.index = cheaper.index.str.replace(", on-demand", f", {term}")
+        there = found.index.isin(cheaper.index)
+        found = pandas.concat([found[~there], cheaper])
+        said.append(f"{name}: {share} % off {len(cheaper)} rents{f', on the term {term}' if term else ''}, as the case says")
+    found.attrs = book.attrs | {"discount": wanted, "said": (*book.attrs.get("said", ()), *said)}
+    return found
 
 
 def egress_prices(book: "DataFrame") -> dict[str, dict[str, Any]]:
