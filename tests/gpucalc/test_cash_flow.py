@@ -55,9 +55,9 @@ def test_the_formulas_are_the_sum_of_the_payments(name):
     owned, rented, hours = flows(deal)
     case = Case(**deal)
     found = case.terms(be.owning_npv, owning.owned_usd_per_hour, renting.level_usd_per_hour)
-    assert found["owned_usd_per_hour"] == pytest.approx(owned / hours, rel=0.005)
-    assert found["level_usd_per_hour"] == pytest.approx(rented / hours, rel=0.005)
-    assert found["owning_npv"] == pytest.approx(rented - owned, abs=0.005 * max(owned, rented))
+    assert found["owned_usd_per_hour"] == pytest.approx(owned / hours, rel=1e-5)
+    assert found["level_usd_per_hour"] == pytest.approx(rented / hours, rel=1e-5)
+    assert found["owning_npv"] == pytest.approx(rented - owned, abs=1e-5 * max(owned, rented))
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if "vanish" not in name and name not in ("hardly ever in order", "all of it")])
@@ -66,10 +66,10 @@ def test_at_a_break_even_the_payments_are_equal(name):
     deal = DEAL | CASES[name]
     meet = Case(**deal).terms(be.break_even_rent, be.break_even_server_usd)
     owned, rented, _ = flows(deal | {"usd_per_hour": meet["break_even_rent"]})
-    assert rented == pytest.approx(owned, rel=0.005)
+    assert rented == pytest.approx(owned, rel=1e-5)
     if 0 < meet["break_even_server_usd"] < float("inf"):
         owned, rented, _ = flows(deal | {"server_usd": meet["break_even_server_usd"]})
-        assert rented == pytest.approx(owned, rel=0.005)
+        assert rented == pytest.approx(owned, rel=1e-5)
 
 
 def test_thirty_cases():
