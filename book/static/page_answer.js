@@ -107,15 +107,15 @@ window.gpucalc = window.gpucalc || {};
     return { ...data, rents: { columns, rows: [...left, ...mine].sort((a, b) => a[hour] - b[hour]) } };
   }
 
-  // The answer
-
+  // The answer, in which a price is as old as it is on the day of the reader.
+  const dated = () => ({ ...gpucalc.prices, today: new Date().toISOString().slice(0, 10) });
   const nothing = (text = "") => {
     const faults = text ? [{ key: "", text }] : [], { own_book: own, book, book_date: date } = gpucalc.prices;
     return { faults, cards: [], cautions: [], options: [], flips: [], commands: [], prices: { date, note: own ? `Your prices, ${book}, lie over this book's.` : "" } };
   };
 
   function served(state, given) {
-    const found = { ...gpucalc.answerTo(given), helps: [] }, known = word().case_facts(found, gpucalc.prices);
+    const found = { ...gpucalc.answerTo(given), helps: [] }, known = word().case_facts(found, dated());
     if (!found.best) {
       const rows = rowsOf(found);
       return { found, known, shown: { ...nothing(), cards: [noCard(found, known, rows)], options: optionsOf(rows) } };
@@ -169,7 +169,7 @@ window.gpucalc = window.gpucalc || {};
     yield;
     const note = sure(found);
     of.decided = true;
-    of.known = found.best ? word().case_facts(found, gpucalc.prices, found.ways) : of.known;
+    of.known = found.best ? word().case_facts(found, dated(), found.ways) : of.known;
     const cards = found.best ? waiting(allCards(found, of.known, note), others ? "" : "ways") : of.shown.cards.map((each) => ({ ...each, small: note }));
     yield of.shown = { ...of.shown, cards, cautions: found.best ? word().cautions(of.known) : [] };
   }
@@ -184,7 +184,7 @@ window.gpucalc = window.gpucalc || {};
     const { binds } = found;
     const texts = found.best ? gpucalc.told.begun(word().binds(found, facts)) : [];
     const about = texts.map((_, k) => gpucalc.texts.limited[binds[k]?.[0]] ?? "cost"), last = found.best ? "cost" : "fits";
-    const of = found.best ? word().case_facts(found, gpucalc.prices, found.ways) : facts;
+    const of = found.best ? word().case_facts(found, dated(), found.ways) : facts;
     const ways = found.best ? word().cards(found, of).find(({ name }) => name === "ways") : null;
     const helps = word().helps(found).map((each) => ({ text: begun(word().helping(found, each)), change: gpucalc.changed(each.change) }));
     const cards = shown.cards.map((each) => ({ ...each, ...(each.id === "ways" && ways ? { big: ways.big, small: ways.small, note: ways.note, pending: false } : {}),

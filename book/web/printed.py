@@ -13,8 +13,8 @@ _FIGURES = ("number", "three_figures", "seconds", "unit_symbol", "exact", "gib",
 _FILL = ("fill", "begun", "_holds", "_true", "_field", "_key")
 _WORDS = ("case_facts", "named", "narrow_cache", "plain", "choice", "cards", "cautions", "compared", "nearest", "binds",
           "helps", "helping", "loosened", "flips", "turned", "levels", "commands", "files", "said_verdict", "turning_rent",
-          "_of_best", "_of_ways", "_of_egress", "_on_spot", "_of_prices", "_first_facts", "_of_kind", "_layout", "against",
-          "likeness", "apart", "better", "_is_less", "_value", "_distance", "_before", "_less")
+          "_of_best", "_of_ways", "_of_egress", "row_age", "day_number", "_on_spot", "_of_prices", "_first_facts", "_of_kind",
+          "_layout", "against", "likeness", "apart", "better", "_is_less", "_value", "_distance", "_before", "_less")
 _RENTS = ("Amount", "Column", "Spread", "plain", "amount", "_without_currency", "readings", "_without_same", "agreed", "settled",
           "column", "_money_column", "gpu_named", "term_named", "is_quote", "_bare", "times_an_hour",
           "standing", "question", "_meant", "in_usd")

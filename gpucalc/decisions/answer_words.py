@@ -51,8 +51,7 @@ def _items(values):
 
 def facts(answer: Answer, book: Any, ways: Ways | None = None) -> dict[str, Any]:
     """What the sentences about an answer name: of its case, its best choice and their figures, and of the other `ways`."""
-    best, held = answer.best, book_facts(book)
-    return case_facts(answer, held | (row_age(best, held) if best else {}), ways)
+    return case_facts(answer, book_facts(book), ways)
 
 
 def case_facts(answer: Answer, held: dict[str, Any], ways: Ways | None = None) -> dict[str, Any]:
@@ -72,6 +71,7 @@ def case_facts(answer: Answer, held: dict[str, Any], ways: Ways | None = None) -
     if best is None:
         return known
     known |= _of_best(answer, best) | _of_ways(ways, best[answer.objective]) | _on_spot(answer) | _of_prices(answer)
+    known |= row_age(best, held)
     known |= _of_egress(case, best["provider"], held["egress"]) if answer.kind == "serve" and best["priced"] else {}
     return known | {"kind": answer.kind}
 
@@ -87,11 +87,19 @@ def book_facts(book: Any) -> dict[str, Any]:
 
 def row_age(row: Any, known: dict[str, Any]) -> dict[str, Any]:
     """The seller and the date of a price, and its age in days where the day of the run is known."""
-    dated = str(row.get("date", ""))[:2] == "20"
-    if not dated:
+    date = row.get("date", "")
+    if not isinstance(date, str) or date[:2] != "20":
         return {}
-    held = {"provider": row["provider"], "date": row["date"], "to_the_day": int(len(row["date"]) == 10)}
-    return held | ({"age_days": age(row["date"], day(known["today"]))} if "today" in known else {})
+    held = {"provider": row["provider"], "date": date, "to_the_day": int(len(date) == 10)}
+    return held | ({"age_days": max(day_number(known["today"]) - day_number(date), 0)} if "today" in known else {})
+
+
+def day_number(date: str) -> int:
+    """The number of a day in the calendar, the months counted from March; a year or a month counts from its first day."""
+    parts = f"{date}-01-01".split("-")
+    month = int(parts[1])
+    year = int(parts[0]) - int(month < 3)
+    return 365 * year + year // 4 - year // 100 + year // 400 + (153 * ((month + 9) % 12) + 2) // 5 + int(parts[2])
 
 
 def caches() -> dict[str, str]:

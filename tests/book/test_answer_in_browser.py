@@ -10,6 +10,7 @@ import pytest
 from book.build.assets import ENGINE, FRONT
 from book.build.finish import EMBED, secured
 from book.web import front
+from gpucalc import cli_decide
 from gpucalc.core.quantities import QUANTITIES
 from gpucalc.decisions import answer_words, decide as deciding, owning_words
 from gpucalc.decisions import answer as plan, jobs, rent_or_buy, rule
@@ -53,6 +54,12 @@ ANSWERS = """(states) => states.map((state) => {
     return { error: error.message };
   }
 })""".replace("FIRST", str(FIRST))
+
+
+@pytest.fixture(scope="module")
+def book():
+    """The newest book, whose prices are as old as they are today, as in the browser."""
+    return cli_decide.book_of_today(price_book.prices())
 
 
 @pytest.fixture(scope="module")
@@ -272,7 +279,8 @@ def test_rents_of_ones_own_are_laid_over_the_book_as_in_python(page, tmp_path, r
     names = ["gpu", "provider", "term", answer.objective]
     assert unlike([found["first"][name] for name in names], [[plain(each) for each in answer.kept[name]][:FIRST] for name in names]) == []
     notes = [each["note"] for each in page.evaluate("(state) => gpucalc.decided(state)", held | {"rents": rents})["cards"] if each["id"] == "cost"]
-    told = [each.note for each in answer_words.cards(answer, answer_words.facts(answer, price_book.prices(path))) if each.name == "cost"]
+    facts = answer_words.facts(answer, cli_decide.book_of_today(price_book.prices(path)))
+    told = [each.note for each in answer_words.cards(answer, facts) if each.name == "cost"]
     assert [each.partition("; ")[2] for each in notes] == [each.partition("; ")[2] for each in told], "what the own price saves or adds"
     assert ("quote" in rents and held is ASKING[0]) <= ("; it saves " in told[0] or "; at your " in told[0])
 
