@@ -27,7 +27,7 @@ from gpucalc.laws.waiting import sped_up
 from gpucalc.rows import catalogue, price_book
 from gpucalc.rows.ages import firm
 from gpucalc.rows.files import hidden, shortened, text
-from gpucalc.rows.intake import read_sheet
+from gpucalc.rows.intake import columns_of
 from gpucalc.rows.mapping import read_mapping
 from gpucalc.rows.rents import rents
 from ..components.experiments import SKUS
@@ -761,17 +761,14 @@ def monthly_rents(hours: pd.DataFrame, term: str, now: Mapping[str, float], book
 
 def read_tokens(path: str | Path) -> pd.DataFrame:
     """Tokens by month and team, of a CSV or XLSX file with those columns."""
-    sheet = read_sheet(Path(path), lambda header: {*_TOKENS} <= {*map(str.lower, header)}, f"columns {', '.join(_TOKENS)}")
-    places = [[each.lower() for each in sheet.header].index(name) for name in _TOKENS]
-    rows = []
-    for row, cells in sheet.rows:
-        month, team, many = (cells[place] if place < len(cells) else "" for place in places)
+    (file, found), rows = columns_of(path, _TOKENS, f"columns {', '.join(_TOKENS)}"), []
+    for row, (month, team, many) in found:
         if not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", month):
-            raise refused(sheet.file, row, "month", month, "a month such as 2026-11")
+            raise refused(file, row, "month", month, "a month such as 2026-11")
         if not team or hidden(team):
-            raise refused(sheet.file, row, "team", team, "a name without control and invisible characters")
+            raise refused(file, row, "team", team, "a name without control and invisible characters")
         if not re.fullmatch(r"\d+(\.\d+)?([eE]\+?\d\d?)?", many) or not 0 < float(many) < 1e18:
-            raise refused(sheet.file, row, "tokens", many, "a number above 0 such as 3.2e9")
+            raise refused(file, row, "tokens", many, "a number above 0 such as 3.2e9")
         rows.append((month, shortened(team, 60), float(many)))
     return DataFrame(rows, columns=_TOKENS).groupby(["month", "team"], as_index=False).sum()
 

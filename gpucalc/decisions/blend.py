@@ -1,7 +1,6 @@
 """A load that changes over the day: the GPUs of each hour, and how many of them to reserve, to rent on demand and on spot."""
 import re
 from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ from ..core.arithmetic import HOURS_PER_DAY, HOURS_PER_MONTH
 from ..core.evaluate import Row
 from ..laws.commitments import flexible_usd_per_hour, portfolio_usd_per_hour, reserve_ratio
 from ..rows.ages import firm
-from ..rows.intake import read_sheet
+from ..rows.intake import columns_of
 from ..rows.price_book import price_row
 from ..rows.price_checks import RESERVED_YEARS
 from ..rows.project_books import MissingPrice
@@ -21,7 +20,7 @@ from ..rows.tables import bad
 from . import answer as plan, decide
 from .market import market
 
-_COLUMNS = ("hour", "requests_per_second")
+_COLUMNS = ["hour", "requests_per_second"]
 TERMS = {"reserved": [*RESERVED_YEARS, "reserved"], "on demand": ["on-demand"], "spot": ["spot"]}
 
 
@@ -49,17 +48,15 @@ class Blend(NamedTuple):
 def read_hours(path: str | PathLike) -> list[float]:
     """Requests per second in each hour of a day, of a CSV or XLSX file with a row for each. Raises ValueError naming the cell."""
     wanted = f"columns {' and '.join(_COLUMNS)}, a row for each of {HOURS_PER_DAY} hours"
-    sheet = read_sheet(Path(path), lambda header: {*_COLUMNS} <= {*map(str.lower, header)}, wanted)
-    places, found = [[*map(str.lower, sheet.header)].index(name) for name in _COLUMNS], {}
-    for row, cells in sheet.rows:
-        hour, many = (cells[place] if place < len(cells) else "" for place in places)
+    (file, rows), found = columns_of(path, _COLUMNS, wanted), {}
+    for row, (hour, many) in rows:
         if not re.fullmatch(r"1?\d|2[0-3]", hour) or int(hour) in found:
-            raise bad(sheet.file, row, "hour", hour, f"a whole number from 0 to {HOURS_PER_DAY - 1}, each once")
+            raise bad(file, row, "hour", hour, f"a whole number from 0 to {HOURS_PER_DAY - 1}, each once")
         if not re.fullmatch(r"\d{1,9}(\.\d+)?", many) or not float(many):
-            raise bad(sheet.file, row, _COLUMNS[1], many, "a number above 0")
+            raise bad(file, row, _COLUMNS[1], many, "a number above 0")
         found[int(hour)] = float(many)
     if len(found) != HOURS_PER_DAY:
-        raise ValueError(f"{sheet.file}: {len(found)} hours; allowed: {wanted}")
+        raise ValueError(f"{file}: {len(found)} hours; allowed: {wanted}")
     return [found[hour] for hour in range(HOURS_PER_DAY)]
 
 

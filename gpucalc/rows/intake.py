@@ -37,6 +37,12 @@ CODES = set("USD EUR GBP CHF JPY CNY CAD AUD NZD SEK NOK DKK ISK PLN CZK HUF RON
 _WORDS = {"dollar": "USD", "dollars": "USD", "euro": "EUR", "euros": "EUR", "pound": "GBP", "pounds": "GBP"}
 _NUMBER = re.compile(r"(?:\d[\d.,'’ ]*\d|[.,]?\d)(?:[.,](?!\w))?(?:[eE][+-]?\d+)?", re.ASCII)
 NUMERAL = "a number such as 2.10"
+# Forms of dates: of those with numbers alone, the day or the month may be first.
+_DATES = {"iso": r"(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})",
+          "day, name": r"(?P<day>\d{1,2})(?:st|nd|rd|th)?[ .-]+(?P<month>[a-z]+)\.?,?[ -]+(?P<year>\d{4})",
+          "name, day": r"(?P<month>[a-z]+)\.? (?:(?P<day>\d{1,2})(?:st|nd|rd|th)?,? )?(?P<year>\d{4})",
+          "day first": r"(?P<day>\d{1,2})([-/.])(?P<month>\d{1,2})\2(?P<year>\d{4})",
+          "month first": r"(?P<month>\d{1,2})([-/.])(?P<day>\d{1,2})\2(?P<year>\d{4})"}
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 
 
@@ -138,31 +144,14 @@ def dates(text: str) -> dict[str, str]:
     text = re.sub(r"[T ]\d{1,2}:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:?\d\d)?( [AaPp][Mm])?$", "", text)
     if re.fullmatch(r"\d{4}(-\d\d){0,2}", text, re.ASCII):
         return {"": text}
-    iso = re.fullmatch(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})", text, re.ASCII)
-    if iso:
-        return _days({"": (iso[1], iso[2], iso[3])})
-    named = re.fullmatch(r"(\d{1,2})(?:st|nd|rd|th)?[ .-]+([A-Za-z]+)\.?,?[ -]+(\d{4})", text, re.ASCII)
-    if named and named[2].lower()[:3] in _MONTHS:
-        return _days({"": (named[3], _MONTHS.index(named[2].lower()[:3]) + 1, named[1])})
-    named = re.fullmatch(r"([A-Za-z]+)\.? (?:(\d{1,2})(?:st|nd|rd|th)?,? )?(\d{4})", text, re.ASCII)
-    if named and named[1].lower()[:3] in _MONTHS:
-        month = _MONTHS.index(named[1].lower()[:3]) + 1
-        return _days({"": (named[3], month, named[2])}) if named[2] else {"": f"{named[3]}-{month:02}"}
-    numbers = re.fullmatch(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})", text, re.ASCII)
-    if numbers:
-        first, _, second, year = numbers.groups()
-        return _days({"day first": (year, second, first), "month first": (year, first, second)})
-    return {}
-
-
-def _days(ordered):
-    """Those that are days of the calendar; one reading where both orders give the same."""
     found = {}
-    for order, parts in ordered.items():
-        try:
-            found[order] = datetime.date(*map(int, parts)).isoformat()
-        except ValueError:
-            continue
+    for order, form in _DATES.items():
+        parts = re.fullmatch(form, text, re.ASCII | re.IGNORECASE)
+        with contextlib.suppress(ValueError):    # no day of the calendar, or no month of that name
+            year, month, day = parts.group("year", "month", "day") if parts else ("", "", "")
+            number = int(month) if month.isdigit() else _MONTHS.index(month.lower()[:3]) + 1
+            written = datetime.date(int(year), number, int(day or 1)).isoformat()
+            found[order if "first" in order else ""] = written if day else written[:7]
     return _without_same(found)
 
 
@@ -354,6 +343,13 @@ def read_sheet(path: Path, score: Callable[[list[str]], int], wanted: str) -> Sh
     return Sheet([" ".join(cell.split()) for cell in header], first, below, said, separator, file)
 
 
+def columns_of(path: str | Path, names: list[str], wanted: str) -> tuple[str, list[tuple[int, list[str]]]]:
+    """The name of a file, and each row's number and cells in the columns of these names, whose order and case are free."""
+    sheet = read_sheet(Path(path), lambda header: {*names} <= {*map(str.lower, header)}, wanted)
+    places = [[*map(str.lower, sheet.header)].index(name) for name in names]
+    return sheet.file, [(row, [cells[place] if place < len(cells) else "" for place in places]) for row, cells in sheet.rows]
+
+
 def _best_separator(file, held, score, wanted):
     """The records of a text file, the place of the header among them, what is said, and what separates cells."""
     text, said = _text_of(file, held)
@@ -488,11 +484,9 @@ def _workbook(file, held):
             raise ValueError(f"{file}, row 1: a packed file that is no XLSX; allowed: CSV or XLSX")
         book = openpyxl.load_workbook(io.BytesIO(held), read_only=True, data_only=True, keep_links=False)
         return {sheet.title: _sheet_rows(file, sheet) for sheet in book.worksheets}
-    except ValueError as error:
-        if str(error).startswith(file):
+    except Exception as error:  # A broken file shows as whatever the reader stumbles on.
+        if isinstance(error, ValueError) and str(error).startswith(file):
             raise
-        raise ValueError(f"{file}, row 1: no XLSX that can be read; allowed: CSV or XLSX") from None
-    except Exception:  # A broken file shows as whatever the reader stumbles on.
         raise ValueError(f"{file}, row 1: no XLSX that can be read; allowed: CSV or XLSX") from None
 
 
@@ -1015,14 +1009,6 @@ class _Row:
 _PROVIDERS = {"storage", "egress"}
 
 
-class Overlay(NamedTuple):
-    """The book of both, which rows of the file are the reader's own, and the newest book's rows for what the file lacks."""
-
-    book: "DataFrame"
-    fresh: list[int]
-    lacking: "DataFrame"
-
-
 def group(item: str, gpu: str, provider: str, sku: str, term: str) -> tuple[str, str]:
     """What a price is a price of: a file's rows of a group replace the newest book's.
 
@@ -1040,11 +1026,12 @@ def group(item: str, gpu: str, provider: str, sku: str, term: str) -> tuple[str,
     return "hosting" if item == "hosting-power" else item, provider if item in _PROVIDERS else ""
 
 
-def laid_over(own: "DataFrame", found: Read, base: "DataFrame", file: str, only: bool) -> Overlay:
-    """The rows of both as one book, the newest book's in their order and the reader's behind them; quotes replace none.
+def laid_over(own: "DataFrame", found: Read, base: "DataFrame", file: str, only: bool) -> tuple:
+    """The rows of both as one book, the newest book's in their order and the reader's behind them; those rows of the file that
+    are the reader's own; and the newest book's rows for what the file lacks.
 
-    A row that the newest book has word for word stays the book's. `found.larger`: of rows that are billed by the GPU the
-    machines that they are to be had in besides. only: nothing else of that book.
+    Quotes replace none. A row that the newest book has word for word stays the book's. `found.larger`: of rows that are billed by
+    the GPU the machines that they are to be had in besides. only: nothing else of that book.
     """
     import pandas
     known, mine = _lines(base), _lines(own)
@@ -1058,7 +1045,7 @@ def laid_over(own: "DataFrame", found: Read, base: "DataFrame", file: str, only:
         parts.append(finished(without_edges(ordered), file).assign(yours=True))
     book = pandas.concat(parts)
     book.attrs = {"file": file, "date": newest_date(own)}
-    return Overlay(book, list(fresh.index), base[lacking])
+    return book, fresh, base[lacking]
 
 
 def _with_larger(own, larger):
@@ -1195,16 +1182,14 @@ def own_book(path: Path, only: bool, rates: dict[str, float]) -> "DataFrame":
     faults = [*found.faults, *repeats, *book_faults(without_edges(frame.copy()))]
     if faults:
         raise ValueError("\n".join(_messages(sheet.file, faults, found)))
-    overlay = laid_over(frame, found, base, sheet.file, only)
-    said = [*_sentences(found.said), *_counted(sheet.file, found, frame, overlay, base)]
-    fresh = frame.loc[overlay.fresh]
+    book, fresh, lacking = laid_over(frame, found, base, sheet.file, only)
     warnings = tuple(few(odd_prices(sheet.file, fresh, base), _MOST_ODD, "prices far from the book's"))
     standing = tuple(few(standings(fresh, base), _MOST_ODD, "rents"))
     replacing = frame.drop(found.quotes & {*frame.index})
-    overlay.book.attrs |= {"own": True, "said": tuple(said), "warnings": warnings, "standing": standing,
-                           "from_book": _by_item(overlay.lacking, replacing), "book": base.attrs["file"],
-                           "prices": len(fresh)}
-    return overlay.book
+    book.attrs |= {"own": True, "said": (*_sentences(found.said), *_counted(found, frame, fresh, base)), "warnings": warnings,
+                   "standing": standing, "from_book": _by_item(lacking, replacing), "book": base.attrs["file"],
+                   "prices": len(fresh)}
+    return book
 
 
 def newest_book() -> "DataFrame":
@@ -1268,11 +1253,11 @@ def _without_series(frame, said):
     return frame
 
 
-def _counted(file, found, frame, overlay, base):
+def _counted(found, frame, fresh, base):
     """Rows that are not counted, said twice or as the newest book has them; and what GPUs of the reader's own are like."""
     own = shortened(Path(os.environ.get(OWN_GPUS, "")).name)
     gpus = [gpu for gpu in sorted(set(frame["gpu"]) - {""}) if own and rows("gpus")[gpu]["source"] == own]
-    twice, same = len(found.records) - len(frame), len(frame) - len(overlay.fresh)
+    twice, same = len(found.records) - len(frame), len(frame) - len(fresh)
     return [*([f"rows that say the same as another: {twice}, counted once"] if twice else []),
             *([f"rows that are word for word those of {base.attrs['file']}: {same}, not counted as yours"] if same else []),
             *(f"{gpu}: {rows('gpus')[gpu]['note']}" for gpu in gpus)]
