@@ -44,9 +44,9 @@ def step_picture(case, apart):
     sheet.words(4, foot + 40, ("write", "a"), ", ", ("score", "g"), ", ", ("train", "b"), ", send new weights; empty: waiting")
     return sheet.picture(
         "In turn, each part waits for the one before. Apart, the slower half sets the pace",
-        f"In turn: writing {seconds(writes)}, scoring {seconds(scores)}, training {seconds(trains)}, a step "
-        f"{seconds(one['grpo_step_seconds'])}. Apart: engines write for {seconds(two['rollout_seconds'])} while the trainer "
-        f"works for {seconds(learns)}, a step {seconds(two['grpo_step_seconds'])}.")
+        f"In turn: writing {seconds(writes)}, scoring {seconds(scores)}, training {seconds(trains)}, sending "
+        f"{seconds(one['grpo_step_seconds'] - writes - scores - trains)}, a step {seconds(one['grpo_step_seconds'])}. Apart: engines write for {seconds(two['rollout_seconds'])} while the trainer "
+        f"works for {seconds(learns)}, then {seconds(two['grpo_step_seconds'] - max(learns, two['rollout_seconds']))} of sending, a step {seconds(two['grpo_step_seconds'])}.")
 
 
 def copies_picture(case):
