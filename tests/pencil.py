@@ -3,6 +3,7 @@ lies within what their rounding allows.
 
 `python -m tests.pencil [PAGE ...]` prints how many figures of each lesson it computes again, and which do not come out.
 """
+import contextlib
 import html
 import itertools
 import math
@@ -172,10 +173,8 @@ def worked(said, result, computed=()):
         return None
     printed, found = re.match(rf"({FIGURE})({UNIT})", result).groups(), []
     for times, apart in itertools.product((TIMES, dict.fromkeys(TIMES, 1), TIMES | {"GB": 1}), (True, False)):
-        try:
+        with contextlib.suppress(ZeroDivisionError, OverflowError):
             found.append(_within(line.span(times, computed, apart), ends(*printed, times, given=False)))
-        except (ZeroDivisionError, OverflowError):
-            pass
     return any(found)
 
 
@@ -206,7 +205,7 @@ def lines(path):
         text = re.sub(r"\$\$.*?\$\$|```.*?```|<style.*?</style>", "", text, flags=re.DOTALL)
         for block in re.split(r"</?(?:li|p|summary|details|ul|ol|tr|td|th|text|div|h\d|figure|figcaption|svg)\b[^>]*>|\n\n|\n[-|]", text):
             parts = plain(block).split(" = ")
-            for left, right in zip(parts, parts[1:]):
+            for left, right in itertools.pairwise(parts):
                 result = RESULT.match(right.lstrip("*"))
                 said = _sum(left) if result else None
                 if said:

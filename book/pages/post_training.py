@@ -42,11 +42,13 @@ def step_picture(case, apart):
     foot = top + 22 + 2 * _ROW
     sheet.arrow((_LEFT, foot + 6), (WIDE - 4, foot + 6)).text(WIDE - 4, foot + 22, "time", at="end", color="soft")
     sheet.words(4, foot + 40, ("write", "a"), ", ", ("score", "g"), ", ", ("train", "b"), ", send new weights; empty: waiting")
+    told = [*map(seconds, (writes, scores, trains, one["grpo_step_seconds"] - writes - scores - trains, one["grpo_step_seconds"],
+                           two["rollout_seconds"], learns, two["grpo_step_seconds"] - max(learns, two["rollout_seconds"]),
+                           two["grpo_step_seconds"]))]
     return sheet.picture(
         "In turn, each part waits for the one before. Apart, the slower half sets the pace",
-        f"In turn: writing {seconds(writes)}, scoring {seconds(scores)}, training {seconds(trains)}, sending "
-        f"{seconds(one['grpo_step_seconds'] - writes - scores - trains)}, a step {seconds(one['grpo_step_seconds'])}. Apart: engines write for {seconds(two['rollout_seconds'])} while the trainer "
-        f"works for {seconds(learns)}, then {seconds(two['grpo_step_seconds'] - max(learns, two['rollout_seconds']))} of sending, a step {seconds(two['grpo_step_seconds'])}.")
+        "In turn: writing {}, scoring {}, training {}, sending {}, a step {}. Apart: engines write for {} while the trainer "
+        "works for {}, then {} of sending, a step {}.".format(*told))
 
 
 def copies_picture(case):

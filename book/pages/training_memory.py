@@ -142,8 +142,8 @@ def split_table(case: Case, caption: str) -> Html:
         loss=lambda frame: frame["logits_bytes"] + frame["loss_bytes"],
         rest=lambda frame: frame["training_bytes"] - frame["resident_bytes"] - frame["activation_bytes"] - frame["loss"])
     return table(found[["layout", "divides", "resident_bytes", "activation_bytes", "loss", "rest", "training_bytes"]], caption,
-                 labels={"resident_bytes": "state", "activation_bytes": "activations", "loss": "logits and loss", "rest": "the rest",
-                         "training_bytes": "all"}, formats={"loss": in_bytes, "rest": in_bytes})
+                 labels={"resident_bytes": "state", "activation_bytes": "activations", "loss": "logits and loss",
+                         "rest": "the rest", "training_bytes": "all"}, formats={"loss": in_bytes, "rest": in_bytes})
 
 
 def _divides(model, sequence, split):
