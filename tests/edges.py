@@ -58,3 +58,25 @@ def cases():
             yield name, base | beside | {name: value}, fits
     for value in (0, 1, 0.7, sys.float_info.max, math.nan):
         yield "sure", {"job": "serve", "model": NEEDED["model"], "requests_per_second": 5, "sure": value}, value in SURE
+
+
+# Parameters of lessons at the ends of what they take, with what the page then says: a sentence, or the one line of its refusal.
+PAGES = [
+    ("kv_cache", {"tensor_parallel": 1, "batch": 1, "prefix": 0},
+     "A batch of 1 sequence of .* does not hold one of them: the weights.*Here the weights leave no room for a cache"),
+    ("kv_cache", {"model": "Llama-3-8B", "tensor_parallel": 1, "batch": 1, "context": 1, "prefix": 0}, "1 sequence of 1 token on"),
+    ("arithmetic_intensity", {"batch": 1, "context": 1}, "with a batch of 1 at 1 token of context"),
+    ("quantization", {"batch": 1, "context": 1, "headroom": 0.0}, "a cache of 1 × 1 token "),
+    ("training_memory", {"data_parallel": 1, "zero_stage": 0}, "On one H100 SXM 80GB without ZeRO, .* the peak is"),
+    ("interconnect", {"tensor_parallel": 1, "pipeline_parallel": 1, "data_parallel": 1, "micro_batches": 1}, "communicates for 0 µs\\."),
+    ("serving", {"tensor_parallel": 1, "batch": 1, "requests_per_second": 0.01}, "No number of replicas keeps the limit: an answer alone takes"),
+    ("serving", {"model": "Llama-3-8B", "gpu": "H100 SXM 80GB", "tensor_parallel": 1, "output": 1, "batch": 1},
+     "plan for 2 × H100 SXM 80GB in replicas of 1"),
+    ("training_time", {"tensor_parallel": 1, "pipeline_parallel": 1, "virtual_stages": 1, "data_parallel": 1, "micro_batches": 1},
+     "own step has 1 micro-batch and waits 0 %"),
+    ("layouts", {"gpus": 1}, "no layout runs; of 800: 640 break gpus"),
+    ("break_even", {"server_usd": 400000.0}, "parameter gpus_per_server: missing; give the GPUs of the server"),
+    ("break_even", {"usd_per_hour": 0.0}, "usd_per_hour .* is 0.0; allowed: a number above 0"),
+    ("break_even", {"gpu": "DGX Spark 128GB"}, "no price for item 'server', gpu 'DGX Spark 128GB'.*give the parameter server_usd"),
+    ("break_even", {"term": "spot", "machines": 1}, "Above 100 %, owning never pays"),
+]

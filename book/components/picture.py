@@ -6,7 +6,7 @@ where there is no such style, as in Jupyter.
 """
 import html
 
-from .sentences import Figure
+from .sentences import agreed, Figure
 from .show import Html
 
 WIDE = 400
@@ -48,7 +48,7 @@ class Sheet:
         """Words on a line at y; they begin, have their middle or end at x (`at`). A figure of `yours` follows the reader."""
         weight = ' font-weight="600"' if bold else ""
         marks = f'font-size="{size:g}"{_ANCHORS[at]}{weight}{fill(color)}{_follows(said)}'
-        return self._add(f'<text x="{x:.4g}" y="{y:.4g}" {marks}>{html.escape(str(said))}</text>')
+        return self._add(f'<text x="{x:.4g}" y="{y:.4g}" {marks}>{html.escape(agreed(str(said)))}</text>')
 
     def words(self, x, y, *parts, at="start", size=13):
         """A line of words in several colors: text, or (text, color), which is bold; each a `str` or a figure of `yours`."""
@@ -64,6 +64,7 @@ class Sheet:
 
     def picture(self, finding: str, alt: str) -> Html:
         """The diagram under its finding, with what it shows in words for who cannot see it."""
+        finding, alt = agreed(finding), agreed(alt)
         drawn = (f'<svg viewBox="0 0 {self.wide:g} {self.tall:g}" width="{self.wide * 1.2:g}" class="picture" role="img" '
                  f'aria-label="{html.escape(alt)}">{"".join(self.parts)}</svg>')
         held = f'<figure class="drawing"><figcaption>{html.escape(finding)}</figcaption>{drawn}</figure>'

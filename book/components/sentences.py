@@ -3,6 +3,7 @@ import functools
 import html
 import json
 import math
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -131,9 +132,20 @@ def said(text, names, escape=markdown):
     import jinja2
     known = {"yours": Yours(names["case"])} if isinstance(names.get("case"), Case) else {}
     try:
-        return environment(escape).from_string(text.strip()).render(names | known)
+        return agreed(environment(escape).from_string(text.strip()).render(names | known))
     except jinja2.TemplateError as error:
         raise ValueError(f"sentence {' '.join(text.split())[:60]!r}: {error}") from None
+
+
+# What sentences count, and a range of one value with what stands around it.
+_COUNTED = "card|GPU|micro-batch|place|replica|request|sequence|server|slot|stage|step|token|user"
+_ONE = re.compile(rf"(?<![\d.,])(1(?:</\w+>)?)\s({_COUNTED})(?:e?s)\b")
+_NO_RANGE = re.compile(r" \(8 in 10 between (\S+(?: [^\s()]+)?) and\s+\1\)")
+
+
+def agreed(text: str) -> str:
+    """The sentence where a count is one, `1 token`, and where both ends of a range are the same, which then is none."""
+    return _NO_RANGE.sub("", _ONE.sub(r"\1 \2", text))
 
 
 def in_words(texts, last="and"):
@@ -155,6 +167,8 @@ def banded(band, unit=""):
     value, plan, low, high = map(show, (band.value, band.plan, band.low, band.high))
     if not band.checked:
         return f"{value} ({NOT_CHECKED})"
+    if value == plan == low == high:
+        return value
     if len({text.partition(" ")[2] for text in (value, plan, low, high)}) == 1:
         plan, low, high = (text.partition(" ")[0] for text in (plan, low, high))
     return f"{value} (plan {plan}, 8 in 10 between {low} and {high})"
@@ -214,8 +228,8 @@ def numbered(key, question, answer, names):
     """Markdown of an exercise with its answer folded. The number is by the key, so that a cell that runs again keeps its own."""
     numbers = names.setdefault("_exercises", {})
     number = numbers.setdefault(key, len(numbers) + 1)
-    return (f'<strong id="exercise-{number}">Exercise {number}.</strong> {question}\n\n<details class="answer">\n'
-            f"<summary>Answer</summary>\n\n{answer}\n\n</details>")
+    return agreed(f'<strong id="exercise-{number}">Exercise {number}.</strong> {question}\n\n<details class="answer">\n'
+                  f"<summary>Answer</summary>\n\n{answer}\n\n</details>")
 
 
 def register(shell):

@@ -6,7 +6,7 @@ from gpucalc.core.figures import gib, number, percent, quantity, signed
 from gpucalc.core.quantities import QUANTITIES
 from .dates import foreign_rows, is_dated, marked, marked_date
 from .links import linked, links
-from .sentences import Markdown, markdown
+from .sentences import agreed, Markdown, markdown
 
 # The eight cards and eight models that readers meet: what a lesson's table shows, where the catalogue has all.
 FAMILIAR = {
@@ -52,6 +52,7 @@ def table(frame, caption, labels=None, formats=None):
     old its prices are, as `dates.dated` does, the page adds its age there, and to each old date in the column `date`; where
     it says that some are not the reader's, those rows say so: the index or a column `row` has the keys of their prices.
     """
+    caption = agreed(caption)
     labels, formats, dates = labels or {}, formats or {}, {"date"} if is_dated(caption) else set()
     numbers = {name for name in frame.columns if not all(isinstance(value, str) for value in frame[name].dropna())}
     heads = "".join(f'<th scope="col"{_NUMBER if name in numbers else ""}>{html.escape(labels.get(name) or label(name))}</th>'
@@ -96,6 +97,7 @@ def cell_text(name, value, formats):
 
 def guess(question, answer, unit, text):
     """A box in which the reader commits to an estimate before the answer unfolds. `unit` names what to type the number in."""
+    question, text = agreed(question), agreed(text)
     said, measure = html.escape(question), html.escape(unit)
     return Html(
         f'<div class="guess" data-answer="{float(answer):.12g}" data-unit="{measure}">'

@@ -342,6 +342,7 @@ def clocks(case):
     passes = [("One user writes a token", one(ai.read_bytes), one(ai.token_flops)),
               (f"{batch:,} users write a token each", case(ai.read_bytes), batch * case(ai.token_flops)),
               (f"A prompt of {prompt:,} tokens", case(weight_bytes), one(ai.prefill_flops))]
+    passes = passes[:1] + passes[1 + (batch == 1):]                        # a batch of one is the one user
     passes = [(name, moved / card.bandwidth, flops / card.peak_flops) for name, moved, flops in passes]
     scale, sheet = _LONGEST / max(max(seconds) for _, *seconds in passes), Sheet(66 * len(passes) + 22)
     for place, (name, reading, computing) in enumerate(passes):
@@ -349,8 +350,9 @@ def clocks(case):
         sheet.text(0, y + 14, name, bold=True).text(400, y + 14, _beside(computing / reading), "end", "b")
         sheet.box(0, y + 22, reading * scale, 14, "a", round=2)
         sheet.box(0, y + 40, max(computing * scale, 1), 14, "b", round=2)
-    sheet.box(0, 204, 12, 12, "a").text(18, 215, "reading the weights")
-    sheet.box(170, 204, 12, 12, "b").text(188, 215, "arithmetic, beside reading")
+    foot = 66 * len(passes) + 6
+    sheet.box(0, foot, 12, 12, "a").text(18, foot + 11, "reading the weights")
+    sheet.box(170, foot, 12, 12, "b").text(188, foot + 11, "arithmetic, beside reading")
     model, (_, reading, computing) = case.rows["model"].name, passes[0]
     return sheet.picture(
         f"One user: {card.name} reads {model} {times(reading / computing)} as long as it computes",

@@ -115,7 +115,7 @@ def room_picture(case):
     gpus, memory, back = case.inputs["replica_gpus"], case.rows["gpu"].memory_bytes, case.inputs["headroom"]
     weights, one, room = case("weight_bytes"), case("sequence_kv_bytes"), case("cache_room_bytes")
     weight, cached, whole, spare = (number(held, "byte") for held in (weights, one, memory * gpus, back * memory * gpus))
-    scale, sheet = 384 / (memory * gpus), Sheet(136)
+    scale, sheet = 384 / max(memory * gpus, weights + back * memory * gpus), Sheet(136)
     fits, start = int(case("max_batch")), 8 + weights * scale
     sheet.box(8, 40, weights * scale, 44, color="c").box(start, 40, room * scale, 44, color="wash")
     wide = one * scale
@@ -124,11 +124,14 @@ def room_picture(case):
     sheet.box(392 - back * memory * gpus * scale, 40, back * memory * gpus * scale, 44, color=None, outline="line", dashed=True)
     sheet.text(8, 30, f"weights {weight}", color="c", bold=True)
     sheet.text(392, 30, f"kept back {spare}", at="end", color="soft")
-    sheet.text(start, 104, f"cache: {fits} × {cached}", color="a", bold=True, at="start" if start < 230 else "end")
+    sheet.text(start, 104, f"cache: {fits:,} × {cached}", color="a", bold=True, at="start" if start < 230 else "end")
     sheet.text(8, 126, f"{gpus} × {case.rows['gpu'].name} together: {whole}", color="soft")
-    return sheet.picture(f"Beside the weights, {fits} sequences of {case.inputs['context']:,} tokens fit",
-                         f"Of {whole} the weights take {weight}, the engine keeps back {spare}, and {fits} sequences of {cached} "
-                         "fill the rest.")
+    if not fits:
+        return sheet.picture("The weights leave no room for one sequence", f"Of {whole} the weights alone would take {weight}, "
+                             f"the engine keeps back {spare}, and a sequence takes {cached}.")
+    return sheet.picture(f"Beside the weights, {fits:,} sequences of {case.inputs['context']:,} tokens fit",
+                         f"Of {whole} the weights take {weight}, the engine keeps back {spare}, and {fits:,} sequences of "
+                         f"{cached} fill the rest.")
 
 
 def held_table(on_cards, context, name, allowed):

@@ -227,7 +227,7 @@ def batching_picture(case):
         f"Kept full, the same server writes {more:,} tokens instead of {fewer:,} in {seconds(ends)}",
         f"{_SLOTS} slots over {seconds(ends)}, answers of {min(answers):,} to {max(answers):,} tokens. Static batches leave "
         f"slots empty until the longest answer ends and write {fewer:,} tokens; continuous batching fills each and writes "
-        f"{more:,}, {percent(more / fewer - 1)} more. While a prompt is read, the other slots pause.")
+        f"{more:,}{f', {percent(more / fewer - 1)} more' if more > fewer else ''}. While a prompt is read, other slots pause.")
 
 
 def _lines(sheet, top, title, done, ends):
@@ -266,10 +266,10 @@ def queue_picture(case):
     more = f"{shown} of {replicas:,} replicas" if replicas > shown else f"{replicas:,} replicas"
     sheet.text(243, 158, f"{more}, {batch} places each", at="middle", color="soft")
     sheet.text(392, 96, f"after {seconds(stay)}", at="end", color="soft")
-    inside = f"{round(rate * stay):,} inside at once"
+    inside = f"{round(rate * stay):,} inside at once" if rate * stay >= 1 else "fewer than one inside at once"
     return sheet.picture(f"{number(rate)} requests a second that stay {seconds(stay)} each are {inside}",
-                         f"A queue in front of {replicas:,} replicas with {batch} places each, of which about {filled} are "
-                         "filled.")
+                         f"A queue in front of {replicas:,} replicas with {batch} places each, of which about {filled} "
+                         f"{'is' if filled == 1 else 'are'} filled.")
 
 
 def _replica(sheet, left, top, tall, batch, filled):
@@ -411,7 +411,7 @@ def limit_slider_chart(case, tensor_parallel, answer_limit, requests_per_second,
             "A limit of {answer_limit} takes {rented_gpus} GPUs; below {request_seconds} no number is enough",
         ],
         sliders={
-            "requests_per_second": (0.1, max(100, ceil(requests_per_second)), 0.1, round(requests_per_second, 1)),
+            "requests_per_second": (0.1, max(100, ceil(requests_per_second)), 0.1, max(round(requests_per_second, 1), 0.1)),
             "late_share": (0.01, 0.2, 0.01, late_share),
             "batch": (1, max(64, batch), 1, batch),
             "tensor_parallel": (1, 8, 1, min(tensor_parallel, 8)),
