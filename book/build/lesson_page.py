@@ -102,6 +102,11 @@ def html(text):
     return nodes.raw("", text, format="html")
 
 
+# What paper leaves out unless it is asked for: what is in depth, the code of figures, rows beyond the first.
+PRINT_ALL = ('<p class="print-all"><label><input type="checkbox"> On paper too, with the code of all figures and all rows of tables'
+             "</label></p>")
+
+
 def arrange(page, name, rerun):
     """Puts a lesson's parts where its reader wants them."""
     introduce(page, name)
@@ -118,6 +123,8 @@ def arrange(page, name, rerun):
     for section in below_in_depth(page):
         section["classes"].append("depth")
         section.insert(1, html("</summary>"))
+    if (depth := in_depth(page)) is not None:
+        depth.insert(1, html(PRINT_ALL))
 
 
 def put_inside(guess, headline, is_open):

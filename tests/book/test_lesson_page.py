@@ -156,7 +156,8 @@ PAGE = f"""<!doctype html><html lang="en" data-theme="light"><head><meta charset
 <h1>Lesson</h1>{guess("How much?", 2, "GB", "Two.").source.removesuffix(lesson_page.FOLD_ENDS)}<div class="whole"><p>80 GB</p></div>
 {lesson_page.FOLD_ENDS}
 {TABLE}{LONG}<p><a id="go" href="#inside">go</a></p>
-<section id="blocks" class="depth"><details class="depth"><summary><h3>Blocks</h3></summary><p id="inside">Inside.</p></details></section>
+<section id="in-depth">{lesson_page.PRINT_ALL}
+<section id="blocks" class="depth"><details class="depth"><summary><h3>Blocks</h3></summary><p id="inside">Inside.</p></details></section></section>
 </article></main></body></html>"""
 
 
@@ -235,7 +236,11 @@ def test_more_rows_unfold_without_a_script(browser, folder):
     leave(page)
 
 
-def test_paper_shows_every_row_and_the_answer(page):
-    page.emulate_media(media="print")
-    assert page.locator("figure.data-table").last.locator("tbody tr:visible").count() == 30
-    assert page.locator(".whole p").evaluate("each => each.checkVisibility({ contentVisibilityAuto: true })")
+def test_paper_shows_the_lesson_and_all_of_it_where_that_is_asked_for(page):
+    for every in (False, True):
+        page.emulate_media(media="screen")
+        page.locator(".print-all input").set_checked(every)
+        page.emulate_media(media="print")
+        assert page.locator("figure.data-table").last.locator("tbody tr:visible").count() == (30 if every else 25)
+        assert page.locator("#blocks").is_visible() == every and not page.locator(".print-all").is_visible()
+        assert page.locator(".whole p").evaluate("each => each.checkVisibility({ contentVisibilityAuto: true })")

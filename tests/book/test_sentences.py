@@ -118,3 +118,11 @@ def test_markdown_leaves_plain_names_as_they_are():
     for name in ("Llama-3.1-405B", "H100 SXM 80GB", "on-demand", "2.95 USD/h", "AWS p5.48xlarge"):
         assert sentences.markdown(name) == name
     assert sentences.markdown("a  b\nc") == "a b c"
+
+
+@pytest.mark.parametrize("text, right", [
+    ("a batch of 1 sequences of 1,001 tokens", "a batch of 1 sequence of 1,001 tokens"), ("0.1 tokens, 21 tokens", "0.1 tokens, 21 tokens"),
+    ("1 micro-batches of <b>1</b> users", "1 micro-batch of <b>1</b> user"), ("2 GPUs (8 in 10 between 2 and 2) of 3", "2 GPUs of 3"),
+    ("2 GPUs (8 in 10 between 2 and 3)", "2 GPUs (8 in 10 between 2 and 3)")])
+def test_one_is_singular_and_a_range_of_one_value_is_none(text, right):
+    assert sentences.agreed(text) == right
