@@ -103,7 +103,7 @@ def html(text):
 
 
 # What paper leaves out unless it is asked for: what is in depth, the code of figures, rows beyond the first.
-PRINT_ALL = ('<p class="print-all"><label><input type="checkbox"> On paper too, with the code of all figures and all rows of tables'
+PRINT_ALL = ('<p class="print-all"><label><input type="checkbox"> On paper too, with the code of figures and all rows of tables'
              "</label></p>")
 
 

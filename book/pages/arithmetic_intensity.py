@@ -368,13 +368,8 @@ def _beside(ratio):
 def speed_slider_chart(case, moved, name, gpu, context, alone_rate, rate, batch):
     """Tokens a second of all users against the batch."""
     return slider_chart(
-        case,
-        {"at the peaks": (ai.tokens_per_second, dict(efficiency="bound")), "expected": ai.tokens_per_second},
-        x="batch",
-        values=range(1, 513, 4),
-        sliders=moved,
-        choose=("model", "gpu"),
-        crossing=ai.critical_batch,
+        case, {"at the peaks": (ai.tokens_per_second, dict(efficiency="bound")), "expected": ai.tokens_per_second}, x="batch",
+        values=range(1, 513, 4), sliders=moved, choose=("model", "gpu"), crossing=ai.critical_batch,
         y_title="tokens/s of all users",
         finding=[
             ("experts > 0", "{model} uses few of the weights that it reads: its clocks agree beyond a batch of {critical_batch}"),
@@ -383,26 +378,17 @@ def speed_slider_chart(case, moved, name, gpu, context, alone_rate, rate, batch)
         alt=f"Tokens a second of {name} on {gpu} against the batch at {context:,} tokens of context: "
         f"{quantity('tokens_per_second', alone_rate)} "
         f"for one user, {quantity('tokens_per_second', rate.value)} for {batch:,}. The clocks of the weights agree at a batch of "
-        f"{three_figures(case(ai.critical_batch))}.",
-    )
+        f"{three_figures(case(ai.critical_batch))}.")
 
 
 def token_slider_chart(case, compared, grid, moved, name, context, gpu, alone, step, batch, many):
     """Time per token against the batch, by card and format."""
-    return slider_chart(
-        case,
-        {label: (ai.decode_seconds, changes) for label, changes in compared.items()},
-        x="batch",
-        values=grid,
-        sliders=moved,
-        log_x=True,
-        log_y=True,
-        y_title="time per token (TPOT)",
-        finding="A step of {batch} users takes {decode_seconds}",
-        alt=f"Time per token of {name} against the batch at {context:,} tokens of context: on {gpu} "
-        f"{seconds(alone(ai.decode_seconds))} for one sequence, {seconds(step)} for {batch:,} and "
-        f"{seconds(many['decode_seconds'])} for {grid[-1]:,}.",
-    )
+    return slider_chart(case, {label: (ai.decode_seconds, changes) for label, changes in compared.items()}, x="batch",
+                        values=grid, sliders=moved, log_x=True, log_y=True, y_title="time per token (TPOT)",
+                        finding="A step of {batch} users takes {decode_seconds}",
+                        alt=f"Time per token of {name} against the batch at {context:,} tokens of context: on {gpu} "
+                        f"{seconds(alone(ai.decode_seconds))} for one sequence, {seconds(step)} for {batch:,} and "
+                        f"{seconds(many['decode_seconds'])} for {grid[-1]:,}.")
 
 
 def operators_chart(steps, prefill, case, gpu, ridge, name, batch, prompt):
@@ -418,41 +404,27 @@ def operators_chart(steps, prefill, case, gpu, ridge, name, batch, prompt):
 def roofline_chart(names, dots, gpu, card, ridge, sloped):
     """Rooflines of named cards, with a product by its rows."""
     return titled(
-        roofline(
-            names,
-            dots,
-            gpu,
-            f"Roofline of {', '.join(names)}. On {gpu} the product's intensity is "
-            f"{quantity('intensity', dots.intensity[0])} at one row, where memory allows "
-            f"{number(dots.attainable_flops[0], 'FLOP/second')} of {number(card.peak_flops, 'FLOP/second')}; it stays below "
-            f"the ridge point of {quantity('ridge_point', ridge)} up to {sloped.max():,} of the batches shown.",
-        ),
-        f"One product reaches the roof of {gpu} above {sloped.max():,} rows",
-    )
+        roofline(names, dots, gpu,
+                 f"Roofline of {', '.join(names)}. On {gpu} the product's intensity is "
+                 f"{quantity('intensity', dots.intensity[0])} at one row, where memory allows "
+                 f"{number(dots.attainable_flops[0], 'FLOP/second')} of {number(card.peak_flops, 'FLOP/second')}; it stays below "
+                 f"the ridge point of {quantity('ridge_point', ridge)} up to {sloped.max():,} of the batches shown."),
+        f"One product reaches the roof of {gpu} above {sloped.max():,} rows")
 
 
 def speeds_table(case, cards, gpu, weight_element_bytes):
     """The two speeds and the ridge point of familiar cards."""
-    return table(
-        familiar(two_speeds(case, cards), "gpu", gpu).reset_index(),
-        f"Two speeds and the ridge point, with weights of {weight_element_bytes:g} B",
-        labels={
-            "gpu": "GPU",
-            "bandwidth": "reads",
-            "peak_flops": "computes",
-            "ridge_point": "ridge point, FLOP/B",
-            "critical_batch": "clocks agree at batch",
-        },
-        formats=dict.fromkeys(["ridge_point", "critical_batch"], three_figures),
-    )
+    return table(familiar(two_speeds(case, cards), "gpu", gpu).reset_index(),
+                 f"Two speeds and the ridge point, with weights of {weight_element_bytes:g} B",
+                 labels={"gpu": "GPU", "bandwidth": "reads", "peak_flops": "computes", "ridge_point": "ridge point, FLOP/B",
+                         "critical_batch": "clocks agree at batch"},
+                 formats=dict.fromkeys(["ridge_point", "critical_batch"], three_figures))
 
 
 def turning_table(sides, name, short):
     """Tokens in a pass at which operators turn to compute."""
-    return table(
-        sides.reset_index(),
-        f"Tokens in a pass at which operators of {name} turn to compute, what limits attention in decode, and "
-        "the prompt at which attention turns",
-        labels={"gpu": "GPU", "attention": "decode attention", "critical_prompt": "prompt"} | short,
-        formats=dict.fromkeys(sides, lambda value: three_figures(value) if value < float("inf") else "never"),
-    )
+    return table(sides.reset_index(),
+                 f"Tokens in a pass at which operators of {name} turn to compute, what limits attention in decode, and "
+                 "the prompt at which attention turns",
+                 labels={"gpu": "GPU", "attention": "decode attention", "critical_prompt": "prompt"} | short,
+                 formats=dict.fromkeys(sides, lambda value: three_figures(value) if value < float("inf") else "never"))

@@ -163,19 +163,11 @@ def divided_table(divided, degrees):
 
 def narrower_table(narrower, name, context):
     """The cache in narrower formats."""
-    return table(
-        narrower.reset_index(),
-        f"The cache of {name} in five formats, scales counted; one sequence of {context:,} tokens",
-        labels={
-            "weight_format": "format",
-            "value_bits": "bits of a value",
-            "stored_bits": "bits an element",
-            "kv_bytes_per_token": "one token",
-            "sequence_kv_bytes": "one sequence",
-            "smaller": "smaller than BF16",
-        },
-        formats={"stored_bits": "{:.4g}".format, "smaller": "{:.2f} ×".format},
-    )
+    return table(narrower.reset_index(),
+                 f"The cache of {name} in five formats, scales counted; one sequence of {context:,} tokens",
+                 labels={"weight_format": "format", "value_bits": "bits of a value", "stored_bits": "bits an element",
+                         "kv_bytes_per_token": "one token", "sequence_kv_bytes": "one sequence", "smaller": "smaller than BF16"},
+                 formats={"stored_bits": "{:.4g}".format, "smaller": "{:.2f} ×".format})
 
 
 def models_table(caches, name, context):

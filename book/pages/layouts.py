@@ -25,35 +25,31 @@ from ..components.show import table
 # By name: the row of measurements, inputs instead of its own, and the values of axes that its software had.
 WITHOUT_CONTEXT = dict(context_parallel=[1], zero_stage=[0], recompute=[0, 1, 2])
 OF_2021 = WITHOUT_CONTEXT | dict(recompute=[2], sequence_parallel=[0])
-PUBLISHED = {
-    "Llama 3 405B on 8,192 GPUs": ("step-llama3-405b-8192-8192", {}, {}),
-    "Llama 3 405B on 16,384": ("step-llama3-405b-16384-8192", {}, {}),
-    "Llama 3 405B, sequences of 131,072": ("step-llama3-405b-16384-131072", {}, {}),
-    "DeepSeek-V3 on 2,048": ("step-deepseek-v3-2048", dict(overlap=0), {}),
-    "NVIDIA, 405B on 1,024, BF16 gradients": ("step-bridge-405b-512", dict(recipe="mixed-adamw"), {}),
-    "NVIDIA, 70B on 64": ("step-nemo2407-llama-3-70b-pretrain-64", {}, {}),
-    "Megatron-LM, 530B on 2,520": ("step-sc21-529.6b", {}, OF_2021),
-    "Megatron-LM, 1T on 512": ("step-korthikanti-1t-selective", {}, WITHOUT_CONTEXT),
-}
+PUBLISHED = {"Llama 3 405B on 8,192 GPUs": ("step-llama3-405b-8192-8192", {}, {}),
+             "Llama 3 405B on 16,384": ("step-llama3-405b-16384-8192", {}, {}),
+             "Llama 3 405B, sequences of 131,072": ("step-llama3-405b-16384-131072", {}, {}),
+             "DeepSeek-V3 on 2,048": ("step-deepseek-v3-2048", dict(overlap=0), {}),
+             "NVIDIA, 405B on 1,024, BF16 gradients": ("step-bridge-405b-512", dict(recipe="mixed-adamw"), {}),
+             "NVIDIA, 70B on 64": ("step-nemo2407-llama-3-70b-pretrain-64", {}, {}),
+             "Megatron-LM, 530B on 2,520": ("step-sc21-529.6b", {}, OF_2021),
+             "Megatron-LM, 1T on 512": ("step-korthikanti-1t-selective", {}, WITHOUT_CONTEXT)}
 
 
 # What each setting of a layout divides, and what it costs.
-EFFECT = {
-    "tensor_parallel": ("each matrix", "two all-reduces a layer, each way"),
-    "pipeline_parallel": ("the layers", "a bubble while the pipeline fills and drains"),
-    "virtual_stages": ("a stage into chunks", "more sends; more in flight; a smaller bubble"),
-    "context_parallel": ("each sequence", "keys and values gathered in each layer"),
-    "expert_parallel": ("the experts", "tokens sent to their experts and back"),
-    "zero_stage": ("optimizer, gradients, weights", "stages 2 and 3 talk in each micro-batch"),
-    "micro_batch": ("nothing", "more activations; fewer micro-batches to fill a pipeline"),
-    "recompute": ("nothing", "FLOP done twice, for memory"),
-    "sequence_parallel": ("norms, residual stream", "nothing: the all-reduces are cut in two"),
-    "recomputed_share": ("nothing", "recompute in some layers alone"),
-    "expert_tensor_parallel": ("each expert", "all-reduces of what experts take in"),
-    "shard_parallel": ("ZeRO's shards, over fewer GPUs", "sums of the shards between groups"),
-    "zero_bubble": ("nothing", "nothing: weight gradients fill the bubble"),
-    "loss_chunks": ("the loss", "nothing: less memory at the loss"),
-}
+EFFECT = {"tensor_parallel": ("each matrix", "two all-reduces a layer, each way"),
+          "pipeline_parallel": ("the layers", "a bubble while the pipeline fills and drains"),
+          "virtual_stages": ("a stage into chunks", "more sends; more in flight; a smaller bubble"),
+          "context_parallel": ("each sequence", "keys and values gathered in each layer"),
+          "expert_parallel": ("the experts", "tokens sent to their experts and back"),
+          "zero_stage": ("optimizer, gradients, weights", "stages 2 and 3 talk in each micro-batch"),
+          "micro_batch": ("nothing", "more activations; fewer micro-batches to fill a pipeline"),
+          "recompute": ("nothing", "FLOP done twice, for memory"),
+          "sequence_parallel": ("norms, residual stream", "nothing: the all-reduces are cut in two"),
+          "recomputed_share": ("nothing", "recompute in some layers alone"),
+          "expert_tensor_parallel": ("each expert", "all-reduces of what experts take in"),
+          "shard_parallel": ("ZeRO's shards, over fewer GPUs", "sums of the shards between groups"),
+          "zero_bubble": ("nothing", "nothing: weight gradients fill the bubble"),
+          "loss_chunks": ("the loss", "nothing: less memory at the loss")}
 
 
 def published_layouts() -> pd.DataFrame:
@@ -250,13 +246,9 @@ def mfu_slider_chart(moving, nothing, layers, few, many, again):
         values=[8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256],
         log_x=True,
         y_title="MFU",
-        finding=[
-            (
-                "pipeline_parallel == 1",
-                "Without a pipeline, {micro_batches} micro-batches reach {layout_mfu:percent} of the peak",
-            ),
-            "With {pipeline_parallel} stages, {micro_batches} micro-batches reach {layout_mfu:percent} of the peak",
-        ],
+        finding=[("pipeline_parallel == 1",
+                  "Without a pipeline, {micro_batches} micro-batches reach {layout_mfu:percent} of the peak"),
+                 "With {pipeline_parallel} stages, {micro_batches} micro-batches reach {layout_mfu:percent} of the peak"],
         sliders={"tensor_parallel": (1, 16, 1, 8), "pipeline_parallel": (1, 32, 1, 16), "virtual_stages": (1, 8, 1, 1)},
         alt=f"MFU against micro-batches, with 8-way tensor parallel and 16 pipeline stages: "
         f"{percent(few)} with 16 micro-batches, "

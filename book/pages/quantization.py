@@ -147,45 +147,26 @@ def cards_table(formats):
         for needs, wide, whole in zip(paths.product_needs, paths.product_bits, paths.integer_products)
     ]
     able = {name: int((narrow_products(catalogue.gpus(), name) > 0).sum()) for name in paths.index}
-    return table(
-        paths[["least_capability", "product_capability", "cache_capability"]]
-        .assign(vendors=paths.vendors.str.replace(" ", ", "), products=products, cards=able)
-        .reset_index(),
-        "Least compute capability: to serve a format, to multiply in its bits, to keep a cache in it",
-        labels={
-            "weight_format": "format",
-            "least_capability": "serve",
-            "product_capability": "multiply",
-            "cache_capability": "cache",
-            "vendors": "cards of",
-            "products": "products in",
-            "cards": "cards that multiply in them",
-        },
-        formats={"cards": lambda count: f"{count:g}" if count else ""}
-        | dict.fromkeys(
-            ("least_capability", "product_capability", "cache_capability"), lambda least: "" if least != least else f"{least:g}"
-        ),
-    )
+    return table(paths[["least_capability", "product_capability", "cache_capability"]]
+                 .assign(vendors=paths.vendors.str.replace(" ", ", "), products=products, cards=able)
+                 .reset_index(),
+                 "Least compute capability: to serve a format, to multiply in its bits, to keep a cache in it",
+                 labels={"weight_format": "format", "least_capability": "serve", "product_capability": "multiply",
+                         "cache_capability": "cache", "vendors": "cards of", "products": "products in",
+                         "cards": "cards that multiply in them"},
+                 formats={"cards": lambda count: f"{count:g}" if count else ""}
+                 | dict.fromkeys(("least_capability", "product_capability", "cache_capability"),
+                                 lambda least: "" if least != least else f"{least:g}"))
 
 
 def formats_table(format_table):
     """Formats of weights with their scales counted."""
     return table(
-        format_table.reset_index(),
-        "Formats of weights, with all their scales counted",
-        labels={
-            "weight_format": "format",
-            "title": "what it is",
-            "value_bits": "bits of a value",
-            "block": "block",
-            "block_bits": "bits per block",
-            "superblock_bits": "bits per super-block",
-            "stored_bits": "bits a weight",
-            "format_element_bytes": "bytes a weight",
-            "embeddings": "embeddings too",
-        },
-        formats={"stored_bits": "{:.6g}".format, "format_element_bytes": "{:.4f} B".format},
-    )
+        format_table.reset_index(), "Formats of weights, with all their scales counted",
+        labels={"weight_format": "format", "title": "what it is", "value_bits": "bits of a value", "block": "block",
+                "block_bits": "bits per block", "superblock_bits": "bits per super-block", "stored_bits": "bits a weight",
+                "format_element_bytes": "bytes a weight", "embeddings": "embeddings too"},
+        formats={"stored_bits": "{:.6g}".format, "format_element_bytes": "{:.4f} B".format})
 
 
 def mixes_table(mixes, groups):

@@ -328,39 +328,27 @@ def waiting_share_errors():
 def changes_of_limits(most_load, most, first_token_limit, answer_limit, asked, name, weight_format, gpu, tensor_parallel):
     """A plan's figures, one a row, as asked and with each other limit."""
     questions = {
-        "gpus": ("GPUs", number),
-        "low_gpus": ("GPUs at the fast end", number),
-        "high_gpus": ("GPUs at the slow end", number),
-        "replicas": ("replicas", number),
-        "batch": ("sequences in each", number),
+        "gpus": ("GPUs", number), "low_gpus": ("GPUs at the fast end", number), "high_gpus": ("GPUs at the slow end", number),
+        "replicas": ("replicas", number), "batch": ("sequences in each", number),
         "places": ("sequences its cache holds", "{:,.0f}".format),
         "replica_prefill_seconds": ("time to first token, nothing waits", seconds),
-        "time_per_output_token": ("time per output token", seconds),
-        "request_seconds": ("whole request, nothing waits", seconds),
+        "time_per_output_token": ("time per output token", seconds), "request_seconds": ("whole request, nothing waits", seconds),
         "output_tokens_per_second": ("output of a full replica", lambda value: number(value, "token/second")),
         "offered_load": (f"share of slots filled, limit {percent(most_load)}", percent),
         "waiting_share": ("requests that wait", percent),
         "waiting_seconds": (f"wait of {most} at most", lambda value: seconds(value) if value else "none"),
         "time_to_first_token": (
-            f"first token of {most} within" + (f", limit {seconds(first_token_limit)}" if first_token_limit else ""),
-            seconds,
-        ),
+            f"first token of {most} within" + (f", limit {seconds(first_token_limit)}" if first_token_limit else ""), seconds),
         "answer_seconds": (f"answer of {most} within, limit {seconds(answer_limit)}", seconds),
-        "binds": ("the limit that costs most", str),
-        "limit": ("what rules it out", str),
-    }
+        "binds": ("the limit that costs most", str), "limit": ("what rules it out", str)}
     return table(
         DataFrame(
             [
-                dict(
-                    question=text,
-                    **{side: show(row[key]) if notna(row[key]) and row[key] != inf else None for side, row in asked.items()},
-                )
+                dict(question=text,
+                     **{side: show(row[key]) if notna(row[key]) and row[key] != inf else None for side, row in asked.items()})
                 for key, (text, show) in questions.items()
-            ]
-        ),
-        f"{name} in {weight_format} on {gpu}, {tensor_parallel} in a replica",
-    )
+            ]),
+        f"{name} in {weight_format} on {gpu}, {tensor_parallel} in a replica")
 
 
 def counts_in_words(fleets):
@@ -376,11 +364,8 @@ def output_slider_chart(case, prompt, output, tensor_parallel, alone):
         {"bound": (serving.output_tokens_per_second, {"efficiency": "bound"}), "achieved": serving.output_tokens_per_second},
         x="batch",
         values=[1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256],
-        sliders={
-            "prompt": (100, 8000, 100, prompt),
-            "output": (50, 2000, 50, output),
-            "tensor_parallel": (1, 8, 1, tensor_parallel),
-        },
+        sliders={"prompt": (100, 8000, 100, prompt), "output": (50, 2000, 50, output),
+                 "tensor_parallel": (1, 8, 1, tensor_parallel)},
         y_title="output tokens a second of a replica",
         finding="A larger batch gives more, and ever less more",
         alt="Output of a replica rises with the batch and bends: "
@@ -394,19 +379,11 @@ def limit_slider_chart(case, tensor_parallel, answer_limit, requests_per_second,
     """GPUs to pay for against the limit of an answer."""
     asked_for = case.but(gpus_per_server=max(8, tensor_parallel))
     return slider_chart(
-        asked_for,
-        {"GPUs to pay for": rented_gpus},
-        x="answer_limit",
-        values=[answer_limit * part / 40 for part in range(8, 81)],
-        y_title="GPUs",
-        log_y=True,
-        crossing=serving.request_seconds,
-        choose=("model",),
+        asked_for, {"GPUs to pay for": rented_gpus}, x="answer_limit", values=[answer_limit * part / 40 for part in range(8, 81)],
+        y_title="GPUs", log_y=True, crossing=serving.request_seconds, choose=("model",),
         finding=[
-            (
-                "weight_bytes >= memory_bytes * tensor_parallel",
-                "The weights do not fit on {tensor_parallel} × {gpu}: raise tensor parallel",
-            ),
+            ("weight_bytes >= memory_bytes * tensor_parallel",
+             "The weights do not fit on {tensor_parallel} × {gpu}: raise tensor parallel"),
             ("request_seconds >= answer_limit", "No number of GPUs keeps {answer_limit}: one answer takes {request_seconds}"),
             "A limit of {answer_limit} takes {rented_gpus} GPUs; below {request_seconds} no number is enough",
         ],
@@ -418,8 +395,7 @@ def limit_slider_chart(case, tensor_parallel, answer_limit, requests_per_second,
         },
         alt=f"GPUs for {rate} against the limit of {most} of the answers: the count climbs without end as the limit comes down "
         "to "
-        f"{seconds(request.value)}, the time of one answer at batch {batch}, and hardly falls beyond twice that.",
-    )
+        f"{seconds(request.value)}, the time of one answer at batch {batch}, and hardly falls beyond twice that.")
 
 
 def cached_table(reused, long, batch):

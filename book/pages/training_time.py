@@ -65,16 +65,10 @@ def chunks_slider_chart(virtual_stages, case, COUNTS, overlap, product_share, fe
         for each in sorted({1, virtual_stages})
     }
     return slider_chart(
-        case,
-        chunks,
-        x="micro_batches",
-        values=COUNTS,
-        log_x=True,
-        y_title="MFU",
+        case, chunks, x="micro_batches", values=COUNTS, log_x=True, y_title="MFU",
         sliders={"overlap": (0, 1, 0.05, overlap), "compute_efficiency": (0.3, 1, 0.01, product_share)},
         alt=f"MFU against micro-batches in a step, all communication shown. It rises from {percent(few)} with one "
-        f"micro-batch to {percent(many)} with {COUNTS[-1]}.",
-    )
+        f"micro-batch to {percent(many)} with {COUNTS[-1]}.")
 
 
 def days_slider_chart(count, estimate, training_tokens, name, run, gpu):
@@ -98,13 +92,7 @@ def optimal_table(optimal, gpu, mfu):
     return table(
         optimal,
         f"Least loss for a budget; the hours are of {gpu} at {percent(mfu)} MFU",
-        labels={
-            "training_flops": "FLOP",
-            "optimal_params": "parameters",
-            "optimal_tokens": "tokens",
-            "ratio": "tokens per parameter",
-            "training_loss": "loss",
-            "hours": "GPU-hours",
-        },
+        labels={"training_flops": "FLOP", "optimal_params": "parameters", "optimal_tokens": "tokens",
+                "ratio": "tokens per parameter", "training_loss": "loss", "hours": "GPU-hours"},
         formats={"training_flops": "{:.3g}".format, "ratio": three_figures, "training_loss": three_figures, "hours": number},
     )
