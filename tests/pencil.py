@@ -252,11 +252,11 @@ SAID = [
     (rf"alt: server {F}, network and spares {F}, sold at the end {F}, rack space {F}, support and repairs {F}, staff {F}, power {F}. Together {F}",
      "{1} + {2} + {3} + {4} + {5} + {6} + {7}", "{8}"),
     (rf"In turn: writing {F}, scoring {F}, training {F}, sending {F}, a step {F}", "{1} + {2} + {3} + {4}", "{5}"),
-    (rf"hours count.*all of it paid: \| {F} moves it forward \| {F} lost", "{1} + {2}", "100 %"),
-    (rf"prompts for {F} of the hour.*answers for {F} of the hour.*waits for {F} of", "{1} + {2} + {3}", "100 %"),
+    (rf"hours count.*all of it paid: \| {F} moves it forward \| {F} lost", "{1} + {2}", "100.0 %"),
+    (rf"prompts for {F} of the hour.*answers for {F} of the hour.*waits for {F} of", "{1} + {2} + {3}", "100.0 %"),
     (rf"kept: {F}; .*of them: \| compute, {F} \| storage, {F} \| copy, {F} \| egress, {F} \| managed, {F}", "{2} + {3} + {4} + {5} + {6}", "{1}"),
-    (rf"{F} slices are less .*multiprocessors: {F} in each slice \| {F} in none", "{1} × {2} + {3}", "100 %"),
-    (rf"{F} slices are less .*\| memory: {F} in each slice \| {F} in none", "{1} × {2} + {3}", "100 %"),
+    (rf"{F} slices are less .*multiprocessors: {F} in each slice \| {F} in none", "{1} × {2} + {3}", "100.0 %"),
+    (rf"{F} slices are less .*\| memory: {F} in each slice \| {F} in none", "{1} × {2} + {3}", "100.0 %"),
 ]
 # What holds between the columns of every table that has them.
 ROWS = [
@@ -313,7 +313,7 @@ def _of_rows(rows):
     shares = [place for place, head in enumerate(heads) if head == "share"]
     for place in shares:
         column = [row[place] for row in rows[1:] if len(row) > place and row[place] != "100 %"]
-        yield " + ".join(column), "100 %"
+        yield " + ".join(column), "100.0 %"
     for row in rows[1:]:
         for cell in row:
             if found := re.fullmatch(rf"{F} \({F} to {F}\)", cell):

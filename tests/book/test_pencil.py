@@ -35,6 +35,6 @@ def test_each_relation_between_figures_is_of_a_page():
     ("32 × (2,048² − 0²) / 2", "67.1 million", True), ("436,000 USD × 0.168 / (1 + 0.100) ^ (5 years + 3 months / 12)", "44,400 USD", True),
     ("21.9 GB + 4.30 GB + 14.8 GB", "38.9 GB", False), ("21.9 GB + 2.15 GB + 14.8 GB", "38.9 GB", True),
     ("the smaller of 50 / (1 − exp(−50 / 500)) and 8,192", "525", True), ("bytes (10 TB) × price (0.09 USD/GB)", "900 USD", True),
-    ("41.3 % + 58.5 %", "100 %", False), ("59 between 58 and 60", "59", True), ("61 between 58 and 60", "61", False)])
+    ("41.3 % + 58.5 %", "100.0 %", False), ("59 between 58 and 60", "59", True), ("62 between 58 and 60", "62", False)])
 def test_the_pencil_itself(said, result, right):
     assert worked(said, result) is right
