@@ -21,6 +21,8 @@ def test_a_row_explains_and_is_a_parameter():
 def test_a_missing_file_is_named(tmp_path):
     assert refused(catalogue.model, "nowhere/config.json") == "nowhere/config.json: No such file or directory"
     assert refused(as_parameter, "nowhere/config.json").startswith("parameter model: nowhere/config.json")
-    (tmp_path / "folder.json").mkdir()
-    assert refused(catalogue.model, tmp_path / "folder.json") == (
-        f"{tmp_path}/folder.json: not a regular file; allowed: a file that can be read to its end")
+    (tmp_path / "folder").mkdir()
+    assert refused(catalogue.model, tmp_path / "folder") == f"{tmp_path}/folder/config.json: No such file or directory"
+    (tmp_path / "folder/config.json").mkdir()
+    assert refused(catalogue.model, tmp_path / "folder") == (
+        f"{tmp_path}/folder/config.json: not a regular file; allowed: a file that can be read to its end")

@@ -32,7 +32,7 @@ def test_a_headline_unfolds_to_its_formula_numbers_and_sources(on_disk, name):
     folds.evaluate_all("all => all.forEach(each => { for (let at = each; at; at = at.parentElement.closest('details')) at.open = true; })")
     told = folds.first.inner_text()
     assert re.search(r" = .*\d.* = .*\d", told), "a formula, its numbers and what they give"
-    sources = [text for text in folds.locator("li small").all_inner_texts() if text.strip() not in ("", "given")]
+    sources = [text for text in folds.locator("li small").all_text_contents() if text.strip() not in ("", "given")]
     assert sources and any(re.search(r"\.csv|arXiv|https?:|20\d\d", text) for text in sources)
 
 
