@@ -127,7 +127,7 @@ def test_a_script_holds_the_laws_that_rows_name():
 
 
 # Defaults that jobs of training give and no law has.
-OF_JOBS = {"setup_hours", "least_rented_hours"}
+OF_JOBS = {"setup_hours", "least_rented_hours", "example_tokens"}
 
 
 def test_data_covers_every_default_and_unit():
