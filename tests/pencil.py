@@ -86,10 +86,25 @@ class Line:
 
     def whole(self):
         tree = self.sum()
+        if self.take(" if "):
+            tree = self.either(tree)
         while found := self.take(ENDS):
             self.work += 1
             tree = self.ended(tree, found[1])
         return tree
+
+    def either(self, inner):
+        """What follows `1 if `: a comparison, and what is taken where it does not hold."""
+        self.work += 1
+        left, sign = self.sum(), self.take(re.compile(r" ([<>≤≥]) "))
+        right = sign and self.sum()
+        if not (sign and self.take("; ")):
+            raise Unread(self.text[self.at:])
+        other = self.sum()
+        if not self.take(" otherwise"):
+            raise Unread(self.text[self.at:])
+        does = {"<": operator.lt, ">": operator.gt, "≤": operator.le, "≥": operator.ge}[sign[1]]
+        return lambda held: inner(held) if does(left(held), right(held)) else other(held)
 
     def ended(self, inner, how):
         if how.startswith("rounded"):
