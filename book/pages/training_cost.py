@@ -392,7 +392,7 @@ def carbon_of(energy):
 # How pages show the offers for a training run: tables of runs, and cost against days.
 
 LABELS = {"taken": "GPUs", "seller": "from", "sku": "instance", "machines": "instances", "layout": "fastest layout",
-          "mfu": "MFU", "gpu_hours": "GPU-hours of work", "training_days": "days", "compute_usd": "cost",
+          "mfu": "MFU", "gpu_hours": "GPU-hours of the run", "training_days": "days", "compute_usd": "cost",
           "verdict": "against it", "usd_per_hour": "USD/h a GPU", "date": "price of", "deadline_days": "deadline, days",
           "interruption_slowdown": "slowdown", "in_time": "in time", "in_budget": "in the budget",
           "days_between": "8 in 10 between, days", "usd_between": "8 in 10 between, USD"}

@@ -188,7 +188,7 @@ VIEWS: dict[str, dict[str, View]] = {
     "layouts": {"train": View(("left_data_parallel", "layout_gpus", "left_micro_batches", "step_tokens", "pipeline_bubble"),
                               LAYOUT.given)},
     "break_even": dict.fromkeys(("own", "serve", "offline", "embed", "train"), _OWNED_VIEW),
-    "training_cost": {"train": View(("layout_gpu_hours", "planned_gpu_hours", "run_gpu_hours", "stopped_gpu_hours",
+    "training_cost": {"train": View(("layout_gpu_hours", "planned_gpu_hours", "stopped_gpu_hours",
                                      "compute_usd", "training_days"), RUN.given, ("step_seconds",))},
     "serving_cost": {
         "serve": View(("rented_gpus", "serving_usd_per_month", "paid_request_usd", "api_request_usd"),

@@ -159,7 +159,7 @@ RUN = Step(
             "gpu_failure_seconds": ("fast_gpu_failure_seconds", "likely_gpu_failure_seconds", "slow_gpu_failure_seconds"),
             "machine_interruption_seconds": ("fast_machine_interruption_seconds", "likely_machine_interruption_seconds",
                                              "slow_machine_interruption_seconds")},
-    likely={"likely_gpu_hours": "run_gpu_hours", "likely_slowdown": "interruption_slowdown"},
+    likely={"likely_gpu_hours": "layout_gpu_hours", "likely_slowdown": "interruption_slowdown"},
     limits=(
         *DOUBTS,
         Limit("training_days", "deadline_days", "the deadline", at=SURE),
@@ -259,7 +259,8 @@ def rollouts(layout: Any, run: Any) -> tuple:
     ends = tuple(f"{end}_grpo_step_seconds" for end in ("low", "plan", "high"))
     spread = {name: each for name, each in run.spread.items() if name not in ("step_seconds", "mfu")}
     return split, engine, run._replace(
-        given=run.given | WRITING | {"run_gpu_hours": "grpo_gpu_hours"}, spread=spread | {"grpo_step_seconds": ends},
+        given=run.given | WRITING | dict.fromkeys(("layout_gpu_hours", "run_gpu_hours"), "grpo_gpu_hours"),
+        spread=spread | {"grpo_step_seconds": ends},
         likely=run.likely | {"likely_gpu_hours": "grpo_gpu_hours"}, shown=("grpo_gpu_hours", "interruption_slowdown"))
 
 

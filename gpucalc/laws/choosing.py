@@ -178,7 +178,7 @@ def layout_misfits(gpus, global_batch, sequence, heads, kv_heads, intermediate, 
 
 @law
 def run_gpu_hours(layout_gpu_hours, planned_gpu_hours, adapters, epochs=1):
-    """GPU-hours of the work of a run (h): those of its layout, and not fewer than published runs of its size took.
+    """GPU-hours of a run (h): the work by its layout, and not fewer than published runs of its size took, stops included.
 
     Frozen weights need no gradient: with adapters 4 of the 6 FLOP a parameter and token (LoRA, arXiv 2106.09685, section 4).
     """
@@ -192,20 +192,23 @@ def offer_interruption_seconds(job_failure_seconds, group_interruption_seconds, 
 
 
 @law
-def joined_gpu_hours(run_gpu_hours, interruption_slowdown, likely_gpu_hours, likely_slowdown):
-    """GPU-hours with what stops cost (h), at an end of both errors, which know nothing of each other.
+def joined_gpu_hours(layout_gpu_hours, interruption_slowdown, likely_gpu_hours, likely_slowdown, epochs=1):
+    """GPU-hours by a layout with what stops cost (h), at an end of both errors, which know nothing of each other.
 
     Both are ratios to the likely value, so their logarithms are added in squares.
     """
-    hours, slow = run_gpu_hours / likely_gpu_hours, interruption_slowdown / likely_slowdown
+    hours, slow = layout_gpu_hours / likely_gpu_hours, interruption_slowdown / likely_slowdown
     far = sqrt(log(hours) ** 2 + log(slow) ** 2)
-    return likely_gpu_hours * likely_slowdown * exp(where(hours * slow >= 1, far, -far))
+    return likely_gpu_hours * epochs * likely_slowdown * exp(where(hours * slow >= 1, far, -far))
 
 
 @law
-def stopped_gpu_hours(joined_gpu_hours, gpus, restart_seconds):
-    """GPU-hours that a run pays for (h): its work and its stops, and all GPUs while the job starts."""
-    return joined_gpu_hours + gpus * restart_seconds / SECONDS_PER_HOUR
+def stopped_gpu_hours(joined_gpu_hours, run_gpu_hours, gpus, restart_seconds):
+    """GPU-hours that a run pays for (h): its work and its stops, and all GPUs while the job starts.
+
+    Hours that published runs took have their stops in them: no others are added to those.
+    """
+    return maximum(joined_gpu_hours, run_gpu_hours) + gpus * restart_seconds / SECONDS_PER_HOUR
 
 
 @law

@@ -16,9 +16,11 @@ def planned_gpu_hours(training_flops, peak_flops, mfu):
 
 
 @law
-def paid_gpu_hours(gpu_hours, interruption_slowdown, gpus, restart_seconds):
-    """GPU-hours that a rented run pays for (h): work stretched by interruptions, and all GPUs while the job starts."""
-    return gpu_hours * interruption_slowdown + gpus * restart_seconds / SECONDS_PER_HOUR
+def paid_gpu_hours(gpu_hours, layout_gpu_hours, interruption_slowdown, gpus, restart_seconds):
+    """GPU-hours that a rented run pays for (h): its layout's, stretched by interruptions, or what published runs took, which
+    have theirs in them; and all GPUs while the job starts.
+    """
+    return maximum(layout_gpu_hours * interruption_slowdown, gpu_hours) + gpus * restart_seconds / SECONDS_PER_HOUR
 
 
 @law

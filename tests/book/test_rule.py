@@ -222,10 +222,10 @@ def run(case, offer, gpus, seconds, far):
         published = 6 * case("active_params") * tokens * epochs * (1 - adapters / 3) / (peak * mfu) / 3600
         rate = gpus / assumption("gpu_failure_seconds", end)
         rate += offer["spot"] * machines / assumption("machine_interruption_seconds", end)
-        steps.append((max(layout, published), case.but(interruption_seconds=1 / rate)("interruption_slowdown")))
-    (hours, slow), (likely, usual) = steps
+        steps.append((layout, case.but(interruption_seconds=1 / rate)("interruption_slowdown"), published))
+    (hours, slow, published), (likely, usual, _) = steps
     ratio = math.exp(math.copysign(math.hypot(math.log(hours / likely), math.log(slow / usual)), far))
-    paid = likely * usual * ratio + gpus * case.inputs["restart_seconds"] / 3600
+    paid = max(likely * usual * ratio, hours, published) + gpus * case.inputs["restart_seconds"] / 3600
     # One machine is set up for an hour, and each is paid for an hour at least, or for the term of a reservation.
     least = gpus * (offer["reserved_years"] * 8760 if offer["reserved"] else 1)
     return paid / gpus / 24, max(paid + offer["gpus_per_server"], least) * offer["usd_per_hour"]

@@ -196,8 +196,8 @@ def test_a_run_by_hand():
     # A stop every 30 hours by failures and every 15 by the provider is one every 10.
     assert choosing.offer_interruption_seconds(30, 15, spot=1) == pytest.approx(10)
     assert choosing.offer_interruption_seconds(30, 15) == pytest.approx(30)
-    # 1,000 hours, and 64 GPUs that start for half an hour.
-    assert choosing.stopped_gpu_hours(1000, 64, 1800) == 1032
+    # 1,000 hours with stops, or 1,100 of published runs, whose stops are in them; and 64 GPUs that start for half an hour.
+    assert choosing.stopped_gpu_hours(1000, 800, 64, 1800) == 1032 and choosing.stopped_gpu_hours(1000, 1100, 64, 1800) == 1132
     assert choosing.committed_gpu_hours(70080, 8, 1, reserved=1) == 70080 and choosing.committed_gpu_hours(70080, 8, 1) == 8
     # Eight GPUs for 24 minutes are 3.2 GPU-hours; an hour in which the machine is set up makes them 11.2. With 2 minutes, and none to
     # set up, the hour for which it is rented counts.
@@ -213,6 +213,7 @@ def test_errors_joined_by_hand():
     down = choosing.joined_gpu_hours(hours * math.exp(-0.3), slow * math.exp(-0.4), hours, slow)
     assert up == pytest.approx(2000 * math.exp(0.5)) and down == pytest.approx(2000 * math.exp(-0.5))
     assert choosing.joined_gpu_hours(hours, slow, hours, slow) == pytest.approx(2000)
+    assert choosing.joined_gpu_hours(hours, slow, hours, slow, epochs=3) == pytest.approx(6000)
 
 
 @pytest.mark.parametrize("years, other", [(1, 0), (1, 0.25), (3, 0), (3, 0.25)])

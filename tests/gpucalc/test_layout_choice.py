@@ -3,9 +3,11 @@ import numpy as np
 import pytest
 
 from gpucalc import training_memory as tm
+from gpucalc.core.quantities import DATA
 from gpucalc.decisions import answer, columns, jobs, market
 from gpucalc.decisions.layouts import AXES, best_layouts, layout_case, layouts_of, NEUTRAL, worst
 from gpucalc.decisions.points import Points
+from gpucalc.decisions.rule import solve
 from gpucalc.laws.training_time import step_seconds
 from gpucalc.rows import case_file
 
@@ -65,3 +67,16 @@ def test_a_decision_and_the_search_over_layouts_have_one_answer(book, model, gpu
     found = best_layouts(model, gpu, gpus, batch, sequence, count=1, **search).iloc[0]
     assert {name: found[name] for name in axes} == {name: decided[name] for name in axes}
     assert (found["plan_seconds"], found["plan_bytes"]) == pytest.approx((decided["plan_step_seconds"], decided["plan_training_bytes"]), rel=1e-9)
+
+
+def test_a_run_of_16384_cards_takes_what_its_publisher_says(book):
+    """Meta's model card: 30.84 million H100 hours for 405B. Its hours have stops in them, as have those of the other published runs
+    that a plan rests on: at their 31.3 % of 989 TFLOP/s, 6 x 405.85e9 x 15.6e12 FLOP are 34.09 million."""
+    case = answer.completed(case_file.case_of(case_file.held_of(case_file.read_case(DATA / "cases/pretrain_405b.yaml")) | dict(
+        cards="H100 SXM 80GB", deadline_days=365)))
+    tables = market.market(case, book, "train")
+    full = np.flatnonzero((tables["clusters"]["gpus"] == 16384) & (tables["clusters"]["gpus_per_server"] == 8))
+    tables["clusters"] = columns.taken(tables["clusters"], full)
+    ends = solve(jobs.TRAIN, case, tables)
+    low, plan, high = (ends[end].kept["training_days"][0] * 24 * 16384 for end in ("low", "plan", "high"))
+    assert plan == pytest.approx(34.09e6, rel=0.001) and plan == pytest.approx(30.84e6, rel=0.25) and low < 30.84e6 < high
