@@ -298,15 +298,16 @@ def speeds(root: str) -> list[dict]:
 
 @kept
 def speed_cases(law: str) -> list[tuple[Case, list[dict]]]:
-    """The rows of data/engine_speeds.csv that have a time of a law, with their `id`: those that differ in their users alone
-    together, as a case with a column of users."""
+    """The rows of data/engine_speeds.csv that have a time of a law, with their `id`: those that differ in numbers alone together,
+    as a case with columns."""
     alike: dict[tuple, list] = {}
     for name, row in rows("engine_speeds").items():
         if not numpy.isnan(row[law]):
-            alike.setdefault(tuple((column, row[column]) for column in SPEED if row[column] not in ("", 0)), []).append(
-                {"id": name} | row)
-    return [(Case.of(dict(same) | SPEED_GIVEN).but(batch=numpy.array([row["batch"] for row in held])), held)
-            for same, held in alike.items()]
+            same = tuple((each, row[each] if isinstance(row[each], str) else None) for each in SPEED if row[each] not in ("", 0))
+            alike.setdefault(same, []).append({"id": name} | row)
+    return [(Case.of({each: value for each, value in same if value} | SPEED_GIVEN).but(
+        **{each: numpy.array([row[each] for row in held]) for each, value in (*same, ("batch", None)) if value is None}), held)
+        for same, held in alike.items()]
 
 
 def _published(row):

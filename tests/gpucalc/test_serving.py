@@ -611,12 +611,12 @@ def timed(law, off):
         held = json.loads(row["inputs"])
         if row["law"] == law and "engine" in held and not name.startswith("sv-nim"):
             case = Case.of(held | {off: 0})
-            found.append((case, [row["value"]], [case(law)], [held["batch"]]))
+            found.append((case, [row["value"]], [case(law)], [held]))
     for case, held in bands.speed_cases(law):
-        found.append((case, [row[law] for row in held], case.but(**{off: 0})(law), [row["batch"] for row in held]))
-    return [(case.rows["engine"].name, case.rows["model"].name, not case.rows["model"].get("experts", 0) > 0, count, case.inputs["prompt"],
+        found.append((case, [row[law] for row in held], case.but(**{off: 0})(law), held))
+    return [(case.rows["engine"].name, case.rows["model"].name, not case.rows["model"].get("experts", 0) > 0, row["batch"], row["prompt"],
              value, float(formula), case.rows["model"]["layers"])
-            for case, measured, formulas, users in found for value, formula, count in zip(measured, formulas, users)]
+            for case, measured, formulas, held in found for value, formula, row in zip(measured, formulas, held)]
 
 
 @pytest.mark.parametrize("engine, dense, experts, milliseconds, more", [("vLLM", 26, 50, 0.57, 0.13), ("TensorRT-LLM", 12, 28, 0.38, 1.67)])

@@ -125,10 +125,9 @@ def test_published_groups_read_prompts_side_by_side():
     """TensorRT-LLM on four and eight groups: if the others waited for the prompts of one, answers would take 1.5 times as long."""
     side, waiting = ([], [])
     for case, held in bands.speed_cases("time_per_output_token"):
-        if case.inputs.get("attention_parallel", 1) > 1 and not case.inputs.get("prompts_apart"):
-            wait = case.but(prompts_together=1)("time_per_output_token")
-            side += [time / row["time_per_output_token"] for time, row in zip(case("time_per_output_token"), held)]
-            waiting += [time / row["time_per_output_token"] for time, row in zip(wait, held)]
+        for found, times in ((side, case("time_per_output_token")), (waiting, case.but(prompts_together=1)("time_per_output_token"))):
+            found += [time / row["time_per_output_token"] for time, row in zip(times, held)
+                      if row["attention_parallel"] > 1 and not row["prompts_apart"]]
     assert len(side) == 25 and 1 < np.median(side) < 1.2 and np.median(waiting) > 1.5
 
 
