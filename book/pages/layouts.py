@@ -10,8 +10,8 @@ from pandas import DataFrame
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import percent, seconds, signed, three_figures, usd
 from gpucalc.core.quantities import DEFAULTS
-from gpucalc.decisions.layouts import (as_good, AXES, best_of, CLOSE, LAYOUT, layout_name, layouts_of, NEUTRAL, OVER_MEMORY,
-                                       readable, reasons, recommended, usual_axes)
+from gpucalc.decisions.layouts import (as_good, AXES, best_of, CLOSE, in_layout, LAYOUT, layout_name, layouts_of, NEUTRAL,
+                                       OVER_MEMORY, readable, reasons, recommended, usual_axes)
 from gpucalc.laws.training_time import step_seconds
 from gpucalc.rows import bands, catalogue
 from ..components.charts import axis, bars, finish, slider_chart
@@ -88,8 +88,9 @@ def published_layout(inputs: dict[str, Any], axes: dict[str, Any]) -> dict[str, 
     usual = usual_axes(case.rows["model"], [gpus], case.inputs["flash_attention"]) | axes
     every = layouts_of(case, gpus, batch, {name: sorted({*usual[name], whole[name]}) for name in AXES})
     good = best_of(every)
-    return dict(gpus=gpus, published=theirs, found=good.to_dict("records")[0], simplest=recommended(good), layouts=len(good),
-                rank=1 + int((good["plan_seconds"] < theirs["plan_seconds"]).sum()), as_good=len(as_good(good)),
+    return dict(gpus=gpus, case=in_layout(case, theirs), published=theirs, found=good.to_dict("records")[0],
+                simplest=recommended(good), layouts=len(good), as_good=len(as_good(good)),
+                rank=1 + int((good["plan_seconds"] < theirs["plan_seconds"]).sum()),
                 fits={"": "yes", CLOSE: "too close to call", OVER_MEMORY: "no"}.get(theirs["reason"], theirs["reason"]),
                 slower=theirs["plan_seconds"] / good["plan_seconds"][0] - 1)
 
