@@ -12,10 +12,8 @@ window.gpucalc = window.gpucalc || {};
   const trains = (kind) => (gpucalc.data.like[kind] ?? kind) === "train";
 
   // What two rows of a case tell together, by quantity: their kinds, and the value or undefined.
-  gpucalc.joined = { narrow_products: [["gpu", "weight_format"], ({ gpu, weight_format: stored }) => {
-    const { narrow, gpus } = gpucalc.data, { halvings = 0, gpus: able = [] } = narrow[stored?.name] ?? {};
-    return gpu && stored ? Number(able.some((place) => gpus.name[place] === gpu.name)) * halvings : undefined;
-  }] };
+  gpucalc.joined = { narrow_products: [["gpu", "weight_format"], ({ gpu, weight_format: stored }) =>
+    (gpu && stored ? halvings(gpu.name, stored.name) : undefined)] };
 
   // What is asked for has no price in the book.
   class MissingPrice extends Error {}
@@ -150,7 +148,6 @@ window.gpucalc = window.gpucalc || {};
 
   const place = (gpu) => gpucalc.data.gpus.name.indexOf(gpu);
   const cell = (gpu, column) => gpucalc.data.gpus[column][place(gpu)];
-  const plain = (gpu) => cell(gpu, "peak_format") !== "BF16";
 
   // How often a card halves the 16 bits of products in the format.
   const halvings = (gpu, format) => {
@@ -205,11 +202,13 @@ window.gpucalc = window.gpucalc || {};
     offers.gpu.forEach((gpu, k) => kinds.set(offers.kind[k], { gpu, kind: offers.kind[k], size: offers.gpus_per_server[k] }));
     for (const gpu of names.filter((name) => !rented.has(name))) kinds.set(`${gpu} x 1`, { gpu, kind: `${gpu} x 1`, size: 1 });
     const counts = (size) => (size > most ? [size] : machineCounts(size, most));
-    const found = [...kinds.values()].flatMap((each) => counts(each.size).map((gpus) => ({ ...each, gpus })));
+    const { names: split, known, none } = publishedOf(job);
+    const crossed = (each) => counts(each.size).flatMap((gpus) => known.map((degrees) => ({ ...each, gpus, degrees })));
+    const found = [...kinds.values()].flatMap(crossed);
     const format = job.rows.recipe.compute_format ?? "BF16", near = (size) => Number(size >= gpucalc.data.server);
     const of = (f) => numbers(found.map(f)), machines = of((each) => each.gpus / each.size), sizes = of((each) => each.size);
-    const without = { BF16: plain, FP32: () => false }[format] ?? ((gpu) => !halvings(gpu, format));
-    const lacks = new Map(names.map((gpu) => [gpu, without(gpu)]));
+    const plain = (gpu) => cell(gpu, "peak_format") !== "BF16";
+    const lacks = { BF16: plain, FP32: () => false }[format] ?? ((gpu) => !halvings(gpu, format));
     // Servers of one rack, such as the trays of an NVL72, are one node.
     const rack = (gpu) => (cell(gpu, "reach") > gpucalc.data.server ? cell(gpu, "reach") : 0);
     const { args, defaults, run } = gpucalc.laws.excess_machines;
@@ -218,13 +217,22 @@ window.gpucalc = window.gpucalc || {};
     // As in the search over layouts, whose errors are known without what a collective takes to start.
     const { base_latency: _, ...cards } = columnsOf(found.map((each) => each.gpu));
     return {
-      ...cards, kind: found.map((each) => each.kind),
+      ...cards, kind: found.map((each) => each.kind), unpublished: of(() => none),
+      ...Object.fromEntries(split.map((name, k) => [name, of((each) => each.degrees[k])])),
       gpus_per_server: sizes, gpus_per_node: of((each) => Math.max(each.size, rack(each.gpu))), gpus: of((each) => each.gpus),
       machines, excess_machines: beyond, narrow_products: of((each) => halvings(each.gpu, format)),
-      unrented: of((each) => !rented.has(each.gpu)), lacks_format: of((each) => lacks.get(each.gpu)), most_gpus: of(() => most),
-      network_bandwidth: of((each) => gpucalc.data.networks[near(each.size)].network_bandwidth),
-      network_latency: of((each) => gpucalc.data.networks[near(each.size)].network_latency),
+      unrented: of((each) => !rented.has(each.gpu)), lacks_format: of((each) => lacks(each.gpu)), most_gpus: of(() => most),
+      ...gpucalc.columns.mapped({ network_bandwidth: 0, network_latency: 0 }, (_, name) => of((each) => gpucalc.data.networks[near(each.size)][name])),
     };
+  }
+
+  // The splits that published runs of such a model had, where the case wants no others, and whether there are none.
+  function publishedOf(job) {
+    if (!job.inputs.published_only) return { names: [], known: [[]], none: 0 };
+    const { names, runs } = gpucalc.data.published, params = gpucalc.valueOf(job, "params").number;
+    const alike = ([sparse, size]) => sparse === job.rows.model.experts > 0 && 1 / 2 <= size / params && size / params <= 2;
+    const known = [...new Set(runs.filter(alike).map(([, , degrees]) => degrees.join()))].map((each) => each.split(",").map(Number));
+    return { names, known: known.length ? known : [names.map(() => 1)], none: Number(!known.length) };
   }
 
   // The degrees that are tried where they depend on the job.
@@ -238,34 +246,26 @@ window.gpucalc = window.gpucalc || {};
   }
 
   // Ends of the assumptions that a run is stopped by: the longer between stops, the faster.
-  function assumed() {
-    return Object.fromEntries(gpucalc.data.spread.flatMap((name) => {
-      const [low, likely, high] = gpucalc.data.assumptions[name];
-      return [[`fast_${name}`, high], [`likely_${name}`, likely], [`slow_${name}`, low]];
-    }));
-  }
+  const assumed = () => Object.fromEntries(gpucalc.data.spread.flatMap((name) => {
+    const [low, likely, high] = gpucalc.data.assumptions[name];
+    return [[`fast_${name}`, high], [`likely_${name}`, likely], [`slow_${name}`, low]];
+  }));
 
   // Offers with rents of the reader's own, as readRents gives them, in place of all of the same GPUs and terms, quotes beside them.
-  function offersWith(rents, left = others(rents)) {
-    const { offers } = gpucalc.data;
+  function offersWith(rents, left) {
+    const { offers } = gpucalc.data, { gpu, term } = readOf(offers);
     if (!rents.length) return offers;
+    const said = new Set(rents.filter(({ quote }) => !quote).map((each) => `${each.gpu}|${each.term}`));
+    const places = left ?? gpu.map((_, k) => k).filter((k) => !said.has(`${gpu[k]}|${term[k]}`));
     const of = { sure: 1, yours: 1, stale: 0, date: "given" };
     const years = ({ term }) => gpucalc.reading?.rents.reserved_years[term];
     const cellOf = (name, rent) => (name === "reserved_years" ? years(rent) : of[name] ?? rent[name]) ?? null;
-    const column = (name, given) => [...left.map((k) => given[k]), ...rents.map((rent) => cellOf(name, rent))];
+    const column = (name, given) => [...places.map((k) => given[k]), ...rents.map((rent) => cellOf(name, rent))];
     return Object.fromEntries(Object.entries(offers).map(([name, given]) => {
       const cells = column(name, given.texts ? text(given) : given);
       return [name, given.texts ? { texts: cells, at: cells.map((_, k) => k) } : cells];
     }));
   }
-
-  // Places of the offers on whose GPU and term the reader has no rent.
-  function others(rents) {
-    const given = new Set(rents.filter(({ quote }) => !quote).map(({ gpu, term }) => `${gpu}|${term}`)), { gpu, term } = readOf(gpucalc.data.offers);
-    return gpu.map((_, k) => k).filter((k) => !given.has(`${gpu[k]}|${term[k]}`));
-  }
-
-  const degrees = ["tensor_parallel", "attention_parallel", "pipeline_parallel"];
 
   // Markets of cases that want the same are one, so that the rule knows them again.
   const kept = new Map();
@@ -273,10 +273,10 @@ window.gpucalc = window.gpucalc || {};
   function market(job, kind, rents = []) {
     const names = ["job", "cards", "provider", "region", "term", "weight_format"].map((name) => job.rows[name]?.name);
     const { recipe = {}, model = {} } = job.rows, given = ["max_context", "cache_element_bytes", "gpus", "sequence", "own_cards",
-      "gpus_per_server", "usd_per_kwh", "turns", ...degrees];
+      "gpus_per_server", "usd_per_kwh", "turns", "published_only", ...degrees];
     const sizes = given.map((name) => (job.inputs[name] === undefined ? null : job.value(name).number));
     const size = kind === "train" ? 0 : gpucalc.valueOf(job, "weight_bytes").number;
-    const key = JSON.stringify([kind, names, recipe.compute_format, recipe.lora_rank, model.experts, model.max_context, size, sizes, rents]);
+    const key = JSON.stringify([kind, names, recipe.compute_format, recipe.lora_rank, job.inputs.published_only && model.name, model.experts, model.max_context, size, sizes, rents]);
     if (!kept.has(key)) kept.set(key, marketOf(job, kind, rents));
     if (kept.size > 16) kept.delete(kept.keys().next().value);
     return kept.get(key);

@@ -25,10 +25,10 @@ window.gpucalc = window.gpucalc || {};
   class Points extends Places {
     constructor(step, job, market, before) {
       // The value that the case gives, else those of the step or of the market.
-      const usual = (values) => (typeof values === "string" ? market[values] : values);
-      const tried = (values, name) => (typeof job.inputs[name] === "number" ? [job.inputs[name]] : usual(values));
-      const axes = mapped(step.axes, (values, name) => Float64Array.from(tried(values, name)));
-      super(step.joined.length ? joined(before, market[step.joined[0]], step.joined[1]) : before, axes, step.per);
+      const tried = (values, name) => (typeof job.inputs[name] === "number" ? [job.inputs[name]] : market[values] ?? values);
+      const rows = step.joined.length ? joined(before, market[step.joined[0]], step.joined[1]) : before;
+      const free = Object.entries(step.axes).filter(([name]) => !(name in rows));
+      super(rows, mapped(Object.fromEntries(free), (values, name) => Float64Array.from(tried(values, name))), step.per);
       Object.assign(this, { step, job, assumed: market.assumed, bands: {}, bent: new Map(), won: {} });
       this.figures = Object.fromEntries(step.figures.map((figure) => [figure.law, figure]));
       this.left = { place: filled(this.lengths.row, (row) => row * this.strides.row) };

@@ -8,6 +8,7 @@ from gpucalc.core.quantities import QUANTITIES
 from gpucalc.decisions import capacity, jobs, rent_or_buy, token_offers
 from gpucalc.decisions.answer import LEVELS, LOAD, WIDE
 from gpucalc.decisions.capacity import cache_formats, left_out, narrow_products, with_links
+from gpucalc.decisions.layouts import published_degrees
 from gpucalc.decisions.market import (forbidden, GROUPS, KEPT, LONG_SEQUENCE, MORE_BATCHES, NETWORKS, NO_PRICE, OWN_TERM, SERVER,
                                       SPREAD, STAGES, stale, TENSOR, TERMS, TRIED, UNPRICED)
 from gpucalc.decisions.points import ENDS, ROUNDS
@@ -104,8 +105,14 @@ def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
         "areas": areas(book),
         "apis": _apis(book), "file": book.attrs["file"], "date": book.attrs["date"],
         "assumptions": {name: [row["low"], row["likely"], row["high"]] for name, row in rows("assumptions").items()},
-        "spread": SPREAD, "tried": TRIED, "long_sequence": LONG_SEQUENCE, "bands": _bands(laws), "families": _families(laws),
+        "spread": SPREAD, "tried": TRIED, "published": _published(), "long_sequence": LONG_SEQUENCE,
+        "bands": _bands(laws), "families": _families(laws),
         "wide": WIDE, "levels": LEVELS, "apart": {differs: row["ratio"] for differs, row in rows("ratio_errors").items()}}
+
+
+def _published() -> dict[str, Any]:
+    """The degrees of published runs, with whether the model has experts and its parameters, in order of the degrees."""
+    return {"names": jobs.DEGREES_USED, "runs": sorted(published_degrees(), key=lambda run: run[2])}
 
 
 def areas(book: "DataFrame") -> dict[str, Any]:

@@ -28,7 +28,7 @@ from .rent_own_or_api import Ways
 NAMED = ("requests_per_second", "daily_users", "window_requests", "prompt", "output", "window_hours", "first_token_limit",
          "token_limit", "answer_limit", "usd_per_month", "budget_usd", "deadline_days", "training_tokens", "epochs", "sequence",
          "global_batch", "rollout_steps", "prompts_per_step", "group_size", "preference_pairs", "sure", "prompt_p95",
-         "output_p95", "own_cards", "turns")
+         "output_p95", "own_cards", "turns", "published_only")
 # Formats in which engines keep a cache, the usual one first.
 CACHES = ("BF16", "FP8", "NVFP4")
 # The files that run a plan elsewhere.

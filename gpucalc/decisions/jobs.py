@@ -124,6 +124,8 @@ RENTED_FLEET = SERVERS._replace(given={"all_replicas": "planned_replicas"}, limi
     Limit("rented_gpus", "most_gpus", "the most servers"),
 ))
 
+# The degrees of a layout that are told apart in published runs; rows that have them as columns are not spread over them.
+DEGREES_USED = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel", "virtual_stages")
 LAYOUT = Step(
     name="layout",
     joined=("clusters",),
@@ -142,6 +144,7 @@ LAYOUT = Step(
         *_CARD_LIMITS,
         Limit("gpus_per_server", "most_gpus", "a machine has more GPUs than are to be used", early=True),
         Limit("excess_machines", 0, "too many small machines", early=True),
+        Limit("unpublished", 0, "no published run of such a model", early=True),
         Limit("layout_misfits", 0, "no layout splits the job that way", early=True),
         Limit("training_bytes", "memory_bytes", "memory", at="high", early=True),
     ),
@@ -377,7 +380,7 @@ EMBEDDING = OFFLINE._replace(
     usual={"prompt_chunk": 0},
     changes=(_NARROW[0], *_times("window_hours", ("twice the hours", 2))))
 TRAINING = Job(
-    chain=TRAIN, objective="compute_usd", keys=("kind", "gpus", "offer"),
+    chain=TRAIN, objective="compute_usd", keys=("kind", "gpus", "offer", *DEGREES_USED),
     cards=(Card("fits", "training_bytes", True, LAYOUT.given, "last_stage"),
            Card("fast", "step_seconds", True, LAYOUT.given, "last_stage"), *_SPENT),
     times=("training_days", "step_seconds"), free=("deadline_days", "budget_usd"),

@@ -21,6 +21,7 @@ from ..rows import bands, catalogue
 from ..rows.kept import kept
 from .capacity import narrow_products
 from .columns import nine_digits
+from .jobs import DEGREES_USED
 
 
 # The grid of a search over layouts, worked out in blocks, so that its memory does not grow with it.
@@ -169,7 +170,6 @@ def _rules(architecture, cluster, layout, global_batch, sequence, gpus_per_node,
 FAMILY = "training step"
 # Kinds of parallelism; what a simpler layout has less of, the first first.
 KINDS = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel", "zero_stage")
-DEGREES_USED = (*KINDS[:4], "virtual_stages")
 SIMPLER = (*KINDS[:4], "recompute", "recomputed_share", "virtual_stages", "zero_bubble", "zero_stage", "shard_parallel")
 
 
@@ -219,7 +219,7 @@ def as_good(layouts: pd.DataFrame, by: str = "plan_seconds") -> pd.DataFrame:
 
 
 @kept
-def _published_degrees() -> list[tuple]:
+def published_degrees() -> list[tuple]:
     """Of each published step whether its model has experts, its parameters, and the degrees of its layout."""
     found = []
     for row in catalogue.measurements().query("family == @FAMILY").itertuples():
@@ -229,17 +229,21 @@ def _published_degrees() -> list[tuple]:
     return found
 
 
+def degrees_for(architecture: Any) -> list[tuple]:
+    """The DEGREES_USED of each measured step of a model of its class, which has experts too or none and half to twice its
+    parameters."""
+    return sorted({degrees for sparse, params, degrees in published_degrees()
+                   if sparse == (architecture.get("experts", 0) > 0) and 1 / 2 <= params / architecture["params"] <= 2})
+
+
 def used(layouts: Any, architecture: Any) -> np.ndarray:
     """Which layouts, a table or columns that broadcast, somebody ran and published.
 
-    Their degrees of tensor, pipeline, context and expert parallel and their chunks a stage are those of a measured step of a
-    model of the same class, which has experts too or none and half to twice the parameters. Data parallel, ZeRO, micro-batches
-    and recompute are left to the job.
+    Their degrees of tensor, pipeline, context and expert parallel and their chunks a stage are those of a measured step. Data
+    parallel, ZeRO, micro-batches and recompute are left to the job.
     """
-    known = {degrees for sparse, params, degrees in _published_degrees()
-             if sparse == (architecture.get("experts", 0) > 0) and 1 / 2 <= params / architecture["params"] <= 2}
     alike = (reduce(np.logical_and, (layouts[name] == degree for name, degree in zip(DEGREES_USED, degrees)))
-             for degrees in known)
+             for degrees in degrees_for(architecture))
     return np.asarray(reduce(np.logical_or, alike, np.zeros(1, bool)))
 
 

@@ -13,7 +13,7 @@ from ..rows.kept import kept
 from ..rows.rents import rents
 from .capacity import left_out, narrow_products, with_links
 from .columns import count, taken
-from .jobs import BATCHES, trains, USUAL_TERM
+from .jobs import BATCHES, DEGREES_USED, trains, USUAL_TERM
 from .rule import value_of
 from .run_speeds import planned_mfu
 
@@ -217,8 +217,8 @@ def clusters(case, offers, networks):
     near, machines = (sizes >= SERVER).astype(int), counts / sizes
     # As in the search over layouts, whose errors are known without what a collective takes to start.
     del table["base_latency"]
-    return _whole(table | dict(
-        lacks_format=lacks.astype(float), narrow_products=narrow,
+    table = _whole(table | dict(
+        lacks_format=lacks.astype(float), narrow_products=narrow, unpublished=np.zeros(len(counts)),
         low_mfu=shares[0], plan_mfu=shares[1], high_mfu=shares[2],
         gpus_per_server=sizes.astype(float), gpus_per_node=np.maximum(sizes, rack).astype(float), gpus=counts.astype(float),
         machines=machines, most_gpus=np.full(len(counts), float(most)),
@@ -226,6 +226,17 @@ def clusters(case, offers, networks):
         network_bandwidth=networks["link_bandwidth"].to_numpy(float)[near],
         network_latency=networks["latency"].to_numpy(float)[near],
     )) | {"kind": np.array([f"{gpu} x {size:g}" for gpu, size, _ in kinds], object)}
+    return _as_published(table, case.rows["model"]) if case.inputs.get("published_only") else table
+
+
+def _as_published(table, architecture):
+    """The clusters, each in every split that a published run of such a model had; in none where there was no run."""
+    from .layouts import degrees_for
+
+    known, size = degrees_for(architecture), count(table)
+    splits = np.array(known or [[1] * len(DEGREES_USED)], float)
+    held = dict(zip(DEGREES_USED, np.tile(splits.T, size)), unpublished=np.full(size * len(splits), float(not known)))
+    return taken(table, np.repeat(np.arange(size), len(splits))) | held
 
 
 def degrees(case):

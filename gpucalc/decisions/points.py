@@ -20,7 +20,7 @@ NONE = np.zeros(0)
 
 
 class Points:
-    """All choices of a step by their place: rows slowest, then each axis.
+    """All choices of a step by their place: rows slowest, then each axis, but for one that is a column of the rows.
 
     `places` are those that no limit rules out that is the same at every end, with their figures in `raw` and the ends of their
     bands in `bands`; `out` has of each group the one that came furthest of the others. A limit is judged before the choices are
@@ -32,7 +32,7 @@ class Points:
         self.step, self.whole, self.assumed = step, case, market["assumed"]
         self.rows = joined(before, market[step.joined[0]], *step.joined[1:]) if step.joined else before
         self.axes = {name: np.atleast_1d(np.array(self._tried(name, values, market), float))
-                     for name, values in step.axes.items()}
+                     for name, values in step.axes.items() if name not in self.rows}
         self.shape = (count(self.rows), *map(len, self.axes.values()))
         self.strides = [math.prod(self.shape[axis + 1:]) for axis in range(len(self.shape))]
         self.kinds = kinds(self.rows[name] for name in step.of) if step.of else np.arange(self.shape[0])

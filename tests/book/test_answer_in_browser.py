@@ -169,7 +169,8 @@ def test_what_is_said_is_the_same(answers):
 
 # Limits that are kept or not, with nothing to count.
 FLAGS = {"doubtful_price", "doubtful_term", "forbidden", "lacks_format", "unrented", "unlinked", "link_misfits", "split_misfits",
-         "spread_misfits", "layout_misfits", "trainer_misfits", "rollout_misfits", "excess_machines", "missing_places"}
+         "spread_misfits", "layout_misfits", "trainer_misfits", "rollout_misfits", "excess_machines", "missing_places",
+         "unpublished"}
 
 
 def test_a_no_names_what_is_needed_and_what_is_there(cases, book):

@@ -141,6 +141,7 @@ def test_a_halving_ends_in_as_many_rounds(page, book, load):
     ("serve", {"job": "serve", "weight_format": "FP8", "requests_per_second": 1}),
     ("offline", {"job": "batch", "window_requests": 10}),
     ("train", {"job": "pretrain", "training_tokens": 10**10, "gpus": 300}),
+    ("train", {"job": "pretrain", "training_tokens": 10**10, "gpus": 300, "published_only": 1}),
     ("train", {"job": "pretrain", "training_tokens": 10**10, "gpus": 8, "sequence": LONG_SEQUENCE}),
     ("train", {"job": "lora", "training_tokens": 10**10, "gpus": 8, "sequence": LONG_SEQUENCE + 1, "recipe": "lora"})])
 def test_the_market_is_the_same(page, book, kind, inputs):

@@ -80,3 +80,26 @@ def test_a_run_of_16384_cards_takes_what_its_publisher_says(book):
     ends = solve(jobs.TRAIN, case, tables)
     low, plan, high = (ends[end].kept["training_days"][0] * 24 * 16384 for end in ("low", "plan", "high"))
     assert plan == pytest.approx(34.09e6, rel=0.001) and plan == pytest.approx(30.84e6, rel=0.25) and low < 30.84e6 < high
+
+
+@pytest.mark.parametrize("model, splits", [("Llama-3.1-405B", 10), ("Kimi-K2", 0)])
+def test_layouts_of_published_runs_alone(book, model, splits):
+    """Ten splits are known of models of half to twice 405 billion parameters; none with experts of a trillion. The best of all layouts
+    that keep to one of them is what the search with the same filter finds."""
+    asked = dict(job="pretrain", model=model, cards="H100 SXM 80GB", gpus=1024, sequence=8192, global_batch=512,
+                 training_tokens=10 ** 12, own_cards=1024, gpus_per_server=8)
+    case = answer.completed(case_file.case_of(asked | dict(published_only=1)))
+    tables = market.market(case, book, "train")
+    tables["clusters"] = columns.taken(tables["clusters"], np.flatnonzero(tables["clusters"]["gpus"] == 1024))
+    assert columns.count(tables["clusters"]) == max(splits, 1)
+    found = Points(jobs.LAYOUT, case, tables, ()).chosen(0.0)
+    runs = columns.taken(found, np.flatnonzero(found["broken"] == len(jobs.LAYOUT.limits)))
+    if not splits:
+        assert columns.count(runs) == 0 and jobs.LAYOUT.limits[int(found["broken"][0])].of == "unpublished"
+        return
+    fastest = columns.row(runs, int(np.argmin(runs["plan_step_seconds"])))
+    axes = {name: sorted({int(each) for each in tables["clusters"][name]}) for name in jobs.DEGREES_USED}
+    axes |= {name: jobs.LAYOUT.axes[name] for name in ("zero_stage", "recompute")} | dict(micro_batch=market.TRIED["micro_batches_tried"][1][:1])
+    search = dict(axes=axes, recipe=case.rows["recipe"].name, other_work=0, published_only=True, count=1)
+    best = best_layouts(model, "H100 SXM 80GB", 1024, 512, 8192, **search).iloc[0]
+    assert {name: best[name] for name in axes} == {name: fastest[name] for name in axes}
