@@ -34,7 +34,8 @@ AROUND = {"setup_hours": (0.1, 4), "requests_per_second": (0.1, 100), "daily_use
           "output_p95": (100, 8000), "output_limit": (2000, 32000),
           "prompt_chunk": (128, 2048), "acceptance": (0.3, 0.95), "global_batch": (8, 2048), "gpus": (1, 512), "deadline_days": (1, 365), "budget_usd": (100, 1e7), "lora_rank": (4, 128), "max_loras": (1, 64)}
 FEW = {"published_only": [0, 1], "cards": ["any"], "sure": list(case_file.SURE), "cache_element_bytes": [0.5625, 1, 2],
-       "tensor_parallel": [1, 2, 4, 8], "attention_parallel": [1, 8], "pipeline_parallel": [1, 2], "prompts_apart": [0, 1], "drafted": [0, 1, 3],
+       "tensor_parallel": [1, 2, 4, 8], "attention_parallel": [1, 8], "pipeline_parallel": [1, 2], "prompts_apart": [0, 1],
+       "drafted": [0, 1, 3],
        "references": [0, 1], "critic": [0, 1], "offloaded_states": [0, 1], "staleness": [0, 1, 4]}
 WORDS = {"model": "models", "weight_format": "formats", "recipe": "recipes", "engine": "engines"}
 # What a session of turns is given by.
