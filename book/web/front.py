@@ -95,7 +95,8 @@ def examples() -> list[tuple[str, dict[str, Any], str]]:
 
 def named_values() -> dict[str, dict[str, str]]:
     """Quantities of which a reader chooses one of a few values: each value with its name."""
-    return {"cache_element_bytes": answer_words.caches(), **dict.fromkeys(("prompts_apart", "published_only"), {"0": "no", "1": "yes"})}
+    chosen = {"0": "no", "1": "yes"}
+    return {"cache_element_bytes": answer_words.caches(), "prompts_apart": chosen, "published_only": chosen}
 
 
 def limits_of() -> dict[str, Any]:
