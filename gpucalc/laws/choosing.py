@@ -203,12 +203,13 @@ def joined_gpu_hours(layout_gpu_hours, interruption_slowdown, likely_gpu_hours, 
 
 
 @law
-def stopped_gpu_hours(joined_gpu_hours, run_gpu_hours, gpus, restart_seconds):
+def stopped_gpu_hours(joined_gpu_hours, run_gpu_hours, likely_slowdown, gpus, restart_seconds, spot=0):
     """GPU-hours that a run pays for (h): its work and its stops, and all GPUs while the job starts.
 
-    Hours that published runs took have their stops in them: no others are added to those.
+    Hours that published runs took have the stops of machines in them that nobody takes back: none is added to those but on spot.
     """
-    return maximum(joined_gpu_hours, run_gpu_hours) + gpus * restart_seconds / SECONDS_PER_HOUR
+    published = run_gpu_hours * where(spot > 0, likely_slowdown, 1)
+    return maximum(joined_gpu_hours, published) + gpus * restart_seconds / SECONDS_PER_HOUR
 
 
 @law

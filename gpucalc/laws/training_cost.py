@@ -16,11 +16,12 @@ def planned_gpu_hours(training_flops, peak_flops, mfu):
 
 
 @law
-def paid_gpu_hours(gpu_hours, layout_gpu_hours, interruption_slowdown, gpus, restart_seconds):
+def paid_gpu_hours(gpu_hours, layout_gpu_hours, interruption_slowdown, gpus, restart_seconds, spot=0):
     """GPU-hours that a rented run pays for (h): its layout's, stretched by interruptions, or what published runs took, which
-    have theirs in them; and all GPUs while the job starts.
+    have theirs in them, but none of spot; and all GPUs while the job starts.
     """
-    return maximum(layout_gpu_hours * interruption_slowdown, gpu_hours) + gpus * restart_seconds / SECONDS_PER_HOUR
+    published = gpu_hours * where(spot > 0, interruption_slowdown, 1)
+    return maximum(layout_gpu_hours * interruption_slowdown, published) + gpus * restart_seconds / SECONDS_PER_HOUR
 
 
 @law

@@ -196,13 +196,13 @@ def layouts(case, gpu, size, count, axes):
         layout |= dict(data_parallel=data, sequence_parallel=int(layout["tensor_parallel"] > 1),
                        micro_batches=max(limit(case, "global_batch") // (data * layout["micro_batch"]), 1))
         if early or broken_rules(case, count, size, layout):
-            yield early or 5, None, None
+            yield early or 6, None, None
             continue
         each = here.but(**layout)
         steps, room = (max(each.but(last_stage=last)(law) for last in (0, 1)) for law in ("step_seconds", "training_bytes"))
         seconds, held = ([value * factor for factor in bands.factors(each, LAWS[law])]
                          for value, law in ((steps, "step_seconds"), (room, "training_bytes")))
-        yield 7 if held[2] <= catalogue.gpu(gpu)["memory_bytes"] else 6, seconds, held
+        yield 8 if held[2] <= catalogue.gpu(gpu)["memory_bytes"] else 7, seconds, held
 
 
 def assumption(name, far):
@@ -225,7 +225,7 @@ def run(case, offer, gpus, seconds, far):
         steps.append((layout, case.but(interruption_seconds=1 / rate)("interruption_slowdown"), published))
     (hours, slow, published), (likely, usual, _) = steps
     ratio = math.exp(math.copysign(math.hypot(math.log(hours / likely), math.log(slow / usual)), far))
-    paid = max(likely * usual * ratio, hours, published) + gpus * case.inputs["restart_seconds"] / 3600
+    paid = max(likely * usual * ratio, max(hours, published) * (usual if offer["spot"] else 1)) + gpus * case.inputs["restart_seconds"] / 3600
     # One machine is set up for an hour, and each is paid for an hour at least, or for the term of a reservation.
     least = gpus * (offer["reserved_years"] * 8760 if offer["reserved"] else 1)
     return paid / gpus / 24, max(paid + offer["gpus_per_server"], least) * offer["usd_per_hour"]
@@ -249,7 +249,7 @@ def test_runs_are_those_of_plain_loops(name):
     for gpu, size, gpus in ((gpu, int(size), int(gpus)) for gpu, size, gpus in kinds):
         rented = gpu in tables["offers"]["gpu"]
         tried = list(layouts(case, gpu, size, gpus, values)) if rented else [(0, None, None)]
-        able = [(seconds[1], room[1], seconds) for against, seconds, room in tried if against == 7]
+        able = [(seconds[1], room[1], seconds) for against, seconds, room in tried if against == 8]
         if not able:
             reasons[gpu] = max(reasons.get(gpu, (0, 0)), (0, max(against for against, *_ in tried)))
             continue

@@ -197,7 +197,9 @@ def test_a_run_by_hand():
     assert choosing.offer_interruption_seconds(30, 15, spot=1) == pytest.approx(10)
     assert choosing.offer_interruption_seconds(30, 15) == pytest.approx(30)
     # 1,000 hours with stops, or 1,100 of published runs, whose stops are in them; and 64 GPUs that start for half an hour.
-    assert choosing.stopped_gpu_hours(1000, 800, 64, 1800) == 1032 and choosing.stopped_gpu_hours(1000, 1100, 64, 1800) == 1132
+    assert choosing.stopped_gpu_hours(1000, 800, 1.5, 64, 1800) == 1032 and choosing.stopped_gpu_hours(1000, 1100, 1.5, 64, 1800) == 1132
+    # None of those were on spot machines, which add a half.
+    assert choosing.stopped_gpu_hours(1000, 1100, 1.5, 64, 1800, spot=1) == 1682
     assert choosing.committed_gpu_hours(70080, 8, 1, reserved=1) == 70080 and choosing.committed_gpu_hours(70080, 8, 1) == 8
     # Eight GPUs for 24 minutes are 3.2 GPU-hours; an hour in which the machine is set up makes them 11.2. With 2 minutes, and none to
     # set up, the hour for which it is rented counts.

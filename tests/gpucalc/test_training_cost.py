@@ -62,6 +62,7 @@ def test_a_mixture_trains_its_active_parameters():
 def test_what_is_paid():
     # 100 h of work, slowed by 1.2, and 8 GPUs for 900 s of a start: 120 + 2 = 122 h.
     assert tc.paid_gpu_hours(90, 100, 1.2, 8, 900) == close(122) and tc.paid_gpu_hours(130, 100, 1.2, 8, 900) == close(132)
+    assert tc.paid_gpu_hours(130, 100, 1.2, 8, 900, spot=1) == close(158)
     assert tc.compute_usd(122, 2.5) == close(305)
     assert tc.compute_usd(122, 2.5, runs=20) == close(6100)
     assert tc.compute_usd(122, 2.5, minimum_gpu_hours=1000) == close(2500)
