@@ -112,7 +112,7 @@ def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
 
 def _published() -> dict[str, Any]:
     """The degrees of published runs, with whether the model has experts and its parameters, in order of the degrees."""
-    return {"names": jobs.DEGREES_USED, "runs": sorted(published_degrees(), key=lambda run: run[2])}
+    return {"names": jobs.DEGREES_USED, "runs": sorted({*published_degrees()}, key=lambda run: run[2])}
 
 
 def areas(book: "DataFrame") -> dict[str, Any]:
