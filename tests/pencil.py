@@ -30,7 +30,7 @@ EXTREMES = re.compile("the (larger|largest|smaller|smallest) of ")
 ENDS = re.compile(r", (0 if less|0 if more|rounded down|rounded up|at least |at most )")
 SUM = re.compile(rf"(?:{FIGURE}{UNIT} [×+−/] )+{FIGURE}{UNIT}$")
 BETWEEN = re.compile("(.*) between (.*) and (.*)")
-RESULT = re.compile(rf"(?>({FIGURE})({UNIT}))(?=[.,;:]?(?: |$|\*))(?! [×+−/^])")
+RESULT = re.compile(rf"(?>({FIGURE})({UNIT}))(?=[.,;:]?(?: |$|\*))(?! [×+−/^]| if )")
 
 
 def scale(unit, times):
@@ -235,6 +235,8 @@ def _sum(left):
                 return said
         except Unread:
             pass
+    if " if " in left:      # a comparison stands in words, the figures of each side below it
+        return None
     tail = SUM.search(left.strip("* "))
     return tail[0] if tail else left if re.search(r"\d\)? [×/+] ", left) else None
 

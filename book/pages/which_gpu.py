@@ -357,7 +357,8 @@ ASKED = {
     "compute_usd": "Is it within the budget?", "spread_misfits": "Can its experts be spread so?",
     "server_misfits": "Do its servers hold a replica?", "policy_bytes": "Does all of the state fit its memory?",
     "trainer_misfits": "Does a layout split the job?", "rollout_misfits": "Can an engine be split so?",
-    "missing_places": "Is there room for the answers?", "link_misfits": "Is the latency of its link known?",
+    "missing_places": "Is there room for the answers?", "unheld_cache_bytes": "Do caches fit between turns?",
+    "link_misfits": "Is the latency of its link known?",
     "rented_gpus": "Are there so many of the cards?"}
 # The lesson behind a limit where it is not that of its formula's topic.
 _LESSONS = {"prompt": "serving",

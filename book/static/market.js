@@ -273,7 +273,8 @@ window.gpucalc = window.gpucalc || {};
   function market(job, kind, rents = []) {
     const names = ["job", "cards", "provider", "region", "term", "weight_format"].map((name) => job.rows[name]?.name);
     const { recipe = {}, model = {} } = job.rows, given = ["max_context", "cache_element_bytes", "gpus", "sequence", "own_cards",
-      "gpus_per_server", "usd_per_kwh", "turns", "published_only", ...degrees];
+      "gpus_per_server", "usd_per_kwh", "turns", "published_only", "tensor_parallel",
+      "attention_parallel", "pipeline_parallel"];
     const sizes = given.map((name) => (job.inputs[name] === undefined ? null : job.value(name).number));
     const size = kind === "train" ? 0 : gpucalc.valueOf(job, "weight_bytes").number;
     const key = JSON.stringify([kind, names, recipe.compute_format, recipe.lora_rank, job.inputs.published_only && model.name, model.experts, model.max_context, size, sizes, rents]);

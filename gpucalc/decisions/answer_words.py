@@ -72,7 +72,8 @@ def case_facts(answer: Answer, held: dict[str, Any], ways: Ways | None = None) -
         return known
     known |= _of_best(answer, best) | _of_ways(ways, best[answer.objective]) | _on_spot(answer) | _of_prices(answer)
     known |= row_age(best, held)
-    known |= _of_egress(case, best["provider"], held["egress"]) if answer.kind == "serve" and best["priced"] else {}
+    if answer.kind == "serve" and best["priced"] and "provider" in known:
+        known |= _of_egress(case, best["provider"], held["egress"])
     return known | {"kind": answer.kind}
 
 

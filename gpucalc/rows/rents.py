@@ -146,7 +146,7 @@ def egress_prices(book: "DataFrame") -> dict[str, dict[str, Any]]:
     found = book[(book["item"] == "egress") & (book["instance"] == "")]
     found = found.assign(free=found["price"] == 0).sort_values(["free", "from_bytes"]).drop_duplicates("provider")
     return {row.provider: {"usd_per_gb": row.price, "free_bytes": row.from_bytes, "date": row.date, "confidence": row.confidence}
-            for row in found.sort_values("provider").itertuples()}
+            for row in found.sort_values("provider", kind="stable").itertuples()}
 
 
 @selection
