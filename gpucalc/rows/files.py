@@ -53,7 +53,8 @@ def text(path, most, allowed="UTF-8 text", marked=False):
 def is_config(name):
     """Whether the name of a model is the path of a config.json, or of a folder with one: as ./name, since a name is a row's."""
     text = str(name)
-    return isinstance(name, os.PathLike) or text.endswith(".json") or "/" in text and os.path.isfile(os.path.join(text, "config.json"))
+    named = isinstance(name, os.PathLike) or text.endswith(".json")
+    return named or "/" in text and os.path.isfile(os.path.join(text, "config.json"))
 
 
 def few(lines, most=10, what="faults"):
