@@ -45,7 +45,7 @@ class Blend(NamedTuple):
         return [*found, *priced]
 
 
-def read_hours(path: str | PathLike) -> list[float]:
+def read_hours(path: str | PathLike[str]) -> list[float]:
     """Requests per second in each hour of a day, of a CSV or XLSX file with a row for each. Raises ValueError naming the cell."""
     wanted = f"columns {' and '.join(_COLUMNS)}, a row for each of {HOURS_PER_DAY} hours"
     (file, rows), found = columns_of(path, _COLUMNS, wanted), {}

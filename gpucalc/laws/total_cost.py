@@ -55,9 +55,9 @@ def egress_usd(pulled_bytes, usd_per_gb, free_bytes=0, egress_months=1):
 
 
 @law
-def answer_bytes(mean_requests_per_month, output, months=1, token_text_bytes=...):
-    """Text of the answers that leave the servers in months (B); chunks of a stream, each in its own JSON, are longer."""
-    return text_bytes.formula(mean_requests_per_month * months * output, token_text_bytes)
+def answer_bytes(mean_requests_per_month, output, token_text_bytes=...):
+    """Text of the answers that leave the servers in a month (B); chunks of a stream, each in its own JSON, are longer."""
+    return text_bytes.formula(mean_requests_per_month * output, token_text_bytes)
 
 
 @law

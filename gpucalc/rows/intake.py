@@ -343,7 +343,7 @@ def read_sheet(path: Path, score: Callable[[list[str]], int], wanted: str) -> Sh
     return Sheet([" ".join(cell.split()) for cell in header], first, below, said, separator, file)
 
 
-def columns_of(path: str | Path, names: list[str], wanted: str) -> tuple[str, list[tuple[int, list[str]]]]:
+def columns_of(path: str | os.PathLike[str], names: list[str], wanted: str) -> tuple[str, list[tuple[int, list[str]]]]:
     """The name of a file, and each row's number and cells in the columns of these names, whose order and case are free."""
     sheet = read_sheet(Path(path), lambda header: {*names} <= {*map(str.lower, header)}, wanted)
     places = [[*map(str.lower, sheet.header)].index(name) for name in names]

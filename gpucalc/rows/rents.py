@@ -119,8 +119,8 @@ def discounted(book: "DataFrame", wanted: str) -> "DataFrame":
     if book.attrs.get("discount") == wanted:
         return book
     found, said = book, []
-    for each in wanted.split(","):
-        provider, share, term = DISCOUNT.fullmatch(each.strip()).group("provider", "share", "term")
+    for each in filter(None, map(DISCOUNT.fullmatch, map(str.strip, wanted.split(",")))):
+        provider, share, term = each.group("provider", "share", "term")
         sellers = sorted(set(book.loc[book["item"] == "rent", "provider"]))
         name = next((seller for seller in sellers if seller.casefold() == provider.casefold()), provider)
         own = (found["item"] == "rent") & (found["provider"] == name) & (found["term"].eq("on-demand") | (term is None))
