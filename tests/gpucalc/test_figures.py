@@ -62,7 +62,7 @@ def test_the_edges_of_a_figure(unit, texts):
 
 
 PRINTED = {
-    "byte": "9.99 kB", "byte/second": "9.99 kB/s", "FLOP": "9.99 kFLOP", "FLOP/second": "9.99 kFLOP/s", "watt": "9.99 kW",
+    "byte": "9.99 kB", "byte/month": "9.99 kB/month", "byte/second": "9.99 kB/s", "FLOP": "9.99 kFLOP", "FLOP/second": "9.99 kFLOP/s", "watt": "9.99 kW",
     "second": "9,990 s", "": "9,990", "FLOP/byte": "9,990 FLOP/B", "token/second": "9,990 tokens/s", "1/second": "9,990 1/s",
     "hertz": "9.99 kHz",
     "USD": "9,990 USD", "USD/hour": "9,990 USD/h", "USD/month": "9,990 USD/month", "USD/(kilowatt*hour)": "9,990 USD/kWh",
