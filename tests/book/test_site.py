@@ -9,6 +9,7 @@ import pytest
 
 import gpucalc
 from book.build.inputs import ROOT
+from tests.book.test_notebooks import OPEN as LESSONS
 from tests.browser import leave, page_budget, page_bytes, visit
 from tests.contents import PAGES, PRICED, TOPICS, each_of
 
@@ -168,12 +169,26 @@ def test_paper_shows_all_charts_and_folds(browser, site):
     leave(page)
 
 
+def sheets(page):
+    return len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4")))
+
+
 @pytest.mark.parametrize("case", ["", "#job=pretrain&model=Llama-2-7B&training_tokens=1e12&deadline_days=28"])
 def test_the_front_page_is_printed_on_two_sheets(browser, site, case):
     page = visit(browser, f"{site.as_uri()}/index.html{case}")
     page.wait_for_function("() => /What helps/.test(document.querySelector('#case > details')?.textContent)")
-    assert 1 <= len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) <= 2
+    assert 1 <= sheets(page) <= 2
     leave(page)
+
+
+@each_of(LESSONS)
+def test_a_lesson_is_printed_on_eight_sheets_and_whole_where_that_is_asked(on_disk, name):
+    page = on_disk(name)
+    assert 3 <= sheets(page) <= 8
+    whole = page.locator(".print-all input")
+    whole.check()
+    assert sheets(page) > 8
+    whole.uncheck()
 
 
 WIDER_THAN_PHONE = """() => [...document.querySelectorAll("article *")]
