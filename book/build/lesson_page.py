@@ -138,13 +138,17 @@ def put_inside(guess, headline, is_open):
 
 
 def put_code_below(page):
-    """The folded code that makes a figure's numbers, one cell or several, stands below the figure, which the next cell shows."""
-    folded = page.findall(lambda node: isinstance(node, nodes.container) and "tag_hide-input" in node["classes"])
-    for cell in reversed(list(folded)):
-        at = cell.parent.index(cell)
-        shown = cell.parent[at + 1] if at + 1 < len(cell.parent) else None
-        if len(cell) == 1 and isinstance(shown, nodes.container) and "tag_remove-input" in shown["classes"]:
-            cell.parent[at:at + 2] = [shown, cell]
+    """The folded code that makes a figure's numbers, one cell or several, stands in one fold below the figure, which the next cell shows."""
+    def is_code(node):
+        return isinstance(node, nodes.container) and "tag_hide-input" in node["classes"] and len(node) == 1
+
+    for cell in reversed(list(page.findall(is_code))):
+        around, at = cell.parent, cell.parent.index(cell)
+        shown = around[at + 1] if at + 1 < len(around) else None
+        if isinstance(shown, nodes.container) and "tag_remove-input" in shown["classes"]:
+            around[at:at + 2] = [shown, cell]
+            if at + 2 < len(around) and is_code(around[at + 2]):
+                cell[0].extend(around.pop(at + 2)[0].children)
 
 
 def frame_table(shown):

@@ -224,15 +224,17 @@ def _holds(sheet, left, top, finished):
 
 
 def neighbor_picture(between):
-    """Who neighbors whom behind a switch, in a mesh, over the host and between nodes, with what two of them have."""
+    """Who neighbors whom behind a switch, in a mesh, over the host, between nodes and in a rack, with what two of them have."""
     drawn = (("Behind a switch", "H100 SXM 80GB", _switch), ("In a mesh", "MI300X 192GB", _mesh),
              ("Over the host", "RTX 4090 24GB", _host))
-    sheet, rates = Sheet(330), {}
+    sheet, rates, rack = Sheet(482), {}, catalogue.gpu("GB200 NVL72 186GB")
     for (title, gpu, draw), (left, top) in zip(drawn, ((0, 0), (204, 0), (0, 168))):
         rates[gpu] = Case(gpu=gpu, ranks=2)(ic.group_bandwidth)
         _panel(sheet, left, top, title, f"{gpu.rpartition(' ')[0]}: {_rate(rates[gpu])}", draw)
     _panel(sheet, 204, 168, "Between nodes", f"{between.name}: {_rate(between.link_bandwidth)}", _nodes)
     switch, _, host = rates.values()
+    rates[rack.name] = Case(gpu=rack.name, ranks=2)(ic.group_bandwidth)
+    _rack(sheet, 336, int(catalogue.link(rack.link).reach), f"{rack.name.rpartition(' ')[0]}: {_rate(rates[rack.name])}")
     slot = catalogue.gpu("RTX 4090 24GB").link.partition(" x")[0]
     listed = ", ".join(f"{gpu} {_rate(rate)}" for gpu, rate in rates.items())
     return sheet.picture(f"Two GPUs behind a switch have {times(switch / host)} the bandwidth of two on {slot}",
@@ -257,6 +259,20 @@ def _switch(sheet, left, top):
         x = left + 32 + 44 * place
         sheet.line((x, top + 14), (x, top + 42), color="c", thick=3).line((x, top + 60), (x, top + 88), color="c", thick=3)
         sheet.circle(x, top + 14, 9).circle(x, top + 88, 9)
+
+
+def _rack(sheet, top, gpus, said):
+    """Trays of four GPUs, half of them above and half below the switches of their rack."""
+    sheet.text(200, top + 16, f"In a rack: {gpus} behind switches", at="middle", bold=True)
+    sheet.box(2, top + 68, 396, 18, color="c").text(200, top + 81, "NVLink switches", at="middle", color="paper", size=12)
+    for tray in range(gpus // 4):
+        row, place = divmod(tray, gpus // 8)
+        x, y = 4 + 44 * place, top + (30 if row == 0 else 96)
+        sheet.box(x, y, 38, 28, color="wash", outline="line")
+        sheet.line((x + 19, y + 28 - 28 * row), (x + 19, top + 68 + 18 * row), color="c", thick=3)
+        for gpu in range(4):
+            sheet.circle(x + 11 + 16 * (gpu % 2), y + 7 + 14 * (gpu // 2), 5)
+    sheet.text(200, top + 142, said, at="middle", color="soft")
 
 
 def _mesh(sheet, left, top):

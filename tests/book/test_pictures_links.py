@@ -33,7 +33,8 @@ def test_neighbors_have_what_the_ports_give():
     mesh = re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)" r="9"', neighbor_picture(catalogue.link("InfiniBand NDR")).source)
     assert sum(float(x) > 204 for x, _ in mesh) == 8 == len(mesh) / 2, "a switch on the left, a mesh on the right"
     drawn = neighbor_picture(catalogue.link("InfiniBand NDR")).source
-    assert all(rate in drawn for rate in ("450 GB/s", "64 GB/s", "31.5 GB/s", "50 GB/s"))
+    assert all(rate in drawn for rate in ("450 GB/s", "64 GB/s", "31.5 GB/s", "50 GB/s", "900 GB/s"))
+    assert len(re.findall(r'<circle [^>]*r="5"', drawn)) == 72
     assert Case(gpu="MI300X 192GB", ranks=2)(ic.group_bandwidth) == 448e9 / 7 and "14.3 times" in drawn
 
 
