@@ -273,12 +273,10 @@ def report_pages(site):
 
 
 # Changes of the case that a reader makes by hand, one after the other, at a processor four times as slow.
-CHANGES = {
-    "70B chat": [{"prompt": 1000 + 100 * step} for step in range(1, 8)],
-    "Tune an 8B": [{"training_tokens": 10**7 * step} for step in range(2, 9)],
-    "Pre-train a 7B": [{"training_tokens": 10**12 + 10**11 * step} for step in range(1, 8)],
-    "Rent or buy": [{"utilization": 0.6 + 0.02 * step} for step in range(1, 8)],
-}
+CHANGES = {"70B chat": [{"prompt": 1000 + 100 * step} for step in range(1, 8)],
+           "Tune an 8B": [{"training_tokens": 10**7 * step} for step in range(2, 9)],
+           "Pre-train a 7B": [{"training_tokens": 10**12 + 10**11 * step} for step in range(1, 8)],
+           "Rent or buy": [{"utilization": 0.6 + 0.02 * step} for step in range(1, 8)]}
 # Seconds of the slowest answer at the ends of what a case may give.
 AT_ENDS = """(states) => Math.max(...states.map((state) => {
   const started = performance.now();

@@ -17,10 +17,8 @@ from book.build.extension import STATIC
 from book.build.inputs import ROOT
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-ADVICE = (
-    "No Chromium or Chrome found, and none could be installed: install the package `chromium` "
-    "(Debian, Ubuntu: sudo apt-get install chromium) and run `make test` again."
-)
+ADVICE = ("No Chromium or Chrome found, and none could be installed: install the package `chromium` "
+          "(Debian, Ubuntu: sudo apt-get install chromium) and run `make test` again.")
 
 # Where the front page asks for a case, as it stands before a script has filled it.
 FORM = re.search(r'(?s)<div id="case">.*?</div>', (ROOT / "book/index.md").read_text(encoding="utf-8"))[0]

@@ -276,16 +276,13 @@ SAID = [
     (rf"{F} slices are less .*\| memory: {F} in each slice \| {F} in none", "{1} × {2} + {3}", "100.0 %"),
 ]
 # What holds between the columns of every table that has them.
-ROWS = [
-    ("{predicted} / {published} − 1", "{error}"), ("{formula} / {measured} − 1", "{off}"),
-    ("{computes} / {reads}", "{ridge point, FLOP/B}"), ("{bits a weight} / 8", "{bytes a weight}"),
-    ("{weight} + {copies} + {gradient} + {master copy} + {moments}", "{together}"),
-    ("{weights} + {gradients} + {master weights} + {optimizer state} + {held whole}", "{together}"),
-    ("{weights} + {gradients} + {master weights} + {optimizer state}", "{model state on one GPU}"),
-    ("{logits and inputs} + {loss}", "{together}"), ("{state} + {activations} + {logits and loss} + {the rest}", "{all}"),
-    ("{own rate, USD/h} × (1 + {premium})", "{managed, USD/h}"),
-    ("{published} / {rate of the ports}", "{share of it}"),
-]
+ROWS = [("{predicted} / {published} − 1", "{error}"), ("{formula} / {measured} − 1", "{off}"),
+        ("{computes} / {reads}", "{ridge point, FLOP/B}"), ("{bits a weight} / 8", "{bytes a weight}"),
+        ("{weight} + {copies} + {gradient} + {master copy} + {moments}", "{together}"),
+        ("{weights} + {gradients} + {master weights} + {optimizer state} + {held whole}", "{together}"),
+        ("{weights} + {gradients} + {master weights} + {optimizer state}", "{model state on one GPU}"),
+        ("{logits and inputs} + {loss}", "{together}"), ("{state} + {activations} + {logits and loss} + {the rest}", "{all}"),
+        ("{own rate, USD/h} × (1 + {premium})", "{managed, USD/h}"), ("{published} / {rate of the ports}", "{share of it}")]
 BAND = re.compile(rf"(?:plan(?: for)? |^|\| ){F}(?: \(|, 8 in 10 (?:between )?){F} (?:to|and) {F}")
 
 

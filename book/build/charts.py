@@ -12,16 +12,10 @@ MIME = "application/vnd.vegalite.v6+json"
 VEGA_LITE = "6.4"
 DRAWN_BY = version("vl-convert-python")
 # The parts of Vega that these charts need, in the versions that this vl_convert carries: no maps, no forces, no trees.
-PARTS = {
-    "vega-dataflow@6.1.0": "{ transforms }",
-    "vega-encode@5.1.0": "* as encode",
-    "vega-interpreter@2.0.0": "{ expressionInterpreter }",
-    "vega-parser@7.1.0": "{ parse }",
-    "vega-tooltip@1.0.0": "{ Handler }",
-    "vega-transforms@5.1.0": "* as shape",
-    "vega-view@6.1.0": "{ View }",
-    "vega-view-transforms@5.1.0": "* as layout",
-}
+PARTS = {"vega-dataflow@6.1.0": "{ transforms }", "vega-encode@5.1.0": "* as encode",
+         "vega-interpreter@2.0.0": "{ expressionInterpreter }", "vega-parser@7.1.0": "{ parse }",
+         "vega-tooltip@1.0.0": "{ Handler }", "vega-transforms@5.1.0": "* as shape", "vega-view@6.1.0": "{ View }",
+         "vega-view-transforms@5.1.0": "* as layout"}
 LIBRARY = "".join(f'import {names} from "https://cdn.jsdelivr.net/npm/{part}/+esm";\n' for part, names in PARTS.items())
 LIBRARY += """Object.assign(transforms, encode, shape, layout);
 const tooltip = new Handler({ disableDefaultStyle: true }).call;
@@ -35,14 +29,10 @@ CONFIG = {
     "background": "transparent",
     "font": FONT,
     "view": {"stroke": "transparent"},
-    "axis": {
-        "labelColor": TEXT, "titleColor": TEXT, "labelFontSize": 12, "titleFontSize": 13, "titleFontWeight": "normal",
-        "domainColor": MUTED, "tickColor": MUTED, "gridColor": LINE, "labelOverlap": True,
-    },
-    "legend": {
-        "labelColor": TEXT, "titleColor": TEXT, "labelFontSize": 12, "titleFontSize": 13, "orient": "top", "labelLimit": 260,
-        "title": None,
-    },
+    "axis": {"labelColor": TEXT, "titleColor": TEXT, "labelFontSize": 12, "titleFontSize": 13, "titleFontWeight": "normal",
+             "domainColor": MUTED, "tickColor": MUTED, "gridColor": LINE, "labelOverlap": True},
+    "legend": {"labelColor": TEXT, "titleColor": TEXT, "labelFontSize": 12, "titleFontSize": 13, "orient": "top",
+               "labelLimit": 260, "title": None},
     "title": {"color": TEXT, "subtitleColor": MUTED, "anchor": "start"},
     "text": {"color": TEXT, "fill": TEXT},
     "rule": {"color": MUTED},
@@ -66,12 +56,10 @@ def chart_html(spec: dict, cell: int = 0) -> str:
     alt, caption, finding = about.get("alt") or described(spec), about.get("caption"), about.get("title")
     if not alt:
         raise ValueError("a chart has no usermeta.alt and no description: say in it what the chart shows")
-    return (
-        f'<div class="chart">{f"""<p class="chart-finding">{escape(finding)}</p>""" if finding else ""}'
-        f'<div role="img" aria-label="{escape(alt)}"><div class="chart-view"></div></div>'
-        f'{embedded(spec, f"vega-lite {cell}")}<noscript><p>{escape(alt)}</p></noscript>'
-        f'{f"""<p class="chart-caption">{caption}</p>""" if caption else ""}</div>'
-    )
+    return (f'<div class="chart">{f"""<p class="chart-finding">{escape(finding)}</p>""" if finding else ""}'
+            f'<div role="img" aria-label="{escape(alt)}"><div class="chart-view"></div></div>'
+            f'{embedded(spec, f"vega-lite {cell}")}<noscript><p>{escape(alt)}</p></noscript>'
+            f'{f"""<p class="chart-caption">{caption}</p>""" if caption else ""}</div>')
 
 
 def embedded(spec, kind):

@@ -23,10 +23,8 @@ from .lesson_page import topics
 STATIC = Path(__file__).parents[1] / "static"
 LOGGER = logging.getLogger(__name__)
 PROMPTS = {"input": "The code", "output": "How this is computed", "all": "How this is computed"}
-NOT_FOUND = (
-    '<h1>There is no such page</h1><p>It may have moved: start at the <a href="index.html">front page</a>, '
-    'or <a href="search.html">search the book</a>.</p>'
-)
+NOT_FOUND = ('<h1>There is no such page</h1><p>It may have moved: start at the <a href="index.html">front page</a>, '
+             'or <a href="search.html">search the book</a>.</p>')
 
 
 class ChartRenderer:

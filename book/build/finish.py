@@ -58,8 +58,7 @@ PAGE_FIXES = {
     # Light or dark is known before the first paint; the theme's own script, which comes later, would move lines.
     r'localStorage\.getItem\("theme"\) \|\| "auto";': (
         '{light: "light", dark: "dark"}[document.documentElement.dataset.mode]'
-        ' || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");'
-    ),
+        ' || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");'),
     # Bootstrap's tooltips are gone; the browser shows titles.
     r' data-bs-(?:toggle="tooltip"|placement="\w+")': "",
     r' data-bs-title="': ' title="',

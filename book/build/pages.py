@@ -234,11 +234,9 @@ def explain_failure(log, source):
     log = re.sub(r"\x1b\[[0-9;]*m", "", log).replace(f"{source}/", "book/")
     lines = [line for line in log.splitlines() if re.search(r"WARNING|ERROR|CRITICAL", line)]
     found = "\n".join(dict.fromkeys(lines)) or f"\n{log}"[-3000:].partition("\n")[2]
-    return re.sub(
-        r"book/(\w+)\.ipynb:(\d+)",
-        lambda match: f"notebooks/{match[1]}.md, cell {max(int(match[2]) // 10000, 1)}, line {int(match[2]) % 10000}",
-        found,
-    )
+    return re.sub(r"book/(\w+)\.ipynb:(\d+)",
+                  lambda match: f"notebooks/{match[1]}.md, cell {max(int(match[2]) // 10000, 1)}, line {int(match[2]) % 10000}",
+                  found)
 
 
 def contents(site):

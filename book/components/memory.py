@@ -265,27 +265,22 @@ def pretraining(models, gpu, tokens_per_param):
 # What fills a GPU, as pages show it: one name and one colour for each term of an account, bars, and the account itself.
 
 # A term (a law or an input): its name in a table, and the part it belongs to, which has one of the eight colours of a chart.
-TERMS = {
-    "held_weight_bytes": ("weights", "weights"),
-    "gpu_weight_bytes": ("weights", "weights"),
-    "gathered_bytes": ("gathered by ZeRO", "gathered by ZeRO"),
-    "held_gradient_bytes": ("gradients", "gradients"),
-    "head_gradient_bytes": ("gradient of the output head", "gradients"),
-    "held_master_bytes": ("master weights", "optimizer, master"),
-    "held_optimizer_bytes": ("optimizer state", "optimizer, master"),
-    "step_bytes": ("the step's own buffers", "optimizer, master"),
-    "activation_bytes": ("activations of all layers", "activations"),
-    "layer_activation_bytes": ("activations of one layer", "activations"),
-    "recomputed_bytes": ("made again in one layer", "activations"),
-    "activation_gradient_bytes": ("gradients of activations", "activations"),
-    "profile_bytes": ("activations in the trial run", "activations"),
-    "logits_bytes": ("logits, inputs of the head", "logits and loss"),
-    "loss_bytes": ("softmax, gradient of logits", "logits and loss"),
-    "fragmentation_bytes": ("fragmentation", "fragmentation, CUDA"),
-    "communication_bytes": ("buffers of communication", "fragmentation, CUDA"),
-    "framework_bytes": ("CUDA context, kernels", "fragmentation, CUDA"),
-    "kv_bytes": ("cache of the batch", "cache"),
-}
+TERMS = {"held_weight_bytes": ("weights", "weights"), "gpu_weight_bytes": ("weights", "weights"),
+         "gathered_bytes": ("gathered by ZeRO", "gathered by ZeRO"), "held_gradient_bytes": ("gradients", "gradients"),
+         "head_gradient_bytes": ("gradient of the output head", "gradients"),
+         "held_master_bytes": ("master weights", "optimizer, master"),
+         "held_optimizer_bytes": ("optimizer state", "optimizer, master"),
+         "step_bytes": ("the step's own buffers", "optimizer, master"),
+         "activation_bytes": ("activations of all layers", "activations"),
+         "layer_activation_bytes": ("activations of one layer", "activations"),
+         "recomputed_bytes": ("made again in one layer", "activations"),
+         "activation_gradient_bytes": ("gradients of activations", "activations"),
+         "profile_bytes": ("activations in the trial run", "activations"),
+         "logits_bytes": ("logits, inputs of the head", "logits and loss"),
+         "loss_bytes": ("softmax, gradient of logits", "logits and loss"),
+         "fragmentation_bytes": ("fragmentation", "fragmentation, CUDA"),
+         "communication_bytes": ("buffers of communication", "fragmentation, CUDA"),
+         "framework_bytes": ("CUDA context, kernels", "fragmentation, CUDA"), "kv_bytes": ("cache of the batch", "cache")}
 MOMENTS = {"loss_moment_bytes": "loss", "head_moment_bytes": "output head", "first_layer_moment_bytes": "backward starts",
            "last_layer_moment_bytes": "backward ends", "step_moment_bytes": "optimizer step"}
 
@@ -368,14 +363,11 @@ def moment_table(account, caption):
 
 def serving_answers(per_token, room, serving, context, engine, batch, longest, architecture, name, weight_format, served_on):
     """What a cache leaves room for, one answer a row."""
-    answers = {
-        "cache of one token on one GPU": exact(per_token),
-        "memory left for the cache on one GPU": in_bytes(room),
-        "tokens it holds": f"{serving(kv.cache_tokens):,.0f}",
-        f"sequences of {context:,} tokens it holds at once": f"{engine.value:,.2f}",
-        f"longest context for {batch:,} sequences": f"{longest:,.0f}" if longest < inf else "any: the windows fit",
-        "made for contexts of up to": f"{architecture.max_context:,}",
-    }
+    answers = {"cache of one token on one GPU": exact(per_token), "memory left for the cache on one GPU": in_bytes(room),
+               "tokens it holds": f"{serving(kv.cache_tokens):,.0f}",
+               f"sequences of {context:,} tokens it holds at once": f"{engine.value:,.2f}",
+               f"longest context for {batch:,} sequences": f"{longest:,.0f}" if longest < inf else "any: the windows fit",
+               "made for contexts of up to": f"{architecture.max_context:,}"}
     return table(pd.DataFrame(answers.items(), columns=["question", "answer"]), f"{name} in {weight_format} on {served_on}")
 
 

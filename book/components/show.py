@@ -13,8 +13,7 @@ FAMILIAR = {
     "gpu": ("H100 SXM 80GB", "H200 SXM 141GB", "B200 SXM 180GB", "MI300X 192GB", "A100 SXM 80GB", "L40S 48GB", "RTX 4090 24GB",
             "L4 24GB"),
     "model": ("Llama-3-8B", "Llama-3-70B", "Llama-3.1-405B", "Mistral-7B", "Qwen2.5-7B", "Gemma-2-9B", "Mixtral-8x7B",
-              "DeepSeek-V3"),
-}
+              "DeepSeek-V3")}
 
 
 _NOT_YOURS = " <small>not yours</small></td>"

@@ -166,22 +166,18 @@ def slices(book):
 
 # The page of every card: its table, its slices, and who comes first for a dollar.
 
-GROUPS = {
-    "Memory": ["memory_bytes", "bandwidth", "marketed_bytes", "memory_type"],
-    "Peaks": ["peak_flops", "peak_format", "fp8_flops", "fp4_flops"],
-    "More peaks": ["int8_flops", "tf32_flops", "fp32_flops", "fp16_accumulate_flops"],
-    "Rented": ["usd_per_hour", "rent_date", "bandwidth_per_rent", "flops_per_rent"],
-    "Bought": ["card_usd", "card_date", "bandwidth_per_usd", "flops_per_usd"],
-    "Sellers": ["rented_from", "month_usd", "flops_month_usd", "priced_as"],
-    "Link": ["link", "link_bandwidth", "link_latency", "host_bandwidth"],
-    "Power": ["tdp_watts", "bandwidth_per_watt", "flops_per_watt", "ridge_point"],
-    "Kind": ["vendor", "generation", "kind", "year"],
-    "Allowed": ["license", "ecc", "arm_host", "compute_capability", "mig_instances"],
-    "Holds": [f"largest_{name}" for name in SIZES],
-    "Chip": ["units", "clock", "unit_flops", "l2_bytes"],
-    "Source": ["source", "date", "confidence", "note"],
-    "More": ["status", "memory_note", "benchmark"],
-}
+GROUPS = {"Memory": ["memory_bytes", "bandwidth", "marketed_bytes", "memory_type"],
+          "Peaks": ["peak_flops", "peak_format", "fp8_flops", "fp4_flops"],
+          "More peaks": ["int8_flops", "tf32_flops", "fp32_flops", "fp16_accumulate_flops"],
+          "Rented": ["usd_per_hour", "rent_date", "bandwidth_per_rent", "flops_per_rent"],
+          "Bought": ["card_usd", "card_date", "bandwidth_per_usd", "flops_per_usd"],
+          "Sellers": ["rented_from", "month_usd", "flops_month_usd", "priced_as"],
+          "Link": ["link", "link_bandwidth", "link_latency", "host_bandwidth"],
+          "Power": ["tdp_watts", "bandwidth_per_watt", "flops_per_watt", "ridge_point"],
+          "Kind": ["vendor", "generation", "kind", "year"],
+          "Allowed": ["license", "ecc", "arm_host", "compute_capability", "mig_instances"],
+          "Holds": [f"largest_{name}" for name in SIZES], "Chip": ["units", "clock", "unit_flops", "l2_bytes"],
+          "Source": ["source", "date", "confidence", "note"], "More": ["status", "memory_note", "benchmark"]}
 LABELS = {
     "gpu": "card", "marketed_bytes": "sold as", "memory_bytes": "driver reports", "memory_type": "memory",
     "bandwidth": "bandwidth", "peak_flops": "dense peak", "peak_format": "in", "fp8_flops": "FP8", "fp4_flops": "FP4",

@@ -251,29 +251,19 @@ def read_slider_chart(case, name, one, read, batch, dense):
     element = round(case.rows["weight_format"].weight_element_bytes, 3)
     return slider_chart(
         case,
-        {
-            "the mixture": experts.pass_token_bytes,
-            "dense, of the active size": (experts.pass_token_bytes, dict(read_params=model_size.active_params)),
-            "read while a token is computed": experts.level_token_bytes,
-        },
-        x="batch",
-        values=sorted({round(2 ** (step / 4)) for step in range(49)}),
-        log_x=True,
-        log_y=True,
-        choose=("model", "gpu"),
-        sliders={"weight_element_bytes": (0.5, 2, 0.03125, element)},
-        crossing=experts.experts_critical_batch,
+        {"the mixture": experts.pass_token_bytes,
+         "dense, of the active size": (experts.pass_token_bytes, dict(read_params=model_size.active_params)),
+         "read while a token is computed": experts.level_token_bytes},
+        x="batch", values=sorted({round(2 ** (step / 4)) for step in range(49)}), log_x=True, log_y=True, choose=("model", "gpu"),
+        sliders={"weight_element_bytes": (0.5, 2, 0.03125, element)}, crossing=experts.experts_critical_batch,
         y_title="weights read for a token",
-        finding=[
-            ("experts == 0", "{model} is dense: reading and computing agree at {experts_critical_batch} users"),
-            "{model} waits for memory up to a batch of {experts_critical_batch}",
-        ],
+        finding=[("experts == 0", "{model} is dense: reading and computing agree at {experts_critical_batch} users"),
+                 "{model} waits for memory up to a batch of {experts_critical_batch}"],
         alt=f"Weights that a pass of {name} reads for each token against the batch, both in powers: "
         f"{number(one, 'byte')} for one user, "
         f"{number(read / batch, 'byte')} at {batch}, where a dense model of the active size reads "
         f"{number(dense(experts.pass_token_bytes), 'byte')}. "
-        f"Computing takes over at {three_figures(case(experts.experts_critical_batch))}.",
-    )
+        f"Computing takes over at {three_figures(case(experts.experts_critical_batch))}.")
 
 
 def apart_slider_chart(case_apart, prompt, served_batch, tensor_parallel, name_apart, output, split):
@@ -286,16 +276,11 @@ def apart_slider_chart(case_apart, prompt, served_batch, tensor_parallel, name_a
         y_title="time per output token",
         choose=("model", "gpu"),
         log_y=True,
-        sliders={
-            "prompt": (100, max(16000, prompt), 100, prompt),
-            "batch": (1, max(128, served_batch), 1, served_batch),
-            "tensor_parallel": (1, 8, 1, tensor_parallel),
-        },
+        sliders={"prompt": (100, max(16000, prompt), 100, prompt), "batch": (1, max(128, served_batch), 1, served_batch),
+                 "tensor_parallel": (1, 8, 1, tensor_parallel)},
         crossing=apart.even_output,
-        finding=[
-            ("batch == 1", "A single user is never disturbed"),
-            "Answers of fewer than {even_output:token} wait longer for the prompts of others than for themselves",
-        ],
+        finding=[("batch == 1", "A single user is never disturbed"),
+                 "Answers of fewer than {even_output:token} wait longer for the prompts of others than for themselves"],
         alt=f"Time per output token of {name_apart} against the length of the answers, prompts of {prompt:,} tokens, "
         f"batch {served_batch}: "
         "on one server "

@@ -145,22 +145,12 @@ def cost_slider_chart(case, context, weight_element_bytes, name, gpu, book, rent
     shared = case.but(batch=32)
     return under(
         slider_chart(
-            case.but(batch=1),
-            {"at the peaks": (sc.usd_per_million_tokens, bands.PEAKS), "expected": sc.usd_per_million_tokens},
-            x="batch",
-            values=list(range(1, 129)),
-            crossing=kv.max_batch,
-            log_x=True,
-            log_y=True,
-            y_title="USD for a million tokens",
-            choose=("model", "gpu"),
+            case.but(batch=1), {"at the peaks": (sc.usd_per_million_tokens, bands.PEAKS), "expected": sc.usd_per_million_tokens},
+            x="batch", values=list(range(1, 129)), crossing=kv.max_batch, log_x=True, log_y=True,
+            y_title="USD for a million tokens", choose=("model", "gpu"),
             sliders={
-                "usd_per_hour": (
-                    min(0.5, case.inputs["usd_per_hour"]),
-                    max(10, case.inputs["usd_per_hour"]),
-                    0.05,
-                    case.inputs["usd_per_hour"],
-                ),
+                "usd_per_hour": (min(0.5, case.inputs["usd_per_hour"]), max(10, case.inputs["usd_per_hour"]), 0.05,
+                                 case.inputs["usd_per_hour"]),
                 "context": (min(512, context), max(16384, context), 512, context),
                 "weight_element_bytes": (min(0.5, weight_element_bytes), max(2, weight_element_bytes), 0.5, weight_element_bytes),
             },
@@ -171,7 +161,5 @@ def cost_slider_chart(case, context, weight_element_bytes, name, gpu, book, rent
             ],
             alt=f"USD for a million tokens of {name} on {gpu} against the users at once: "
             f"{quantity('usd_per_million_tokens', case.but(batch=1)(sc.usd_per_million_tokens))} for one, "
-            f"{quantity('usd_per_million_tokens', shared(sc.usd_per_million_tokens))} each for {shared.inputs['batch']}.",
-        ),
-        dated(book, rent),
-    )
+            f"{quantity('usd_per_million_tokens', shared(sc.usd_per_million_tokens))} each for {shared.inputs['batch']}."),
+        dated(book, rent))

@@ -79,28 +79,24 @@ def held_on(frame, gpu, context):
 
 # Public boards, of which each model has the scores in data/quality.csv.
 BOARDS = ["LiveBench", "Aider polyglot"]
-GROUPS = {
-    "Parameters": ["params", "active_params", "native_format", "native_bytes"],
-    "Quality": [*BOARDS, "runs", "active_params", "kv_bytes_per_token", "card_FP8"],
-    "Cache": ["kv_bytes_per_token", "cache_8192", "cache_131072", "max_context"],
-    "Bytes": [f"bytes_{name}" for name in FORMATS],
-    "Smallest card": [f"card_{name}" for name in WEIGHT_FORMATS],
-    "Shape": ["layers", "hidden", "heads", "kv_heads"],
-    "More shape": ["head_dim", "intermediate", "vocab", "tied_embeddings"],
-    "Kind": ["family", "attention", "window", "linear_layers"],
-    "Experts": ["experts", "experts_per_token", "shared_experts", "expert_intermediate"],
-    "Source": ["source", "date", "confidence", "note"],
-}
+GROUPS = {"Parameters": ["params", "active_params", "native_format", "native_bytes"],
+          "Quality": [*BOARDS, "runs", "active_params", "kv_bytes_per_token", "card_FP8"],
+          "Cache": ["kv_bytes_per_token", "cache_8192", "cache_131072", "max_context"],
+          "Bytes": [f"bytes_{name}" for name in FORMATS], "Smallest card": [f"card_{name}" for name in WEIGHT_FORMATS],
+          "Shape": ["layers", "hidden", "heads", "kv_heads"],
+          "More shape": ["head_dim", "intermediate", "vocab", "tied_embeddings"],
+          "Kind": ["family", "attention", "window", "linear_layers"],
+          "Experts": ["experts", "experts_per_token", "shared_experts", "expert_intermediate"],
+          "Source": ["source", "date", "confidence", "note"]}
 LABELS = {name: name for name in BOARDS} | {
     "runs": "runs that have the scores", "params": "parameters", "active_params": "used by a token",
-    "native_format": "released in",
-    "native_bytes": "bytes as released", "kv_bytes_per_token": "cache of a token", "cache_8192": "cache of 8k tokens",
-    "cache_131072": "cache of 128k tokens", "max_context": "longest context", "card_BF16": "smallest card, BF16",
-    "card_FP8": "smallest card, FP8", "card_INT4-g128": "smallest card, 4 bits", "layers": "layers", "hidden": "hidden size",
-    "heads": "query heads", "kv_heads": "KV heads", "head_dim": "head size", "intermediate": "MLP size", "vocab": "vocabulary",
-    "tied_embeddings": "tied embeddings", "linear_layers": "linear layers", "window": "window", "experts": "experts",
-    "experts_per_token": "experts of a token", "shared_experts": "shared experts", "expert_intermediate": "expert size"
-} | {f"bytes_{name}": name.replace("INT4-g128", "4 bits") for name in FORMATS}
+    "native_format": "released in", "native_bytes": "bytes as released", "kv_bytes_per_token": "cache of a token",
+    "cache_8192": "cache of 8k tokens", "cache_131072": "cache of 128k tokens", "max_context": "longest context",
+    "card_BF16": "smallest card, BF16", "card_FP8": "smallest card, FP8", "card_INT4-g128": "smallest card, 4 bits",
+    "layers": "layers", "hidden": "hidden size", "heads": "query heads", "kv_heads": "KV heads", "head_dim": "head size",
+    "intermediate": "MLP size", "vocab": "vocabulary", "tied_embeddings": "tied embeddings", "linear_layers": "linear layers",
+    "window": "window", "experts": "experts", "experts_per_token": "experts of a token", "shared_experts": "shared experts",
+    "expert_intermediate": "expert size"} | {f"bytes_{name}": name.replace("INT4-g128", "4 bits") for name in FORMATS}
 LOW = ["native_bytes", *GROUPS["Cache"][:3], *GROUPS["Bytes"]]
 SHOWN_AS = dict.fromkeys(["params", "active_params", "vocab", "max_context"], lambda value: exact(value, "")) | dict.fromkeys(
     ["cache_8192", "cache_131072", "native_bytes", *GROUPS["Bytes"]], lambda value: number(value, "byte")) | dict.fromkeys(

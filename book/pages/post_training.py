@@ -88,27 +88,16 @@ def splits_table(case, gpus, tensor_parallel, pipeline_parallel, gpu):
     """A step by how the GPUs are split."""
     ways = DataFrame(
         [
-            dict(
-                train=f"{share:.0%} train" if share < 1 else "all in turn",
-                **{name: each[name] for name in ("rollout_seconds", "learning_seconds", "sync_seconds", "grpo_step_seconds")},
-            )
+            dict(train=f"{share:.0%} train" if share < 1 else "all in turn",
+                 **{name: each[name] for name in ("rollout_seconds", "learning_seconds", "sync_seconds", "grpo_step_seconds")})
             for share in (1, 0.75, 0.5, 0.25)
             for each in [case.but(trainer_share=share).terms(pt.grpo_step_seconds)]
             if gpus * share % (tensor_parallel * pipeline_parallel) == 0
-        ]
-    )
-    return table(
-        ways,
-        f"A step on {gpus} × {gpu} by how the GPUs are split, by the formulas",
-        labels={
-            "train": "GPUs",
-            "rollout_seconds": "writing",
-            "learning_seconds": "scoring and training",
-            "sync_seconds": "new weights",
-            "grpo_step_seconds": "a step",
-        },
-        formats=dict.fromkeys(("rollout_seconds", "learning_seconds", "sync_seconds", "grpo_step_seconds"), seconds),
-    )
+        ])
+    return table(ways, f"A step on {gpus} × {gpu} by how the GPUs are split, by the formulas",
+                 labels={"train": "GPUs", "rollout_seconds": "writing", "learning_seconds": "scoring and training",
+                         "sync_seconds": "new weights", "grpo_step_seconds": "a step"},
+                 formats=dict.fromkeys(("rollout_seconds", "learning_seconds", "sync_seconds", "grpo_step_seconds"), seconds))
 
 
 def passes_slider_chart(case, places, parts, output, output_p95, output_limit):
@@ -122,9 +111,7 @@ def passes_slider_chart(case, places, parts, output, output_p95, output_limit):
         y_title="passes",
         finding="With one answer in twenty beyond {output_p95} tokens, an engine makes {rollout_passes} passes of "
         "{rollout_batch} sequences on average",
-        sliders={
-            "output_p95": (output, 3 * output, 100, output_p95),
-            "output_limit": (2 * output, 20 * output, 1000, output_limit),
-        },
+        sliders={"output_p95": (output, 3 * output, 100, output_p95),
+                 "output_limit": (2 * output, 20 * output, 1000, output_limit)},
         alt=f"Passes of an engine against the length that one answer in twenty exceeds; {number(parts['rollout_passes'])} here.",
     )

@@ -532,32 +532,22 @@ def batch_slider_chart(replica, rate, utilization, prompt, output, cached_share,
 
 def utilization_slider_chart(compared, asked, sliders, costs_words, tensor_parallel, gpu, full_load, api):
     """The cost of a request on own GPUs against utilization, beside an API's."""
-    return slider_chart(
-        compared,
-        {"own GPUs": sc.request_usd} | ({"cheapest API": sc.api_request_usd} if asked else {}),
-        x="replica_utilization",
-        values=[step / 50 for step in range(2, 51)],
-        y_title="USD a request",
-        log_y=True,
-        sliders=sliders,
-        choose=("gpu",),
-        crossing=sc.api_break_even_utilization if asked else None,
-        finding=costs_words if asked else "A request costs {request_usd}",
-        alt=f"The cost of a request on {tensor_parallel} × {gpu} falls with utilization, "
-        f"to {dollars(full_load.plan)} when never idle"
-        + (f"; the cheapest API asks {dollars(api.api_request_usd)}." if asked else "."),
-    )
+    return slider_chart(compared, {"own GPUs": sc.request_usd} | ({"cheapest API": sc.api_request_usd} if asked else {}),
+                        x="replica_utilization", values=[step / 50 for step in range(2, 51)], y_title="USD a request", log_y=True,
+                        sliders=sliders, choose=("gpu",), crossing=sc.api_break_even_utilization if asked else None,
+                        finding=costs_words if asked else "A request costs {request_usd}",
+                        alt=f"The cost of a request on {tensor_parallel} × {gpu} falls with utilization, "
+                        f"to {dollars(full_load.plan)} when never idle"
+                        + (f"; the cheapest API asks {dollars(api.api_request_usd)}." if asked else "."))
 
 
 def cached_table(cached, prompt, utilization, book, offers, rent):
     """What a cached prompt costs on own GPUs and by the API."""
-    return table(
-        cached.dropna(axis=1),
-        f"Prompts of {prompt:,} tokens of which a share is cached on both sides, {percent(utilization)} "
-        f"utilization ({dated(book, offers, rent)})",
-        labels={"input": "a million in, own", "own": "1,000 requests, own", "api": "1,000 requests, cheapest API"},
-        formats=dict(cached_share=percent, **dict.fromkeys(["input", "own", "api"], dollars)),
-    )
+    return table(cached.dropna(axis=1),
+                 f"Prompts of {prompt:,} tokens of which a share is cached on both sides, {percent(utilization)} "
+                 f"utilization ({dated(book, offers, rent)})",
+                 labels={"input": "a million in, own", "own": "1,000 requests, own", "api": "1,000 requests, cheapest API"},
+                 formats=dict(cached_share=percent, **dict.fromkeys(["input", "own", "api"], dollars)))
 
 
 def month_slider_chart(first_usd, months, last_usd, in_time, api, month, curves, month_sliders):
@@ -566,42 +556,20 @@ def month_slider_chart(first_usd, months, last_usd, in_time, api, month, curves,
         f"A thousand requests cost {dollars(first_usd)} on own servers at {number(months[0])} a month and {dollars(last_usd)} at "
         f"{number(months[-1])}"
         if in_time
-        else "No number of these replicas answers in time"
-    )
+        else "No number of these replicas answers in time")
     says += f"; {dollars(1000 * api.api_request_usd)} at the API at any volume." if api is not None else "."
-    return (
-        slider_chart(
-            month,
-            curves,
-            x="requests_per_month",
-            values=months,
-            sliders=month_sliders,
-            log_x=True,
-            log_y=True,
-            y_title="USD a request",
-            finding="A request costs less the fuller the servers are",
-            alt=says,
-        )
-        if curves
-        else Markdown(f"*{says}*")
-    )
+    return (slider_chart(month, curves, x="requests_per_month", values=months, sliders=month_sliders, log_x=True, log_y=True,
+                         y_title="USD a request", finding="A request costs less the fuller the servers are", alt=says)
+            if curves
+            else Markdown(f"*{says}*"))
 
 
 def changed_table(CHANGES, case, cards, degrees, book, term, offers, plans):
     """The cheapest servers and API, by what is changed."""
     changed = what_if(CHANGES, case, cards, degrees, book, term, offers)
     return table(
-        changed.dropna(axis=1, how="all"),
-        f"The cheapest servers and the cheapest API, a month ({dated(book, plans, offers)})",
-        labels={
-            "case": "",
-            "servers": "cheapest servers",
-            "usd": "servers, a month",
-            "low": "fast end",
-            "high": "slow end",
-            "api": "API, a month",
-        },
-        formats=dict.fromkeys(
-            ["usd", "low", "high", "api"], lambda value: f"{value:,.0f} USD" if value < inf else "none in time"
-        ),
-    )
+        changed.dropna(axis=1, how="all"), f"The cheapest servers and the cheapest API, a month ({dated(book, plans, offers)})",
+        labels={"case": "", "servers": "cheapest servers", "usd": "servers, a month", "low": "fast end", "high": "slow end",
+                "api": "API, a month"},
+        formats=dict.fromkeys(["usd", "low", "high", "api"],
+                              lambda value: f"{value:,.0f} USD" if value < inf else "none in time"))

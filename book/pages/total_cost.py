@@ -849,25 +849,16 @@ def card_terms(book):
 def place_slider_chart(case, lines, turn_at, pulled, free_bytes, sliders, compared, runs, corpus_bytes, prices_in_order):
     """The bill against the months or bytes, by place."""
     return slider_chart(
-        case.but(**turn_at, storage_usd=float(pulled.storage_usd.iloc[0]), free_bytes=free_bytes),
-        lines,
-        x="corpus_bytes",
-        values=[10 ** (10 + step / 8) for step in range(37)],
-        y_title="USD for all runs",
-        sliders=sliders,
-        log_x=True,
-        log_y=True,
+        case.but(**turn_at, storage_usd=float(pulled.storage_usd.iloc[0]), free_bytes=free_bytes), lines, x="corpus_bytes",
+        values=[10 ** (10 + step / 8) for step in range(37)], y_title="USD for all runs", sliders=sliders, log_x=True, log_y=True,
         crossing=(tc.break_even_corpus_bytes, turn_at) if compared else None,
-        finding=[
-            ("usd_per_gb <= 0", "Without egress charges, pulling the data never costs more"),
-            "Up to {break_even_corpus_bytes} a run, pulling the data to the other GPUs costs less",
-        ]
+        finding=[("usd_per_gb <= 0", "Without egress charges, pulling the data never costs more"),
+                 "Up to {break_even_corpus_bytes} a run, pulling the data to the other GPUs costs less"]
         if compared
         else "",
         alt=f"The bill of {many(runs, 'run')} against the size of the data. With {number(corpus_bytes, 'byte')} the "
         f"options cost {prices_in_order}. Pulled on every run the bill climbs with the data, pulled once later, "
-        "beside the data it is flat.",
-    )
+        "beside the data it is flat.")
 
 
 def every_way_table(found, best, priced_on):
@@ -879,18 +870,10 @@ def every_way_table(found, best, priced_on):
         ],
         f"Every way to run it, cheapest first, in USD ({priced_on})",
         labels=TITLES
-        | {
-            "usd_per_hour": "USD/h",
-            "total_usd": "total",
-            "least_usd": "with the cheapest store",
-            "firm": "rent",
-            "more": "over the cheapest",
-            "gpus_per_server": "GPUs a machine",
-            "gpu_hours": "hours of a run",
-        },
+        | {"usd_per_hour": "USD/h", "total_usd": "total", "least_usd": "with the cheapest store", "firm": "rent",
+           "more": "over the cheapest", "gpus_per_server": "GPUs a machine", "gpu_hours": "hours of a run"},
         formats=dict.fromkeys(("usd_per_hour", *PARTS, "total_usd", "least_usd"), "{:,.2f}".format)
-        | {"more": signed_percent, "gpu_hours": "{:,.4g}".format, "gpus_per_server": "{:.0f}".format},
-    )
+        | {"more": signed_percent, "gpu_hours": "{:,.4g}".format, "gpus_per_server": "{:.0f}".format})
 
 
 def turning_rows(best, second, load, book, offers, home_at, runs, minimum_gpu_hours):

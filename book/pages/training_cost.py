@@ -614,19 +614,10 @@ def mfu_slider_chart(work, rate, sold, training_tokens, plan, costs):
 
 def budget_slider_chart(work, money, most, plan, closest, name):
     """The cost of training against tokens, and where a budget meets it."""
-    return slider_chart(
-        work.but(budget_usd=money),
-        {"cost of the work": tc.compute_usd},
-        x="training_tokens",
-        crossing=tc.affordable_tokens,
-        values=[round(most * step / 20) for step in range(1, 51)],
-        y_title="USD",
-        choose=("model", "gpu"),
-        sliders={
-            "budget_usd": (money / 10, 3 * money, money / 100, money),
-            "mfu": (0.1, 1, 0.01, plan),
-            "usd_per_hour": (0.1, 12, 0.01, float(closest.usd_per_hour)),
-        },
-        finding="{budget_usd} train {model} on {affordable_tokens} tokens",
-        alt=f"{dollars(money)} train {name} on {number(most)} tokens on {closest.gpu}.",
-    )
+    return slider_chart(work.but(budget_usd=money), {"cost of the work": tc.compute_usd}, x="training_tokens",
+                        crossing=tc.affordable_tokens, values=[round(most * step / 20) for step in range(1, 51)], y_title="USD",
+                        choose=("model", "gpu"),
+                        sliders={"budget_usd": (money / 10, 3 * money, money / 100, money), "mfu": (0.1, 1, 0.01, plan),
+                                 "usd_per_hour": (0.1, 12, 0.01, float(closest.usd_per_hour))},
+                        finding="{budget_usd} train {model} on {affordable_tokens} tokens",
+                        alt=f"{dollars(money)} train {name} on {number(most)} tokens on {closest.gpu}.")

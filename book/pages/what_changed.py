@@ -618,23 +618,13 @@ def one_at_a_time(before: pd.DataFrame, after: pd.DataFrame, gpu: str, situation
 
 def costs_table(costs, gpu, utilization, aged, gpus):
     """The decision on both price books, with what the right choice saves."""
-    return table(
-        costs[["book", "answer", "break_even_utilization", "owned_usd_per_hour", "level_usd_per_hour", "saved"]],
-        f"{gpu} at {percent(utilization)} utilization ({aged})",
-        labels={
-            "answer": "decision, all inputs likely",
-            "break_even_utilization": "own above",
-            "owned_usd_per_hour": "an owned hour",
-            "level_usd_per_hour": "a rented hour, over the years",
-            "saved": f"the right choice saves a year, on {gpus:,} GPUs",
-        },
-        formats={
-            "break_even_utilization": reach,
-            "owned_usd_per_hour": hourly,
-            "level_usd_per_hour": hourly,
-            "saved": "{:,.0f} USD".format,
-        },
-    )
+    return table(costs[["book", "answer", "break_even_utilization", "owned_usd_per_hour", "level_usd_per_hour", "saved"]],
+                 f"{gpu} at {percent(utilization)} utilization ({aged})",
+                 labels={"answer": "decision, all inputs likely", "break_even_utilization": "own above",
+                         "owned_usd_per_hour": "an owned hour", "level_usd_per_hour": "a rented hour, over the years",
+                         "saved": f"the right choice saves a year, on {gpus:,} GPUs"},
+                 formats={"break_even_utilization": reach, "owned_usd_per_hour": hourly, "level_usd_per_hour": hourly,
+                          "saved": "{:,.0f} USD".format})
 
 
 def rivals_table(old, new, gpu):

@@ -51,12 +51,10 @@ from . import training_cost
 
 # What is to be most, a column of `bought`: it decides the largest model, the fastest answers, the shortest training.
 GOALS = ("memory", "bandwidth", "peak_flops")
-_ANY = (
-    Limit("unsold", 0, "its price is too old: hardly sold any more", early=True),
-    Limit("recalled", 0, "its price is remembered, not seen", early=True),
-    Limit("module", 0, "a module for the board of a server, sold in servers", early=True),
-    Limit("price", "budget_usd", "the budget", early=True),
-)
+_ANY = (Limit("unsold", 0, "its price is too old: hardly sold any more", early=True),
+        Limit("recalled", 0, "its price is remembered, not seen", early=True),
+        Limit("module", 0, "a module for the board of a server, sold in servers", early=True),
+        Limit("price", "budget_usd", "the budget", early=True))
 DESK = Step(name="buy", joined=("offers",), limits=_ANY, objective=("missing", "price"), of=("kind_of_choice",))
 DATA_CENTER = DESK._replace(limits=(Limit("forbidden", 0, "the license of its driver keeps it out of data centers", early=True),
                                     *_ANY))
@@ -257,16 +255,13 @@ def newest_prices(book):
 # What each feature of a GPU moves: the same model and load on a GPU of which one thing is twice as good.
 
 # What is doubled, or halved where less is better, by the feature in words; columns of a card with its link.
-FEATURES = {
-    "memory": {"memory_bytes": 2},
-    "memory bandwidth": {"bandwidth": 2},
-    "FLOP/s in every format": dict.fromkeys(("peak_flops", "fp8_flops", "fp4_flops", "int8_flops", "narrow_flops",
-                                             "integer_flops", "quarter_flops", "fp32_flops", "tf32_flops"), 2),
-    "bandwidth of the GPUs' link": dict.fromkeys(("link_bandwidth", "port_bandwidth", "quick_bandwidth"), 2),
-    "half the latency of that link": dict.fromkeys(("latency", "base_latency", "quick_latency", "quick_base_latency",
-                                                    "switch_latency"), 0.5),
-    "bandwidth of the network": {"network_bandwidth": 2},
-}
+FEATURES = {"memory": {"memory_bytes": 2}, "memory bandwidth": {"bandwidth": 2},
+            "FLOP/s in every format": dict.fromkeys(("peak_flops", "fp8_flops", "fp4_flops", "int8_flops", "narrow_flops",
+                                                     "integer_flops", "quarter_flops", "fp32_flops", "tf32_flops"), 2),
+            "bandwidth of the GPUs' link": dict.fromkeys(("link_bandwidth", "port_bandwidth", "quick_bandwidth"), 2),
+            "half the latency of that link": dict.fromkeys(("latency", "base_latency", "quick_latency", "quick_base_latency",
+                                                            "switch_latency"), 0.5),
+            "bandwidth of the network": {"network_bandwidth": 2}}
 # Sides of the table: what is measured, and whether more of it is better.
 LOADS = {"decode for one user": "decode", "decode of a full batch": "full", "prefill": "prefill", "users held": "places",
          "training step": "step"}

@@ -74,21 +74,18 @@ TEXTS: dict[str, Any] = {
         ("planned_replicas > 1 & role unknown", " A load balancer shares requests out among the {planned_replicas} replicas."),
         ("log_plan known", " {run_log:text}"),
     ],
-    "others": [
-        ("engine = TensorRT-LLM", "HOSTS names them with their GPUs, as in one:{gpus_per_server:digits},"
-                                  "two:{gpus_per_server:digits}"),
-        ("engine = llama.cpp", "HOSTS are the others, as in two:50052, where rpc-server runs"),
-        ("engine = SGLang", "HEAD is the address of the first. Start the others with --node-rank 1, and so on"),
-        ("attention_parallel > 1", "HEAD is the address of the first. Start the others with --headless and "
-                                   "--data-parallel-start-rank {local_groups:digits}, and so on in steps of "
-                                   "{local_groups:digits}"),
-        ("", "HEAD is the address of the first. Start the others with --headless and --node-rank 1, and so on"),
-    ],
+    "others": [("engine = TensorRT-LLM", "HOSTS names them with their GPUs, as in one:{gpus_per_server:digits},"
+                                         "two:{gpus_per_server:digits}"),
+               ("engine = llama.cpp", "HOSTS are the others, as in two:50052, where rpc-server runs"),
+               ("engine = SGLang", "HEAD is the address of the first. Start the others with --node-rank 1, and so on"),
+               ("attention_parallel > 1", "HEAD is the address of the first. Start the others with --headless and "
+                                          "--data-parallel-start-rank {local_groups:digits}, and so on in steps of "
+                                          "{local_groups:digits}"),
+               ("", "HEAD is the address of the first. Start the others with --headless and --node-rank 1, and so on")],
     "run_roles": [
         ("engine = TensorRT-LLM", "trtllm-serve disaggregated, with the addresses of both kinds, sends each request to a prefill "
                                   "replica first."),
-        ("", "A proxy sends each request to a prefill replica first, then to a decode replica."),
-    ],
+        ("", "A proxy sends each request to a prefill replica first, then to a decode replica.")],
     "run_stretched": [
         ("yarn_original = 0", "No RoPE scaling of {model} is documented here: the model itself must take {max_context:tokens}."),
         ("max_context > @yarn_context", "{model} is documented with YaRN for {yarn_context:tokens}, not {max_context:tokens}."),
@@ -108,11 +105,9 @@ TEXTS: dict[str, Any] = {
     ],
     "gguf": [*((f"stored_format = {name}", "Q8_0") for name in ("FP8", "FP8-block", "MXFP8")),
              *((f"stored_format = {name}", "Q4_K_M") for name in ("INT4-g128", "INT4-g32", "NVFP4")), ("", "{stored_format}")],
-    "run_log": [
-        ("engine = llama.cpp", 'Its log says "{pool_tokens:digits} cells".'),
-        ("", "Its log should say {log_words:text}, {log_each:text}: in 8 of 10 cases from {log_low:tokens} to "
-             "{log_high:tokens}."),
-    ],
+    "run_log": [("engine = llama.cpp", 'Its log says "{pool_tokens:digits} cells".'),
+                ("", "Its log should say {log_words:text}, {log_each:text}: in 8 of 10 cases from {log_low:tokens} to "
+                     "{log_high:tokens}.")],
     "log_words": [
         ("engine = SGLang", '"max_total_num_tokens={log_tokens:digits}"'),
         ("engine = TensorRT-LLM", '"Allocated {room_plan:gib} for max tokens in paged KV cache ({log_tokens:digits})"'),

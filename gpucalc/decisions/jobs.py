@@ -12,26 +12,20 @@ from .rule import SURE, Figure, Least, Limit, Step
 USUAL_TERM = "on-demand"
 BATCHES = (*range(1, 16), *range(16, 64, 4), *range(64, 256, 16), *range(256, 2049, 128))
 # What keeps an offer from being taken, in the order in which it is said; columns of offers that are 0 or 1.
-DOUBTS = (
-    Limit("forbidden", 0, "the license of its driver keeps it out of data centers", early=True),
-    Limit("doubtful_price", 0, "its price is not firm", early=True),
-    Limit("doubtful_term", 0, "its term does not suit the job", early=True),
-)
+DOUBTS = (Limit("forbidden", 0, "the license of its driver keeps it out of data centers", early=True),
+          Limit("doubtful_price", 0, "its price is not firm", early=True),
+          Limit("doubtful_term", 0, "its term does not suit the job", early=True))
 # How engines split experts, by the layout of a replica.
 _ENGINE_SPLIT = {"expert_tensor_parallel": "engine_expert_split", "expert_parallel": "engine_expert_parallel"}
 # What keeps a card from being looked at; columns of cards that are 0 or 1.
-_CARD_LIMITS = (
-    Limit("unrented", 0, "no provider of the book rents it on these terms", early=True),
-    Limit("unlinked", 0, "the latency of its link is not known", early=True),
-    Limit("lacks_format", 0, "cannot compute in the format", early=True),
-)
-MEMORY_LIMITS = (
-    *(limit for limit in _CARD_LIMITS if limit.of != "unlinked"),
-    Limit("link_misfits", 0, "the latency of its link is not known", early=True),
-    Limit("split_misfits", 0, "the model does not split that way", early=True),
-    Limit("spread_misfits", 0, "the model does not spread that way", early=True),
-    Limit("batch", "replica_places", "memory", early=True),
-)
+_CARD_LIMITS = (Limit("unrented", 0, "no provider of the book rents it on these terms", early=True),
+                Limit("unlinked", 0, "the latency of its link is not known", early=True),
+                Limit("lacks_format", 0, "cannot compute in the format", early=True))
+MEMORY_LIMITS = (*(limit for limit in _CARD_LIMITS if limit.of != "unlinked"),
+                 Limit("link_misfits", 0, "the latency of its link is not known", early=True),
+                 Limit("split_misfits", 0, "the model does not split that way", early=True),
+                 Limit("spread_misfits", 0, "the model does not spread that way", early=True),
+                 Limit("batch", "replica_places", "memory", early=True))
 # The context that the model was released for, or a stretched one: a column of cards, without a limit where it is not known.
 _CONTEXT_LIMIT = Limit("asked_context", "most_context", "the model's context", early=True)
 _FULL, _MEAN = {"context": "final_context", **_ENGINE_SPLIT}, {"context": "mean_context", **_ENGINE_SPLIT}
@@ -40,163 +34,102 @@ _FITTING = (Figure("asked_context"), Figure("replica_places", _FULL),
 # Whole requests have a band, and so has the reading of prompts, on which the first token rests.
 _PACE, _READING = "request_seconds", "replica_prefill_seconds"
 PROMPTS = ("replica_prefill_seconds", "prompt_turn_seconds", "prompt_seconds", "prompt_host_seconds")
-_QUEUE = (
-    Limit("answer_seconds", "answer_limit", "the whole answer"),
-    Limit("time_to_first_token", "first_token_limit", "the first token"),
-    Limit("late_token_seconds", "token_limit", "the time per token"),
-)
+_QUEUE = (Limit("answer_seconds", "answer_limit", "the whole answer"),
+          Limit("time_to_first_token", "first_token_limit", "the first token"),
+          Limit("late_token_seconds", "token_limit", "the time per token"))
 # What the queue's limits come to where there is none.
 _TIMES_OF_ONE = ("request_seconds", "first_token_alone")
 REPLICAS = Step(
     name="replicas", joined=("cards",),
     axes={"tensor_parallel": "tensor_degrees", "attention_parallel": "attention_groups",
           "pipeline_parallel": "serving_stages", "batch": "batches"},
-    per=("tensor_parallel", "attention_parallel"),
-    sparing=("pipeline_parallel",),
-    given=_MEAN,
-    figures=(
-        *_FITTING,
-        Figure("fixed_share"),
-        Figure("growing_share"),
-        Figure("lone_share"),
-        *(Figure(law, band=_READING) for law in PROMPTS),
-        *(Figure(law, band=_PACE) for law in ("replica_pass_seconds", "speculative_seconds", "time_per_output_token",
-                                              "request_seconds")),
-    ),
-    limits=(
-        _CONTEXT_LIMIT,
-        *MEMORY_LIMITS,
-        Limit("speculative_seconds", "token_limit", "the time per token", early=True),
-        *_QUEUE,
-    ),
+    per=("tensor_parallel", "attention_parallel"), sparing=("pipeline_parallel",), given=_MEAN,
+    figures=(*_FITTING, Figure("fixed_share"), Figure("growing_share"), Figure("lone_share"),
+             *(Figure(law, band=_READING) for law in PROMPTS),
+             *(Figure(law, band=_PACE) for law in ("replica_pass_seconds", "speculative_seconds", "time_per_output_token",
+                                                   "request_seconds"))),
+    limits=(_CONTEXT_LIMIT, *MEMORY_LIMITS, Limit("speculative_seconds", "token_limit", "the time per token", early=True),
+            *_QUEUE),
     least=Least(("replicas", "replicas_required"), "least_replicas", "most_replicas", _QUEUE),
     objective=("planned_gpus", "batch"),
     shown=("replica_gpus", "planned_replicas", "all_replicas", "answer_seconds", "time_to_first_token", "first_token_alone",
-           "output_tokens_per_second", "late_gap_seconds"),
-)
+           "output_tokens_per_second", "late_gap_seconds"))
 # Of points that are searched already, each a row, the best batch of each card and degree.
-BEST_FLEET = REPLICAS._replace(
-    name="fleet", joined=("points",), axes={}, per=(), sparing=(), of=("gpu", "tensor_parallel"), given={}, figures=(),
-    limits=REPLICAS.limits[len(MEMORY_LIMITS):],
-    shown=("planned_replicas",),
-)
+BEST_FLEET = REPLICAS._replace(name="fleet", joined=("points",), axes={}, per=(), sparing=(), of=("gpu", "tensor_parallel"),
+                               given={}, figures=(), limits=REPLICAS.limits[len(MEMORY_LIMITS):], shown=("planned_replicas",))
 # Whether a request is in time at each of the points where no other is served.
 ONE_REQUEST = BEST_FLEET._replace(
     name="alone", of=(), least=None, objective=(), shown=(),
-    limits=(*BEST_FLEET.limits[:2], *(limit._replace(of=law) for limit, law in zip(_QUEUE, _TIMES_OF_ONE))),
-)
+    limits=(*BEST_FLEET.limits[:2], *(limit._replace(of=law) for limit, law in zip(_QUEUE, _TIMES_OF_ONE))))
 # Fleets that stand already: whether each is in time with its spare replicas out of service, and not too full with them.
-STANDING_FLEET = BEST_FLEET._replace(
-    name="held", of=(), least=None, objective=(), shown=(),
-    limits=(*BEST_FLEET.limits[1:], Limit("least_replicas", "replicas", "the load"),
-            Limit("planned_replicas", "held_replicas", "the load")),
-)
+STANDING_FLEET = BEST_FLEET._replace(name="held", of=(), least=None, objective=(), shown=(),
+                                     limits=(*BEST_FLEET.limits[1:], Limit("least_replicas", "replicas", "the load"),
+                                             Limit("planned_replicas", "held_replicas", "the load")))
 # Of them the one that pays in the smallest month: with places for it even if every request had to wait.
 BREAK_EVEN_FLEET = STANDING_FLEET._replace(
     name="turn", of=BEST_FLEET.of, objective=("break_even_requests_per_month", "batch"),
     limits=(Limit("break_even_requests_per_month", "carried_requests_per_month", "the load", early=True),
-            *STANDING_FLEET.limits),
-)
+            *STANDING_FLEET.limits))
 # A replica is in one server, or in several that a network or the switch of a rack joins; the GPUs that split a matrix in one.
-_SERVER_LIMITS = (
-    Limit("tensor_parallel", "gpus_per_server", "a replica in one server", early=True),
-    Limit("server_misfits", 0, "a replica in joined servers"),
-    Limit("rented_gpus", "most_rented", "the cards that you have"),
-)
-SERVERS = Step(
-    name="servers", joined=("offers", "gpu"),
-    limits=(
-        *DOUBTS,
-        *_SERVER_LIMITS,
-        Limit("serving_usd_per_month", "usd_per_month", "the budget"),
-    ),
-    objective=("serving_usd_per_month",),
-    shown=("rented_gpus",),
-)
+_SERVER_LIMITS = (Limit("tensor_parallel", "gpus_per_server", "a replica in one server", early=True),
+                  Limit("server_misfits", 0, "a replica in joined servers"),
+                  Limit("rented_gpus", "most_rented", "the cards that you have"))
+SERVERS = Step(name="servers", joined=("offers", "gpu"),
+               limits=(*DOUBTS, *_SERVER_LIMITS, Limit("serving_usd_per_month", "usd_per_month", "the budget")),
+               objective=("serving_usd_per_month",), shown=("rented_gpus",))
 # Beside the queue the caches of sessions wait for their next turn: how many of them are kept is chosen, the fewest replicas keep.
 _SESSIONS = Limit("unheld_cache_bytes", 0, "the cache between turns")
 SERVE = (REPLICAS._replace(axes={**REPLICAS.axes, "kept_turns": "kept_shares"}, limits=(*REPLICAS.limits, _SESSIONS),
                            least=REPLICAS.least._replace(limits=(*_QUEUE, _SESSIONS))), SERVERS)
 # Fleets that are found already, on as many servers as a plan may have, whatever is doubtful of their price.
 RENTED_FLEET = SERVERS._replace(given={"all_replicas": "planned_replicas"}, limits=(
-    Limit("lacks_fleet", 0, "no fleet is in time", early=True),
-    _SERVER_LIMITS[0],
-    Limit("rented_gpus", "most_gpus", "the most servers"),
-))
+    Limit("lacks_fleet", 0, "no fleet is in time", early=True), _SERVER_LIMITS[0],
+    Limit("rented_gpus", "most_gpus", "the most servers")))
 
 # The degrees of a layout that are told apart in published runs; rows that have them as columns are not spread over them.
 DEGREES_USED = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel", "virtual_stages")
 LAYOUT = Step(
-    name="layout",
-    joined=("clusters",),
+    name="layout", joined=("clusters",),
     axes={"tensor_parallel": (1, 2, 4, 8), "pipeline_parallel": "stages", "virtual_stages": "chunks",
           "context_parallel": "context_degrees", "expert_parallel": "expert_degrees", "zero_stage": (1, 2, 3),
           "recompute": (0, 1, 3, 2), "micro_batch": "micro_batches_tried"},
     sparing=("zero_stage", "recompute"),
     given={"data_parallel": "left_data_parallel", "micro_batches": "left_micro_batches",
            "sequence_parallel": "usual_sequence_parallel"},
-    figures=(
-        Figure("layout_misfits"),
-        Figure("training_bytes", worst="last_stage", band="training_bytes"),
-        Figure("step_seconds", worst="last_stage", band="step_seconds"),
-    ),
-    limits=(
-        *_CARD_LIMITS,
-        Limit("gpus_per_server", "most_gpus", "a machine has more GPUs than are to be used", early=True),
-        Limit("excess_machines", 0, "too many small machines", early=True),
-        Limit("unpublished", 0, "no published run of such a model", early=True),
-        Limit("layout_misfits", 0, "no layout splits the job that way", early=True),
-        Limit("training_bytes", "memory_bytes", "memory", at="high", early=True),
-    ),
-    objective=("step_seconds", "training_bytes"),
-    steady=True,
-)
-RUN = Step(
-    name="run",
-    joined=("offers", "kind"),
-    given={"data_parallel": "left_data_parallel", "micro_batches": "left_micro_batches", "gpu_hours": "stopped_gpu_hours",
-           "interruption_seconds": "offer_interruption_seconds", "minimum_gpu_hours": "committed_gpu_hours",
-           "setup_gpu_hours": "machine_setup_gpu_hours"},
-    spread={"step_seconds": ("low_step_seconds", "plan_step_seconds", "high_step_seconds"),
-            "mfu": ("high_mfu", "plan_mfu", "low_mfu"),
-            "gpu_failure_seconds": ("fast_gpu_failure_seconds", "likely_gpu_failure_seconds", "slow_gpu_failure_seconds"),
-            "machine_interruption_seconds": ("fast_machine_interruption_seconds", "likely_machine_interruption_seconds",
-                                             "slow_machine_interruption_seconds")},
-    likely={"likely_gpu_hours": "layout_gpu_hours", "likely_slowdown": "interruption_slowdown"},
-    limits=(
-        *DOUBTS,
-        Limit("training_days", "deadline_days", "the deadline", at=SURE),
-        Limit("compute_usd", "budget_usd", "the budget", at=SURE),
-    ),
-    objective=("compute_usd", "training_days"),
-    shown=("run_gpu_hours", "interruption_slowdown"),
-)
+    figures=(Figure("layout_misfits"), Figure("training_bytes", worst="last_stage", band="training_bytes"),
+             Figure("step_seconds", worst="last_stage", band="step_seconds")),
+    limits=(*_CARD_LIMITS, Limit("gpus_per_server", "most_gpus", "a machine has more GPUs than are to be used", early=True),
+            Limit("excess_machines", 0, "too many small machines", early=True),
+            Limit("unpublished", 0, "no published run of such a model", early=True),
+            Limit("layout_misfits", 0, "no layout splits the job that way", early=True),
+            Limit("training_bytes", "memory_bytes", "memory", at="high", early=True)),
+    objective=("step_seconds", "training_bytes"), steady=True)
+RUN = Step(name="run", joined=("offers", "kind"),
+           given={"data_parallel": "left_data_parallel", "micro_batches": "left_micro_batches", "gpu_hours": "stopped_gpu_hours",
+                  "interruption_seconds": "offer_interruption_seconds", "minimum_gpu_hours": "committed_gpu_hours",
+                  "setup_gpu_hours": "machine_setup_gpu_hours"},
+           spread={"step_seconds": ("low_step_seconds", "plan_step_seconds", "high_step_seconds"),
+                   "mfu": ("high_mfu", "plan_mfu", "low_mfu"),
+                   "gpu_failure_seconds": ("fast_gpu_failure_seconds", "likely_gpu_failure_seconds", "slow_gpu_failure_seconds"),
+                   "machine_interruption_seconds": ("fast_machine_interruption_seconds", "likely_machine_interruption_seconds",
+                                                    "slow_machine_interruption_seconds")},
+           likely={"likely_gpu_hours": "layout_gpu_hours", "likely_slowdown": "interruption_slowdown"},
+           limits=(*DOUBTS, Limit("training_days", "deadline_days", "the deadline", at=SURE),
+                   Limit("compute_usd", "budget_usd", "the budget", at=SURE)),
+           objective=("compute_usd", "training_days"), shown=("run_gpu_hours", "interruption_slowdown"))
 TRAIN = (LAYOUT, RUN)
 
 WINDOW = Step(
-    name="replicas", joined=("cards",),
-    axes=REPLICAS.axes, per=REPLICAS.per, sparing=REPLICAS.sparing,
+    name="replicas", joined=("cards",), axes=REPLICAS.axes, per=REPLICAS.per, sparing=REPLICAS.sparing,
     given={**_MEAN, "all_replicas": "window_replicas"},
-    figures=(
-        *_FITTING,
-        *(Figure(law, band=_PACE) for law in ("replica_prefill_seconds", "replica_pass_seconds", "request_seconds")),
-    ),
-    limits=(_CONTEXT_LIMIT, *MEMORY_LIMITS),
-    objective=("planned_gpus", "batch"),
-    shown=("replica_gpus", "window_replicas", "busy_hours", "output_tokens_per_second"),
-)
-WINDOW_SERVERS = Step(
-    name="servers", joined=("offers", "gpu"),
-    given={"all_replicas": "window_replicas"},
-    limits=(
-        *DOUBTS,
-        *_SERVER_LIMITS,
-        Limit("window_usd", "budget_usd", "the budget"),
-        Limit("serving_usd_per_month", "usd_per_month", "the budget of a month"),
-    ),
-    objective=("window_usd",),
-    shown=("rented_gpus",),
-)
+    figures=(*_FITTING,
+             *(Figure(law, band=_PACE) for law in ("replica_prefill_seconds", "replica_pass_seconds", "request_seconds"))),
+    limits=(_CONTEXT_LIMIT, *MEMORY_LIMITS), objective=("planned_gpus", "batch"),
+    shown=("replica_gpus", "window_replicas", "busy_hours", "output_tokens_per_second"))
+WINDOW_SERVERS = Step(name="servers", joined=("offers", "gpu"), given={"all_replicas": "window_replicas"},
+                      limits=(*DOUBTS, *_SERVER_LIMITS, Limit("window_usd", "budget_usd", "the budget"),
+                              Limit("serving_usd_per_month", "usd_per_month", "the budget of a month")),
+                      objective=("window_usd",), shown=("rented_gpus",))
 # Documents are read one by one, and nothing is answered.
 READING = WINDOW._replace(
     axes={**REPLICAS.axes, "attention_parallel": (1,), "batch": (1,)},

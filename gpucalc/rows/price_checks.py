@@ -33,27 +33,25 @@ class Item(NamedTuple):
     high: float
 
 
-ITEMS = {
-    "rent": Item("USD/h", "usd_per_hour", ["on-demand", "spot", "reserved-1y", "reserved-3y", "reserved", "capacity-block",
-                                           "serverless", "marketplace", "managed"], 0.01, 1000),
-    "card": Item("USD", "server_usd", ["purchase", "used"], 10, 1e6),
-    "server": Item("USD", "server_usd", ["purchase", "used"], 100, 1e8),
-    "egress": Item("USD/GB", "usd_per_gb", ["list"], 0, 10),
-    "storage": Item("USD/GB-month", "usd_per_gb_month", ["list"], 0, 10),
-    "power": Item("USD/kWh", "usd_per_kwh", ["list"], 0, 10),
-    "hosting": Item("USD/month", "hosting_usd_per_month", ["list"], 0, 1e6),
-    "hosting-power": Item("USD/kW-month", "hosting_usd_per_kw_month", ["list"], 0, 1e4),
-    "managed": Item("share", "premium", ["list"], 0, 10),
-    "switch": Item("USD/port", "usd_per_port", ["purchase", "used"], 0, 1e5),
-    "cable": Item("USD", "cable_usd", ["purchase", "used"], 0, 1e5),
-    "storage-gear": Item("USD/GB", "storage_gear_usd_per_gb", ["purchase", "used"], 0, 100),
-    "api-input": Item("USD/Mtoken", "api_input_usd_per_million", ["list"], 0, 1e4),
-    "api-cached-input": Item("USD/Mtoken", "api_cached_usd_per_million", ["list"], 0, 1e4),
-    "api-output": Item("USD/Mtoken", "api_output_usd_per_million", ["list"], 0, 1e4),
-    "api-batch-input": Item("USD/Mtoken", "api_batch_input_usd_per_million", ["list"], 0, 1e4),
-    "api-batch-output": Item("USD/Mtoken", "api_batch_output_usd_per_million", ["list"], 0, 1e4),
-    "currency": Item("USD", "currency_usd", ["list"], 1e-6, 1e3),
-}
+ITEMS = {"rent": Item("USD/h", "usd_per_hour", ["on-demand", "spot", "reserved-1y", "reserved-3y", "reserved", "capacity-block",
+                                                "serverless", "marketplace", "managed"], 0.01, 1000),
+         "card": Item("USD", "server_usd", ["purchase", "used"], 10, 1e6),
+         "server": Item("USD", "server_usd", ["purchase", "used"], 100, 1e8),
+         "egress": Item("USD/GB", "usd_per_gb", ["list"], 0, 10),
+         "storage": Item("USD/GB-month", "usd_per_gb_month", ["list"], 0, 10),
+         "power": Item("USD/kWh", "usd_per_kwh", ["list"], 0, 10),
+         "hosting": Item("USD/month", "hosting_usd_per_month", ["list"], 0, 1e6),
+         "hosting-power": Item("USD/kW-month", "hosting_usd_per_kw_month", ["list"], 0, 1e4),
+         "managed": Item("share", "premium", ["list"], 0, 10),
+         "switch": Item("USD/port", "usd_per_port", ["purchase", "used"], 0, 1e5),
+         "cable": Item("USD", "cable_usd", ["purchase", "used"], 0, 1e5),
+         "storage-gear": Item("USD/GB", "storage_gear_usd_per_gb", ["purchase", "used"], 0, 100),
+         "api-input": Item("USD/Mtoken", "api_input_usd_per_million", ["list"], 0, 1e4),
+         "api-cached-input": Item("USD/Mtoken", "api_cached_usd_per_million", ["list"], 0, 1e4),
+         "api-output": Item("USD/Mtoken", "api_output_usd_per_million", ["list"], 0, 1e4),
+         "api-batch-input": Item("USD/Mtoken", "api_batch_input_usd_per_million", ["list"], 0, 1e4),
+         "api-batch-output": Item("USD/Mtoken", "api_batch_output_usd_per_million", ["list"], 0, 1e4),
+         "currency": Item("USD", "currency_usd", ["list"], 1e-6, 1e3)}
 
 MOST_GPUS, MOST_BYTES = 10_000, 1e18
 # Years that a term commits to.

@@ -19,8 +19,7 @@ ENGINE = dict(context=8192, batch=16, batched_tokens=8192, max_sequences=256, fr
 @pytest.mark.parametrize("recipe", catalogue.recipes().index)
 @pytest.mark.parametrize("layout", [
     {}, dict(zero_stage=3, data_parallel=8), dict(tensor_parallel=8, pipeline_parallel=4), dict(step_element_bytes=4),
-    dict(persistent_gradients=0), dict(persistent_gradients=0, zero_stage=2, data_parallel=8, recompute=2, sequence_parallel=1),
-])
+    dict(persistent_gradients=0), dict(persistent_gradients=0, zero_stage=2, data_parallel=8, recompute=2, sequence_parallel=1)])
 def test_terms_sum_to_each_moment_and_to_the_total(recipe, layout):
     for model in ("Llama-3-8B", "Mixtral-8x7B", "DeepSeek-V3"):
         account = fullest(Case(model=model, recipe=recipe, **JOB, **layout))

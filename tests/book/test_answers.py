@@ -252,12 +252,10 @@ def test_an_answer_of_no_page(project):
         build.answer("cost", project, Given(case={"lairs": 3}))
 
 
-@pytest.mark.parametrize("markdown, words", [
-    ("On **H100** it is `4` of [these](x.md#y).", "On H100 it is 4 of these."),
-    (r"a\_b\*c \<b\> \$5 &amp; _so_ snake_case", "a_b*c <b> $5 & so snake_case"),
-    ('of <time class="d" datetime="2025">2025</time>', "of 2025"),
-    ("One\nline.\n\n- a\n- b\n  c", "One line.\n- a\n- b c"),
-])
+@pytest.mark.parametrize("markdown, words", [("On **H100** it is `4` of [these](x.md#y).", "On H100 it is 4 of these."),
+                                             (r"a\_b\*c \<b\> \$5 &amp; _so_ snake_case", "a_b*c <b> $5 & so snake_case"),
+                                             ('of <time class="d" datetime="2025">2025</time>', "of 2025"),
+                                             ("One\nline.\n\n- a\n- b\n  c", "One line.\n- a\n- b c")])
 def test_markdown_as_plain_text(markdown, words):
     assert answers.plain(markdown) == words
 

@@ -112,23 +112,22 @@ def test_where_attention_turns_in_a_prefill():
         assert longer == ("compute" if scores["operator_flops"] / 989e12 > scores["operator_bytes"] / 3.35e12 else "traffic")
 
 
-ERRORS = {
-    "gptfast-llama2-7b-bf16": 11, "gptfast-llama2-7b-int8": 37, "gptfast-llama2-7b-int4": 57, "gptfast-llama2-70b-int8": 23,
-    "gptfast-llama2-70b-int4": 46, "gptfast-llama31-8b-bf16": 11, "gptfast-llama31-8b-int8": 40, "gptfast-llama31-70b-int8": 29,
-    "gptfast-mixtral-int8": 20, "gptfast-mi250x-7b-bf16": 13, "gptfast-mi250x-7b-int8": 58, "llamacpp-a6000-8b-f16": 4,
-    "llamacpp-a6000-8b-q4": 10, "llamacpp-a6000-70b-q4": 2, "llamacpp-6000ada-8b-f16": 2, "llamacpp-6000ada-8b-q4": 4,
-    "llamacpp-6000ada-70b-q4": 2, "llamacpp-a40-8b-f16": 6, "llamacpp-a40-8b-q4": 11, "llamacpp-a40-70b-q4": 6,
-    "llamacpp-l40s-8b-f16": 4, "llamacpp-l40s-8b-q4": 5, "llamacpp-l40s-70b-q4": 4, "llamacpp-3070-8b-q4": 2,
-    "llamacpp-3080-8b-q4": 5, "llamacpp-3080ti-8b-q4": 21, "llamacpp-4080-8b-f16": 0, "llamacpp-4080-8b-q4": 2,
-    "llamacpp-4000ada-8b-f16": 0, "llamacpp-4000ada-8b-q4": 4, "exl2-4090-l1-7b-gptq": 1, "exl2-4090-l1-13b-gptq": 1,
-    "exl2-4090-l2-7b-4": 5, "exl2-4090-l2-7b-5": 3, "exl2-4090-l2-70b-2.5": 2, "exl2-4090-tiny-4": 27,
-    "exl2-3090ti-l1-7b-gptq": 12, "exl2-3090ti-l1-13b-gptq": 2, "exl2-3090ti-l2-7b-4": 17, "exl2-3090ti-l2-7b-5": 11,
-    "exl2-3090ti-l2-70b-2.5": 15, "exl2-3090ti-tiny-4": 46, "exl1-4090-7b": 20, "exl1-4090-13b": 13, "litgpt-llama2-7b-bf16": 208,
-    "llamacpp-a6000-8b-f16-prefill": -39, "llamacpp-a6000-8b-q4-prefill": -49, "llamacpp-a6000-70b-q4-prefill": -44,
-    "llamacpp-6000ada-8b-f16-prefill": -58, "llamacpp-6000ada-8b-q4-prefill": -62, "llamacpp-6000ada-70b-q4-prefill": -69,
-    "llamacpp-a40-8b-f16-prefill": -40, "llamacpp-a40-8b-q4-prefill": -52, "llamacpp-a40-70b-q4-prefill": -70,
-    "llamacpp-l40s-8b-q4-prefill": -58, "llamacpp-l40s-70b-q4-prefill": -62,
-}
+ERRORS = {"gptfast-llama2-7b-bf16": 11, "gptfast-llama2-7b-int8": 37, "gptfast-llama2-7b-int4": 57, "gptfast-llama2-70b-int8": 23,
+          "gptfast-llama2-70b-int4": 46, "gptfast-llama31-8b-bf16": 11, "gptfast-llama31-8b-int8": 40,
+          "gptfast-llama31-70b-int8": 29, "gptfast-mixtral-int8": 20, "gptfast-mi250x-7b-bf16": 13, "gptfast-mi250x-7b-int8": 58,
+          "llamacpp-a6000-8b-f16": 4, "llamacpp-a6000-8b-q4": 10, "llamacpp-a6000-70b-q4": 2, "llamacpp-6000ada-8b-f16": 2,
+          "llamacpp-6000ada-8b-q4": 4, "llamacpp-6000ada-70b-q4": 2, "llamacpp-a40-8b-f16": 6, "llamacpp-a40-8b-q4": 11,
+          "llamacpp-a40-70b-q4": 6, "llamacpp-l40s-8b-f16": 4, "llamacpp-l40s-8b-q4": 5, "llamacpp-l40s-70b-q4": 4,
+          "llamacpp-3070-8b-q4": 2, "llamacpp-3080-8b-q4": 5, "llamacpp-3080ti-8b-q4": 21, "llamacpp-4080-8b-f16": 0,
+          "llamacpp-4080-8b-q4": 2, "llamacpp-4000ada-8b-f16": 0, "llamacpp-4000ada-8b-q4": 4, "exl2-4090-l1-7b-gptq": 1,
+          "exl2-4090-l1-13b-gptq": 1, "exl2-4090-l2-7b-4": 5, "exl2-4090-l2-7b-5": 3, "exl2-4090-l2-70b-2.5": 2,
+          "exl2-4090-tiny-4": 27, "exl2-3090ti-l1-7b-gptq": 12, "exl2-3090ti-l1-13b-gptq": 2, "exl2-3090ti-l2-7b-4": 17,
+          "exl2-3090ti-l2-7b-5": 11, "exl2-3090ti-l2-70b-2.5": 15, "exl2-3090ti-tiny-4": 46, "exl1-4090-7b": 20,
+          "exl1-4090-13b": 13, "litgpt-llama2-7b-bf16": 208, "llamacpp-a6000-8b-f16-prefill": -39,
+          "llamacpp-a6000-8b-q4-prefill": -49, "llamacpp-a6000-70b-q4-prefill": -44, "llamacpp-6000ada-8b-f16-prefill": -58,
+          "llamacpp-6000ada-8b-q4-prefill": -62, "llamacpp-6000ada-70b-q4-prefill": -69, "llamacpp-a40-8b-f16-prefill": -40,
+          "llamacpp-a40-8b-q4-prefill": -52, "llamacpp-a40-70b-q4-prefill": -70, "llamacpp-l40s-8b-q4-prefill": -58,
+          "llamacpp-l40s-70b-q4-prefill": -62}
 FOUND = compare("arithmetic_intensity").loc[list(ERRORS)]
 
 

@@ -540,16 +540,12 @@ def test_one_notebook_takes_parameters(project):
     assert "84" in made.read_text()
 
 
-@pytest.mark.parametrize(
-    ("topic", "parameters", "message"),
-    [
-        ("size", {"lairs": 4}, "unknown parameter 'lairs'; allowed: layers, share"),
-        ("size", {"layers": "four"}, "parameter 'layers' is 'four'; allowed: a number such as 2"),
-        ("size", {"share": True}, "parameter 'share' is True; allowed: a number such as 0.5"),
-        ("cost", {"prices": 3}, "parameter 'prices' is 3; allowed: text such as"),
-        ("speed", {}, "TOPIC=speed: there is no such notebook; allowed: cost, size"),
-    ],
-)
+@pytest.mark.parametrize(("topic", "parameters", "message"),
+                         [("size", {"lairs": 4}, "unknown parameter 'lairs'; allowed: layers, share"),
+                          ("size", {"layers": "four"}, "parameter 'layers' is 'four'; allowed: a number such as 2"),
+                          ("size", {"share": True}, "parameter 'share' is True; allowed: a number such as 0.5"),
+                          ("cost", {"prices": 3}, "parameter 'prices' is 3; allowed: text such as"),
+                          ("speed", {}, "TOPIC=speed: there is no such notebook; allowed: cost, size")])
 def test_parameters_are_checked(project, topic, parameters, message):
     with pytest.raises(build.BuildError) as caught:
         build.run_notebook(topic, parameters, project)

@@ -134,10 +134,8 @@ def bars(*rows):
     return SPEC | {"data": {"values": rows}, "encoding": SPEC["encoding"] | {"color": {"field": "name", "type": "nominal"}}}
 
 
-@pytest.mark.parametrize("broken, reason", [
-    (bars(), "it has no height; has its data no rows?"),
-    (SPEC | {"mark": "nonsense"}, "Vega-Lite to Vega conversion failed: TypeError: "),
-])
+@pytest.mark.parametrize("broken, reason", [(bars(), "it has no height; has its data no rows?"),
+                                            (SPEC | {"mark": "nonsense"}, "Vega-Lite to Vega conversion failed: TypeError: ")])
 def test_a_chart_that_cannot_be_drawn_names_its_page_its_cell_and_the_reason(html, cache, broken, reason):
     (html / "lesson.html").write_text(PAGE.format(title="A lesson", filler="", chart=charts.chart_html(broken, 12)))
     with pytest.raises(BuildError, match=re.escape(f"lesson.html, cell 12, chart {ALT!r}: {reason}")):

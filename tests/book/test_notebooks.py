@@ -293,22 +293,15 @@ def test_the_list_of_notebooks_has_each_once_by_its_title():
 # A figure with a unit, typed in prose
 
 PREFIX = "[kKMGTPE]?i?"
-UNITS = "|".join([
-    f"{PREFIX}B(?:/s|/token)?", "bytes?", f"{PREFIX}FLOPs?(?:/s|/B|/byte)?", "[KMBT](?: parameters| params)?",
-    "(?:thousand|million|billion|trillion)", "[kM]?Wh?", "USD(?:/[a-zA-Z]+)?", "%", "percent", "dollars?",
-    "tokens?/s(?:econd)?", "[mµμn]?s", "seconds?", "h", "hours?", "days?", "weeks?", "months?", "years?",
-])
+UNITS = "|".join([f"{PREFIX}B(?:/s|/token)?", "bytes?", f"{PREFIX}FLOPs?(?:/s|/B|/byte)?", "[KMBT](?: parameters| params)?",
+                  "(?:thousand|million|billion|trillion)", "[kM]?Wh?", "USD(?:/[a-zA-Z]+)?", "%", "percent", "dollars?",
+                  "tokens?/s(?:econd)?", "[mµμn]?s", "seconds?", "h", "hours?", "days?", "weeks?", "months?", "years?"])
 FIGURE = re.compile(rf"(?<![\w.,^-])(?:\d[\d,]*(?:\.\d+)?(?:e\d+)?[\s\u00a0\u202f]?(?:{UNITS})(?![\w])|(?:\$|USD ?|€)\d[\d.,]*)")
-PROSE_FENCES = re.compile(
-    r"\{(admonition|note|tip|warning|important|seealso|dropdown|grid|grid-item-card|card|"
-    r"glossary|list-table|table|figure|tab-item|tab-set|margin|epigraph)\}"
-)
-NOT_TYPED = re.compile("|".join([
-    r"\{(?:glue|glue:\w*|eq|ref|numref|doc|term|download)\}`[^`]*`",
-    r"(?<![\\\d])\$(?=\S)(?:(?!\n\n)[^$])+?(?<=\S)\$(?!\d)",
-    r"(?<=\])\([^)]*\)",
-    r"<!--.*?-->",
-]), re.DOTALL)
+PROSE_FENCES = re.compile(r"\{(admonition|note|tip|warning|important|seealso|dropdown|grid|grid-item-card|card|"
+                          r"glossary|list-table|table|figure|tab-item|tab-set|margin|epigraph)\}")
+NOT_TYPED = re.compile("|".join([r"\{(?:glue|glue:\w*|eq|ref|numref|doc|term|download)\}`[^`]*`",
+                                 r"(?<![\\\d])\$(?=\S)(?:(?!\n\n)[^$])+?(?<=\S)\$(?!\d)", r"(?<=\])\([^)]*\)",
+                                 r"<!--.*?-->"]), re.DOTALL)
 # Characters on either side of a figure in which a name that holds it stands.
 LONGEST = 80
 

@@ -152,11 +152,9 @@ def test_time_ends_after_a_century(name, value, sizes):
 @pytest.mark.parametrize("cell, found", [
     ("a = 1\nb: float = None  # a comment\nc: str = 'x'\n", {"a": 1, "b": None, "c": "x"}),
     ("a: float = 1000 / 60\nb: float = 24 * 3600\nc = -0.5", {"a": 1000 / 60, "b": 86400, "c": -0.5}),
-    ("a: list = [1, 'x']", {"a": [1, "x"]}),
-    ("a = f()\nb = 'x' * 3\nc = 1 / 0\nd = {[]: 1}\ne = 2 ** 9", dict.fromkeys("abcde")),
+    ("a: list = [1, 'x']", {"a": [1, "x"]}), ("a = f()\nb = 'x' * 3\nc = 1 / 0\nd = {[]: 1}\ne = 2 ** 9", dict.fromkeys("abcde")),
     ("", {}), ("# nothing", {}), ("a = 1\nprint(a)", {}), ("a, b = 1, 2", {}), ("a.b: int = 1", {}), ("a += 1", {}),
-    ("import ast", {}),
-])
+    ("import ast", {})])
 def test_a_cell_declares(cell, found):
     assert declared(cell) == found
 

@@ -61,13 +61,10 @@ SHORT = {
     r"\.venv/bin/python -c .*": r"norm-\S+ +[\d. -]+",
     r"\.venv/bin/python -m tests.book.test_lessons kv_cache": "kv_cache +[0-9]+ words",
 }
-LONG = {
-    r"make notebook TOPIC=(utilization|memory_worksheet) PARAMS=mine.yaml": r"The executed notebook is .*\.ipynb",
-    r"\.venv/bin/python -m book.build --notebook=kv_cache": r"The executed notebook is .*kv_cache\.ipynb",
-    r"make book( .*)?|python -m book.build": r"The book is .*/_build/html/index.html",
-    r"make serve": r"http://localhost:\d+",
-    r"\.venv/bin/papermill .*": "Executing: 100%",
-}
+LONG = {r"make notebook TOPIC=(utilization|memory_worksheet) PARAMS=mine.yaml": r"The executed notebook is .*\.ipynb",
+        r"\.venv/bin/python -m book.build --notebook=kv_cache": r"The executed notebook is .*kv_cache\.ipynb",
+        r"make book( .*)?|python -m book.build": r"The book is .*/_build/html/index.html", r"make serve": r"http://localhost:\d+",
+        r"\.venv/bin/papermill .*": "Executing: 100%"}
 NOT_RUN = {
     r"make test(-all( SEED=\d+)?)?": "it is what runs this",
     r"make lint": "make test does so first",

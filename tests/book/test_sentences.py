@@ -13,20 +13,15 @@ NAMES = {"cache": 85_899_345_920.0, "batch": 32, "context": 8192, "model": "Llam
 @pytest.mark.parametrize("text, shown", [
     ("{{ batch }} sequences of {{ context }} tokens", "32 sequences of 8,192 tokens"),
     ("{{ cache | bytes }} ({{ cache | gib }})", "85.9 GB (80 GiB)"),
-    ("{{ cache / batch | bytes if false else (cache / batch) | bytes }}", "2.68 GB"),
-    ("on {{ model }}", "on Llama-3-70B"),
+    ("{{ cache / batch | bytes if false else (cache / batch) | bytes }}", "2.68 GB"), ("on {{ model }}", "on Llama-3-70B"),
     ("{{ share | percent }} or {{ share | signed('percent') }}", "31.2 % or +31.2 %"),
     ("{{ -share | signed('percent') }}", "−31.2 %"),
     ("{{ rate | usd }}, {{ rate | hourly }}, {{ (1000 * rate) | dollars }}", "2.50 USD, 2.50 USD/h, 2,500 USD"),
-    ("{{ days | days }} and {{ (days / 10) | days }}", "2.50 days and 6 h"),
-    ("{{ share }}", "0.312"),
-    ("{{ rate | form('.1f') }}", "2.5"),
-    ("{{ cache | quantity('kv_bytes') }}", "85.9 GB"),
+    ("{{ days | days }} and {{ (days / 10) | days }}", "2.50 days and 6 h"), ("{{ share }}", "0.312"),
+    ("{{ rate | form('.1f') }}", "2.5"), ("{{ cache | quantity('kv_bytes') }}", "85.9 GB"),
     ("{{ names | words }} or {{ names | words('or') }}", "one, two and three or one, two or three"),
-    ("{{ infinity | seconds }}", "never"),
-    ("{% if batch > 1 %}many{% else %}one{% endif %}", "many"),
-    (r"$\frac{a}{b}$ and `{x: 1}`", r"$\frac{a}{b}$ and `{x: 1}`"),
-])
+    ("{{ infinity | seconds }}", "never"), ("{% if batch > 1 %}many{% else %}one{% endif %}", "many"),
+    (r"$\frac{a}{b}$ and `{x: 1}`", r"$\frac{a}{b}$ and `{x: 1}`")])
 def test_a_figure_stands_in_its_sentence(text, shown):
     assert said(text, NAMES) == shown
 

@@ -136,10 +136,9 @@ def test_what_is_no_text_is_refused_by_its_name(held, said):
         texts.conditional("answers", held)
 
 
-@pytest.mark.parametrize("text, said", [
-    ("- a\n", "answers.yaml: list; allowed: sections of texts by name"), ("texts: [\n", "answers.yaml: while parsing"),
-    ("", "answers.yaml: NoneType; allowed: sections"),
-])
+@pytest.mark.parametrize("text, said", [("- a\n", "answers.yaml: list; allowed: sections of texts by name"),
+                                        ("texts: [\n", "answers.yaml: while parsing"),
+                                        ("", "answers.yaml: NoneType; allowed: sections")])
 def test_a_file_of_texts_that_cannot_be_read_is_named(tmp_path, monkeypatch, text, said):
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts/answers.yaml").write_text(text)

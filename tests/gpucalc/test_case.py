@@ -233,13 +233,9 @@ def test_a_file_is_names_and_values(read):
 
 @pytest.mark.parametrize(("text", "expected"), [
     ("- batch\n- 32\n", "no names; allowed: names and values, such as batch: 32"),
-    ("", "the file is empty; allowed: names and values"),
-    ("batch: [1", "line 1, column 10: expected ',' or ']'"),
-    ("contxt: 8192", "contxt: unknown; .*close: context"),
-    ("contxt: large", "contxt: unknown"),
-    ("1: 8192", "1: unknown"),
-    ("gpu: H100", "gpu 'H100' may be H100 SXM 80GB | H100 PCIe 80GB"),
-    ("gpu: 100", "gpu: 100; allowed: for a row its name"),
+    ("", "the file is empty; allowed: names and values"), ("batch: [1", "line 1, column 10: expected ',' or ']'"),
+    ("contxt: 8192", "contxt: unknown; .*close: context"), ("contxt: large", "contxt: unknown"), ("1: 8192", "1: unknown"),
+    ("gpu: H100", "gpu 'H100' may be H100 SXM 80GB | H100 PCIe 80GB"), ("gpu: 100", "gpu: 100; allowed: for a row its name"),
     ("gpu: {bandwidth: 1}", "gpu: {'bandwidth': 1}; allowed: for a row its name"),
     ("context: {law: kv_byte}", "context: law 'kv_byte': unknown; close: kv_bytes"),
     ("context: {law: [kv_bytes]}", "context: {'law': .*}; allowed: "),
@@ -247,15 +243,13 @@ def test_a_file_is_names_and_values(read):
     ("context: {row: model}", "context: {'row': 'model'}; allowed: .*one of no rows"),
     ("gpu: H100 SXM 80GB\nbandwidth: {row: [gpu]}", "bandwidth: {'row': .*}; allowed: .*one of gpu"),
     ("context: [1024, 8192]", r"context: \[1024, 8192\]; allowed: .*a number"),
-    ("context:", "context: None; allowed: .*a number"),
-    ("context: 8k", "context: '8k'; allowed: .*a number"),
+    ("context:", "context: None; allowed: .*a number"), ("context: 8k", "context: '8k'; allowed: .*a number"),
     ("bandwidth: 1_0", "bandwidth: '1_0'; allowed: .*a number"),
     ("context: 2026-01-01", "context: '2026-01-01'; allowed: .*a number"),
     ("context: 010", "context: '010'; allowed: .*a number"),
     ("batch: [" + "1, " * 20_000 + "]", r"batch: \[1, 1, 1, 1, 1, 1, \.\.\.\]; allowed: .*a number"),
     ("context: {a: {b: [1]}}", "context: {'a': {'b': .*; allowed: .*a number"),
-    ("context: !!python/object/apply:os.getcwd []", "line 1, column 10: the tag .*; allowed: plain values"),
-])
+    ("context: !!python/object/apply:os.getcwd []", "line 1, column 10: the tag .*; allowed: plain values")])
 def test_a_bad_file_is_refused_by_name(read, text, expected):
     refused(rf"(?s)case\.yaml[,:] .*{expected}", read, text)
 
@@ -272,16 +266,13 @@ def test_numbers_of_a_file_are_numbers(read):
 
 
 @pytest.mark.parametrize(("case", "expected"), [
-    (Case(catalogue.models()), "row 0: has no name to write"),
-    (Case(dict(layers=2)), "row 0: has no name to write"),
+    (Case(catalogue.models()), "row 0: has no name to write"), (Case(dict(layers=2)), "row 0: has no name to write"),
     (Case(model=dict(layers=2)), "row model: has no name to write"),
     (Case(LLAMA_8B, catalogue.model("Llama-2-7B")), "row 1: has no name to write"),
     (Case(Row(LLAMA_8B | dict(layers=2), "Llama-3-8B", "model")), "row model: has no name to write"),
     (Case(batch=pd.Series([1, 2])), "^batch: .*; a file holds numbers, laws and rows of the case"),
     (Case(link="NVLink 4", link_bandwidth=NDR), "^link_bandwidth: 'InfiniBand NDR'; a file holds"),
-    (Case(batch=None), "^batch: None; a file holds"),
-    (Case(batch="32"), "^batch: '32'; a file holds"),
-])
+    (Case(batch=None), "^batch: None; a file holds"), (Case(batch="32"), "^batch: '32'; a file holds")])
 def test_what_a_file_can_not_hold_is_refused(tmp_path, case, expected):
     refused(expected, case.write, tmp_path / "case.yaml")
     assert not (tmp_path / "case.yaml").exists()

@@ -43,8 +43,7 @@ def test_readme_describes_every_column():
     ("H200 SXM 141GB", {"fp8_flops": 2, "int8_flops": 2, "tf32_flops": 0.5}),
     ("B200 SXM 180GB", {"fp8_flops": 2, "int8_flops": 2, "tf32_flops": 0.5}),
     ("A100 SXM 80GB", {"int8_flops": 2, "tf32_flops": 0.5, "fp32_flops": 1 / 16}),
-    ("A100 SXM 40GB", {"int8_flops": 2, "tf32_flops": 0.5, "fp32_flops": 1 / 16}),
-    ("V100 SXM 16GB", {"fp32_flops": 1 / 8}),
+    ("A100 SXM 40GB", {"int8_flops": 2, "tf32_flops": 0.5, "fp32_flops": 1 / 16}), ("V100 SXM 16GB", {"fp32_flops": 1 / 8}),
     ("T4 16GB", {"int8_flops": 2, "fp32_flops": 1 / 8}),
     ("L40S 48GB", {"fp8_flops": 2, "int8_flops": 2, "tf32_flops": 0.5, "fp32_flops": 1 / 4}),
     ("RTX 4090 24GB", {"fp8_flops": 2, "fp16_accumulate_flops": 2, "int8_flops": 4, "fp32_flops": 0.5}),
@@ -52,8 +51,7 @@ def test_readme_describes_every_column():
     ("RTX 5090 32GB", {"fp8_flops": 2, "fp16_accumulate_flops": 2, "int8_flops": 4, "fp32_flops": 0.5}),
     ("RTX 2080 Ti 11GB", {"fp16_accumulate_flops": 2, "int8_flops": 4, "fp32_flops": 1 / 4}),
     ("P100 SXM 16GB", {"fp16_accumulate_flops": 2, "fp32_flops": 1}),
-    ("MI300X 192GB", {"fp8_flops": 2, "int8_flops": 2, "tf32_flops": 0.5, "fp32_flops": 1 / 8}),
-])
+    ("MI300X 192GB", {"fp8_flops": 2, "int8_flops": 2, "tf32_flops": 0.5, "fp32_flops": 1 / 8})])
 def test_peaks_of_one_gpu_stand_in_the_ratio_of_its_hardware(gpu, ratios):
     row = catalogue.gpu(gpu)
     assert {column: row[column] / row["peak_flops"] for column in ratios} == pytest.approx(ratios, rel=0.03)

@@ -88,8 +88,7 @@ def test_a_job_that_is_not_there_is_refused():
     ("one_of", "prompt|tokn", "one_of: 'tokn'; allowed: names that a case knows"),
     ("derived", "prompt", "derived: 'prompt'; allowed: a name and a formula with = between"),
     ("derived", "prompt=x", "derived: 'prompt=x'; allowed: a name and a formula with = between"),
-    ("recipe", "adam", "recipe: 'adam'; allowed: a recipe of data/recipes.csv; close: "),
-])
+    ("recipe", "adam", "recipe: 'adam'; allowed: a recipe of data/recipes.csv; close: ")])
 def test_a_row_with_a_name_that_no_case_knows_is_refused(column, value, expected):
     row = tables.rows("jobs")["pretrain"]
     with pytest.raises(ValueError) as error:

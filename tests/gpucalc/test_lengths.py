@@ -103,8 +103,7 @@ def test_a_tail_that_no_lognormal_has_is_given_its_variance(tmp_path):
     ("a.csv", "prompt,output\n", r"a.csv: no requests; allowed: a request in each row"),
     ("a.jsonl", "[1, 2]\n", r"a.jsonl, row 1: \[1, 2\]; allowed: a JSON object"),
     ("a.jsonl", '{"prompt": 1, "output": 2.5}\n', r"a.jsonl, row 1, output: 2.5; allowed: a whole number"),
-    ("a.jsonl", "{\n", r"a.jsonl, row 1: .*; allowed: a JSON object in each row, or a .csv"),
-])
+    ("a.jsonl", "{\n", r"a.jsonl, row 1: .*; allowed: a JSON object in each row, or a .csv")])
 def test_files_that_are_not_lengths(tmp_path, name, text, message):
     (tmp_path / name).write_text(text)
     with pytest.raises(ValueError, match=message):

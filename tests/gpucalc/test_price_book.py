@@ -354,12 +354,10 @@ def test_no_price_is_younger_than_its_book(tmp_path):
 
 @pytest.mark.parametrize("content, expected", [
     (b"", "my-prices.csv, row 1: the file is empty; allowed: item, provider"),
-    (b"\n \n", "my-prices.csv, row 1: the file is empty"),
-    (HEADER.encode(), "my-prices.csv, row 1: no rows below the header"),
+    (b"\n \n", "my-prices.csv, row 1: the file is empty"), (HEADER.encode(), "my-prices.csv, row 1: no rows below the header"),
     (GOOD.encode().replace(b"Maker", b"M\xe4ker"), "my-prices.csv, row 4: byte 0xe4; allowed: UTF-8 text"),
     (GOOD.encode("utf-16"), "my-prices.csv, row 1: byte 0xff; allowed: UTF-8 text"),
-    (b"\x89PNG\r\n\x1a\n", "my-prices.csv, row 1: byte 0x89; allowed: UTF-8 text"),
-])
+    (b"\x89PNG\r\n\x1a\n", "my-prices.csv, row 1: byte 0x89; allowed: UTF-8 text")])
 def test_refused_content(book, content, expected):
     assert refused(book, content).startswith(expected)
 

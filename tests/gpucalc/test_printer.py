@@ -250,17 +250,11 @@ def read(code):
 
 
 @pytest.mark.parametrize("code, words, tex", [
-    ("a - (b - c)", "a − (b − c)", "a - (b - c)"),
-    ("a + (b - c)", "a + b − c", "a + b - c"),
-    ("a + -b * c", "a − b × c", "a - b c"),
-    ("a - -b", "a + b", "a + b"),
-    ("-(a + b) / c", "−(a + b) / c", r"-\frac{a + b}{c}"),
-    ("a / b * c", "a / b × c", r"\frac{a c}{b}"),
-    ("a * b / c", "a × b / c", r"\frac{a b}{c}"),
-    ("a / (b / c)", "a / (b / c)", r"\frac{a}{\frac{b}{c}}"),
-    ("a * -b", "a × (−b)", "a (-b)"),
-    ("(a * b) ** 2", "(a × b) ^ 2", "(a b)^{2}"),
-    ("a * 2 ** b", "a × 2 ^ b", r"a \times 2^{b}"),
+    ("a - (b - c)", "a − (b − c)", "a - (b - c)"), ("a + (b - c)", "a + b − c", "a + b - c"),
+    ("a + -b * c", "a − b × c", "a - b c"), ("a - -b", "a + b", "a + b"), ("-(a + b) / c", "−(a + b) / c", r"-\frac{a + b}{c}"),
+    ("a / b * c", "a / b × c", r"\frac{a c}{b}"), ("a * b / c", "a × b / c", r"\frac{a b}{c}"),
+    ("a / (b / c)", "a / (b / c)", r"\frac{a}{\frac{b}{c}}"), ("a * -b", "a × (−b)", "a (-b)"),
+    ("(a * b) ** 2", "(a × b) ^ 2", "(a b)^{2}"), ("a * 2 ** b", "a × 2 ^ b", r"a \times 2^{b}"),
     ("maximum(maximum(a, b), c)", "max(a, b, c)", r"\max(a, b, c)"),
     ("ceil(quotient(a, b))", "round up(a / b)", r"\left\lceil \frac{a}{b} \right\rceil"),
     ("floor(a) * sqrt(b)", "round down(a) × square root(b)", r"\lfloor a \rfloor \sqrt{b}"),
@@ -270,12 +264,10 @@ def read(code):
     ("where(a > 0, b, where(a == 0, c, 2))", "b if a > 0, else c if a = 0, else 2",
      r"\begin{cases} b & \text{if } a > 0 \\ c & \text{if } a = 0 \\ 2 & \text{otherwise} \end{cases}"),
     ("a * (1 / 2 + b)", "a × (1 / 2 + b)", r"a \left(\frac{1}{2} + b\right)"),
-    ("a * (1 - 1 / 2) * b", "a / 2 × b", r"\frac{a b}{2}"),
-    ("1 / 2 * a", "1 / 2 × a", r"\frac{a}{2}"),
+    ("a * (1 - 1 / 2) * b", "a / 2 × b", r"\frac{a b}{2}"), ("1 / 2 * a", "1 / 2 × a", r"\frac{a}{2}"),
     ("1 - 1 / 3 + a * 1000000 * 3600 * 2e8", "2 / 3 + a × 1,000,000 × 3600 × 200,000,000",
      r"\frac{2}{3} + a \times 10^{6} \times 3600 \times 2 \times 10^{8}"),
-    ("(1 - 0.7) * a ** 1 + 0 * b", "0.3 × a", "0.3 a"),
-])
+    ("(1 - 0.7) * a ** 1 + 0 * b", "0.3 × a", "0.3 a")])
 def test_forms(code, words, tex):
     tree = read(code) if "where" in code else expression.case(read(code), {"a": 2, "b": 3, "c": 5})
     assert printer.words(tree) == words

@@ -7,21 +7,13 @@ from gpucalc import kv_cache
 from gpucalc.core.quantities import DEFAULTS, DOMAINS, QUANTITIES, check, neutral
 
 # A quantity of each domain, values that it has and values that it has not.
-EDGES = {
-    "batch": ([1, 2.0, 10**30], [0, -1, 1.5, float("nan")]),
-    "lora_rank": ([0, 1], [-1, 0.5]),
-    "bandwidth": ([1e-300, 1e300, float("inf")], [0, -1e-300]),
-    "headroom": ([0, 0.5, 1], [-0.001, 1.001]),
-    "utilization": ([0.001, 1], [0, 1.001]),
-    "zero_stage": ([0, 1, 2, 3], [-1, 4, 1.5]),
-    "causal": ([0, 1, True, False], [2, -1, 0.5]),
-    "recompute": ([0, 1, 2, 3], [-1, 4, 0.5]),
-    "fusion": ([0, 1, 2], [-1, 3, 0.5]),
-    "oversubscription": ([1, 1.5, float("inf")], [0.999, -1]),
-    "gradient_element_bytes": ([0, 0.5, float("inf")], [-1e-9]),
-    "rent_decline": ([-0.5, 0, 0.9], [-0.501, 0.901]),
-    "owning_npv": ([float("-inf"), -1e300, 0, 0.5, float("inf")], [float("nan")]),
-}
+EDGES = {"batch": ([1, 2.0, 10**30], [0, -1, 1.5, float("nan")]), "lora_rank": ([0, 1], [-1, 0.5]),
+         "bandwidth": ([1e-300, 1e300, float("inf")], [0, -1e-300]), "headroom": ([0, 0.5, 1], [-0.001, 1.001]),
+         "utilization": ([0.001, 1], [0, 1.001]), "zero_stage": ([0, 1, 2, 3], [-1, 4, 1.5]),
+         "causal": ([0, 1, True, False], [2, -1, 0.5]), "recompute": ([0, 1, 2, 3], [-1, 4, 0.5]),
+         "fusion": ([0, 1, 2], [-1, 3, 0.5]), "oversubscription": ([1, 1.5, float("inf")], [0.999, -1]),
+         "gradient_element_bytes": ([0, 0.5, float("inf")], [-1e-9]), "rent_decline": ([-0.5, 0, 0.9], [-0.501, 0.901]),
+         "owning_npv": ([float("-inf"), -1e300, 0, 0.5, float("inf")], [float("nan")])}
 
 
 def test_each_domain_has_its_edges():

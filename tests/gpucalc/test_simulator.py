@@ -11,17 +11,15 @@ from tests import simulator
 DENSE, *EXPERTS = simulator.SERVERS
 COUNT = 4000
 # What the formula is of the simulated p95, by quantity, how prompts are read and load: models without experts.
-WITHIN = {
-    ("late_token_seconds", "own"): {0.3: (0.94, 1.08), 0.7: (0.92, 1.08), 0.8: (0.92, 1.08)},
-    ("late_token_seconds", "chunked"): {0.3: (0.95, 1.1), 0.7: (0.93, 1.1), 0.8: (0.93, 1.12)},
-    ("late_token_seconds", "apart"): {0.3: (0.95, 1.07), 0.7: (0.95, 1.07), 0.8: (0.95, 1.08)},
-    ("answer_seconds", "own"): {0.3: (0.98, 1.12), 0.7: (0.95, 1.1), 0.8: (0.93, 1.1)},
-    ("answer_seconds", "chunked"): {0.3: (0.98, 1.15), 0.7: (0.95, 1.13), 0.8: (0.93, 1.13)},
-    ("answer_seconds", "apart"): {0.3: (0.98, 1.12), 0.7: (0.95, 1.1), 0.8: (0.95, 1.1)},
-    ("time_to_first_token", "own"): {0.3: (0.88, 1.06), 0.7: (0.88, 1.05), 0.8: (0.55, 1.05)},
-    ("time_to_first_token", "chunked"): {0.3: (0.87, 1.06), 0.7: (0.86, 1.06), 0.8: (0.6, 1.06)},
-    ("time_to_first_token", "apart"): {0.3: (0.87, 1.05), 0.7: (0.88, 1.35), 0.8: (0.88, 1.45)},
-}
+WITHIN = {("late_token_seconds", "own"): {0.3: (0.94, 1.08), 0.7: (0.92, 1.08), 0.8: (0.92, 1.08)},
+          ("late_token_seconds", "chunked"): {0.3: (0.95, 1.1), 0.7: (0.93, 1.1), 0.8: (0.93, 1.12)},
+          ("late_token_seconds", "apart"): {0.3: (0.95, 1.07), 0.7: (0.95, 1.07), 0.8: (0.95, 1.08)},
+          ("answer_seconds", "own"): {0.3: (0.98, 1.12), 0.7: (0.95, 1.1), 0.8: (0.93, 1.1)},
+          ("answer_seconds", "chunked"): {0.3: (0.98, 1.15), 0.7: (0.95, 1.13), 0.8: (0.93, 1.13)},
+          ("answer_seconds", "apart"): {0.3: (0.98, 1.12), 0.7: (0.95, 1.1), 0.8: (0.95, 1.1)},
+          ("time_to_first_token", "own"): {0.3: (0.88, 1.06), 0.7: (0.88, 1.05), 0.8: (0.55, 1.05)},
+          ("time_to_first_token", "chunked"): {0.3: (0.87, 1.06), 0.7: (0.86, 1.06), 0.8: (0.6, 1.06)},
+          ("time_to_first_token", "apart"): {0.3: (0.87, 1.05), 0.7: (0.88, 1.35), 0.8: (0.88, 1.45)}}
 
 
 @functools.cache
