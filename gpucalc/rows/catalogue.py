@@ -1,5 +1,6 @@
 """What data/ holds, by name: tables and their rows. Price books are in `price_book`."""
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..core.evaluate import FINDERS, JOINED, READERS, Input, Row, close
@@ -36,11 +37,6 @@ def _gpus():
     return frame.assign(**frame.from_records([_added(row) for row in frame.to_dict("records")], frame.index))
 
 
-def links() -> "DataFrame":
-    """All links, by name."""
-    return table("links").copy()
-
-
 def models(wanted: list[str] | None = None) -> "DataFrame":
     """Models as a table, indexed by name: all, or those `wanted`, by names as people write them (`gpucalc.models`).
 
@@ -59,39 +55,46 @@ def models(wanted: list[str] | None = None) -> "DataFrame":
     return frame.loc[list(dict.fromkeys(row.name for row in given))].rename_axis("model")
 
 
-def recipes() -> "DataFrame":
-    """All training recipes, by name."""
-    return table("recipes").copy()
+# The other tables as they stand, by name, and one row of some.
+
+def _whole(name: str, about: str) -> Callable[[], "DataFrame"]:
+    def read() -> "DataFrame":
+        return table(name).copy()
+    read.__name__, read.__doc__ = name, about
+    return read
 
 
-def shares() -> "DataFrame":
-    """All benchmarks of what cards reach of their peaks, by name."""
-    return table("shares").copy()
+def _one(called: str, held: str, about: str) -> Callable[[str], Row]:
+    def found(name: str) -> Row:
+        return _row(held, name)
+    found.__name__, found.__doc__ = called, about
+    return found
 
 
-def formats() -> "DataFrame":
-    """All formats of weights, by name; `weight_element_bytes` follows from their bits."""
-    return table("formats").copy()
-
-
-def efficiencies() -> "DataFrame":
-    """All sets of achieved shares of the peaks, by name."""
-    return table("efficiencies").copy()
-
-
-def engines() -> "DataFrame":
-    """All serving engines, by name."""
-    return table("engines").copy()
-
-
-def jobs() -> "DataFrame":
-    """All jobs that a case can be of, by name."""
-    return table("jobs").copy()
-
-
-def assumptions() -> "DataFrame":
-    """Low, likely and high value of what the cost of owning depends on, by quantity."""
-    return table("assumptions").copy()
+links = _whole("links", "All links, by name.")
+recipes = _whole("recipes", "All training recipes, by name.")
+shares = _whole("shares", "All benchmarks of what cards reach of their peaks, by name.")
+formats = _whole("formats", "All formats of weights, by name; `weight_element_bytes` follows from their bits.")
+efficiencies = _whole("efficiencies", "All sets of achieved shares of the peaks, by name.")
+engines = _whole("engines", "All serving engines, by name.")
+jobs = _whole("jobs", "All jobs that a case can be of, by name.")
+assumptions = _whole("assumptions", "Low, likely and high value of what the cost of owning depends on, by quantity.")
+correlations = _whole("correlations", "Which inputs of the cost of owning move together, by the one that follows.")
+fine_print = _whole("fine_print",
+                    "What decides beside the price, by subject: migration, licenses, error correction, warranty, availability.")
+partitions = _whole("partitions", "All slices into which GPUs can be cut, by GPU and profile.")
+nodes = _whole("nodes", "All nodes, boards, racks and pods, by name.")
+instances = _whole("instances", "All machines that clouds rent out under a name, by provider and name.")
+generations = _whole("generations", "All generations of GPUs, by name.")
+memory_kinds = _whole("memory_kinds", "All kinds of memory, each on a card that has it, by kind and card.")
+memories = _whole("memories", "All levels of memory of a GPU server, by name, from registers outward.")
+quality = _whole("quality", "What public boards say of models: a score of a model on a board a row.")
+software = _whole("software", "What does at each vendor what a part of CUDA does, by what it does.")
+measurements = _whole("measurements", "All published figures that a law predicts, by id.")
+reported = _one("reported", "reported", "One figure that others reported of running GPUs: `value`, with its source.")
+node = _one("node", "nodes", "The row of one node.")
+link = _one("link", "links", "The row of one link.")
+engine = _one("engine", "engines", "The row of one serving engine.")
 
 
 def assumed(name: str, given: float | None = None) -> float:
@@ -99,80 +102,10 @@ def assumed(name: str, given: float | None = None) -> float:
     return rows("assumptions")[name]["likely"] if given is None else given
 
 
-def correlations() -> "DataFrame":
-    """Which inputs of the cost of owning move together, by the one that follows."""
-    return table("correlations").copy()
-
-
-def reported(name: str) -> Row:
-    """One figure that others reported of running GPUs: `value`, with its source."""
-    return _row("reported", name)
-
-
-def fine_print() -> "DataFrame":
-    """What decides beside the price, by subject: migration, licenses, error correction, warranty, availability."""
-    return table("fine_print").copy()
-
-
-def partitions() -> "DataFrame":
-    """All slices into which GPUs can be cut, by GPU and profile."""
-    return table("partitions").copy()
-
-
-def nodes() -> "DataFrame":
-    """All nodes, boards, racks and pods, by name."""
-    return table("nodes").copy()
-
-
-def instances() -> "DataFrame":
-    """All machines that clouds rent out under a name, by provider and name."""
-    return table("instances").copy()
-
-
-def node(name: str) -> Row:
-    """The row of one node."""
-    return _row("nodes", name)
-
-
-def generations() -> "DataFrame":
-    """All generations of GPUs, by name."""
-    return table("generations").copy()
-
-
-def memory_kinds() -> "DataFrame":
-    """All kinds of memory, each on a card that has it, by kind and card."""
-    return table("memory_kinds").copy()
-
-
-def memories() -> "DataFrame":
-    """All levels of memory of a GPU server, by name, from registers outward."""
-    return table("memories").copy()
-
-
-def quality() -> "DataFrame":
-    """What public boards say of models: a score of a model on a board a row."""
-    return table("quality").copy()
-
-
-def software() -> "DataFrame":
-    """What does at each vendor what a part of CUDA does, by what it does."""
-    return table("software").copy()
-
-
-def measurements() -> "DataFrame":
-    """All published figures that a law predicts, by id."""
-    return table("measurements").copy()
-
-
 def gpu(name: str) -> Row:
     """The row of one GPU, with the shares that its benchmark reached, the ports of its link and the FLOP/s of narrow products."""
     row = _row("gpus", names.key("gpu", name))
     return plain_row(row | _added(row), row.name, row.kind)
-
-
-def link(name: str) -> Row:
-    """The row of one link."""
-    return _row("links", name)
 
 
 def model(name: str) -> Row:
@@ -205,11 +138,6 @@ def efficiency(name: str) -> Row:
 def weight_format(name: str) -> Row:
     """The row of one format of weights."""
     return _row("formats", names.key("weight_format", name))
-
-
-def engine(name: str) -> Row:
-    """The row of one serving engine."""
-    return _row("engines", name)
 
 
 def narrow_products(card: Any, stored: Any) -> Any:
