@@ -19,35 +19,14 @@ from .core.quantities import DEFAULTS
 from .rows import names
 from .rows.ages import modified
 from .rows.files import text
+from .rows.texts import read_texts
 
 GIB = 2**30
 MOST_BYTES = 100_000_000
 _G = r"\s*\(?([\d.]+) ?Gi?B"
 # What a log says, by name: the patterns of its versions, newest first.
-LINES: dict[str, list[str]] = {
-    "version": [r"LLM engine \(v([^)]+)\)", r"vLLM API server version (\S+)", r"\bversion (\d+\.\d+\.\d+\S*)"],
-    "named": [r"config: model='([^']+)'", r"'model': '([^']+)'"],
-    "max_context": [r"'max_model_len': (\d+)", r"max_seq_len=(\d+)", r"Maximum concurrency for ([\d,]+) tokens"],
-    "tensor_parallel": [r"'tensor_parallel_size': (\d+)", r"tensor_parallel_size=(\d+)"],
-    "pipeline_parallel": [r"'pipeline_parallel_size': (\d+)", r"pipeline_parallel_size=(\d+)"],
-    "memory_utilization": [r"'gpu_memory_utilization': ([\d.]+)", r"memory utilization is \(([\d.]+)",
-                           r"gpu_memory_utilization(?: \(|=|\s+)([\d.]+)"],
-    "batched_tokens": [r"'max_num_batched_tokens': (\d+)", r"max_num_batched_tokens=(\d+)"],
-    "max_sequences": [r"'max_num_seqs': (\d+)", r"max_num_seqs=(\d+)"],
-    "block_tokens": [r"'block_size': (\d+)"],
-    "cached_in": [r"'kv_cache_dtype': '(\w+)'", r"kv_cache_dtype=(\w+)"],
-    "stored_in": [r"'quantization': '([\w-]+)'", r"quantization=([\w-]+)"],
-    "memory": [r"Free memory on device[^(]*\([\d.]+/([\d.]+) GiB", rf"total_gpu_memory(?:=|)?{_G}"],
-    "weights": [rf"Model loading took{_G}", rf"Loading model weights took{_G}", rf"model weights take{_G}"],
-    "consumed": [r"Actual usage is ([\d.]+) GiB for consumed memory"],
-    "peak": [r"([\d.]+) GiB for peak activation", rf"PyTorch activation peak memory(?: takes)?{_G}"],
-    "torch_peak": [r"peak_torch_memory=([\d.]+)GiB"],
-    "beside": [rf"non_torch_memory(?: takes|=)?{_G}"],
-    "room": [rf"Available KV cache memory:{_G}", rf"reserved for KV Cache is{_G}", rf"available_kv_cache_memory{_G}",
-             rf"kv_cache_size={_G}"],
-    "tokens": [r"GPU KV cache size: ([\d,]+) tokens"],
-    "blocks": [r"GPU blocks: (\d+)"],
-    "times": [r"Maximum concurrency for [\d,]+ tokens per request: ([\d.]+)x"]}
+LINES: dict[str, list[str]] = {name: [pattern.replace("<G>", _G) for pattern in patterns]
+                               for name, patterns in read_texts("engine_logs").items()}
 TEXTS = ("version", "named", "cached_in", "stored_in")
 # What an engine takes of what no line tells: tokens of a block, and the most sequences.
 USUAL = {"max_sequences": 256, **{name: DEFAULTS[name].value for name in ("block_tokens", "framework_bytes")}}

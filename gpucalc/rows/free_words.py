@@ -10,118 +10,27 @@ from typing import Any, NamedTuple
 from ..core.quantities import DEFAULTS, QUANTITIES
 from . import catalogue as catalogue, names  # jobs name what the catalogue finds
 from .tables import rows
+from .texts import read_texts
 
+_HELD = read_texts("free_words")
 # Lines with which the front page opens, by what it calls them.
-PRESETS = {
-    "70B chat": "Llama 3.3 70B chat in FP8 with an FP8 cache, 10 requests a second, 1,000 tokens in, 300 out, first token within "
-                "1 s, 50 ms a token",
-    "Tune an 8B on one 24 GB card": "QLoRA Llama 3 8B on 10 million tokens on one L4",
-    "Pre-train a 7B": "Pre-train Llama 2 7B on 1T tokens within 28 days",
-    "Rent or buy 8 H100": "Rent or buy 8 x H100 SXM, used 60 % of the time for 4 years"}
-
-# Parts of patterns, by what stands for them: a number with what multiplies it, one that is hardly a version, one that a word
-# follows, units of time, "a second", "at most", and who asks.
-_PARTS = {
-    "<n>": r"(\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+) ?(?:(k|m|b|t|bn|thousand|million|billion|trillion)(?![a-z0-9]))?",
-    "<long>": r"(\d+(?:,\d{3})+|\d{3,}|\d+(?:\.\d+)?(?= ?(?:k|thousand|tokens?)\b)) ?(?:(k|thousand)(?![a-z0-9]))?",
-    "<plain>": r"(\d+(?:,\d{3})+|\d+(?:\.\d+)?) ?(?:(k|thousand)(?![a-z0-9]))?",
-    "<short>": r"(ms|milliseconds?|s|secs?|seconds?)(?![a-z])",
-    "<lasting>": r"(min|minutes?|h|hrs?|hours?|days?|weeks?|months?|years?)(?![a-z])",
-    "<a>": r" ?(?:/|per|an?|each|every) ?",
-    "<within>": r"(?:(?:is|of|in|max|under|within|below|over|at most|less than|up to|for|<|≤|,|:) ?)*",
-    "<who>": r"(?:requests?|reqs?|queries|query|calls?|prompts?|messages?|users?|people|customers?|chats?)",
-}
-_POWERS = {"k": 3, "thousand": 3, "m": 6, "million": 6, "b": 9, "bn": 9, "billion": 9, "t": 12, "trillion": 12}
-_SECONDS = {"ms": 1e-3, "millisecond": 1e-3, "s": 1, "sec": 1, "second": 1, "min": 60, "minute": 60, "h": 3600, "hr": 3600,
-            "hour": 3600, "day": 86400, "week": 604800, "month": 2628000, "year": 31536000}
+PRESETS: dict[str, str] = _HELD["presets"]
+# Parts of patterns by what stands for them, powers of ten, seconds of a unit, digits; jobs, inputs and words by pattern.
+_PARTS, _POWERS, _SECONDS, _COUNTS = (_HELD[name] for name in ("parts", "powers", "seconds", "counts"))
+_JOBS, _RULES, _WORDS, _NO_NAMES = (_HELD[name] for name in ("jobs", "rules", "words", "no_names"))
+# Words that ask, and those that are said by the job.
+_SAID = set(_HELD["said"].split())
 # The share of a card's memory that an engine takes, how many models that fit are offered, and tokens of a training example.
 _USED, _CANDIDATES, _EXAMPLE = DEFAULTS["memory_utilization"].value, 5, DEFAULTS["example_tokens"].value
 # Requests a second of somebody who asks alone, one in 20 s: on cards that one has, where no load is named.
 _ALONE = 0.05
 # Tokens a second above which a user's own answer is not meant.
 _FASTEST = 300
-_COUNTS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "ten": "10",
-           "twelve": "12", "sixteen": "16"}
-
-# What somebody wants to do, by the first pattern that fits.
-_JOBS = [
-    (r"\b(?:buy|lease)\b(?!.*\b(?:tokens|train)\b)|\brent or own\b", "rent_or_buy"), (r"\bqlora\b", "qlora"),
-    (r"\blora\b|\badapters?\b", "lora"), (r"\bdpo\b", "dpo"), (r"\bgrpo\b|\brl(?:hf|vr)?\b", "grpo"),
-    (r"\bcontinued? (?:on )?(?:pre-?)?train", "continue"), (r"\bpre-?train|\bfrom scratch\b", "pretrain"),
-    (r"\bfine[ -]?tun|\bsft\b|\btun(?:e|ing)\b", "finetune"), (r"\bembed", "embed"),
-    (r"\b(?:images?|pictures?|photos?)\b", "images"),
-    (r"\bovernight\b|\bby tomorrow\b|\bsummari[sz]e|\bdocuments?\b|\bclassify|\btranslate|\bbatch (?!of|size)", "batch"),
-    (r"\btrain(?:ing)?\b", "pretrain"), (r"\bserve|\bserving|\bchat|\bhost|\binference|\busers?\b|\brequests?\b", "serve")]
 # Ways to tune of which "fine-tune" leaves open which.
 _TUNING = ["finetune", "lora", "qlora"]
 
-# Patterns, the input that each gives, how its number counts, and the kinds of job for which it is: all, where none is named.
-_RULES = [
-    (r"(?:budget ?)?<within>(?:\$ ?<n>|<n> ?(?:usd|dollars?|\$))(?:<a>(month|mo|hour|h|day|year)\b)?", "budget_usd", "money",
-     ""),
-    (r"budget ?<within><n>(?:<a>month\b)?", "budget_usd", "sum", ""),
-    (r"<n> ?(?:tokens?|toks?|t)<a>s(?:ec|econds?)?(?![a-z])(?:<a>(?:user|person))?", "token_limit", "inverse", "serve"),
-    (r"<n> ?<short><a>tok(?:en)?s?\b", "token_limit", "time", "serve"),
-    (r"(?:tpot|itl) ?<within><n> ?<short>", "token_limit", "time", "serve"),
-    (r"(?:p95 )?(?:time to )?(?:ttft|first tokens?)(?: latency)? ?<within><n> ?<short>", "first_token_limit", "time",
-     "serve"),
-    (r"<n> ?<short> (?:ttft|(?:to )?first token)", "first_token_limit", "time", "serve"),
-    (r"(?:whole |full )?answers? ?<within><n> ?<short>", "answer_limit", "time", "serve"),
-    (r"<within><n> ?<short> latency|latency ?<within><n> ?<short>", "first_token_limit", "first", "serve"),
-    (r"<n> ?(?:rps|qps)\b", "requests_per_second", "number", "serve"),
-    (r"<n> ?<who><a>(s|secs?|seconds?|min|minutes?|h|hours?)(?![a-z])", "requests_per_second", "rate", "serve"),
-    (r"<n> (?:images?|pictures?|photos?)<a>day", "images_per_day", "number", "offline"),
-    (r"<n> (?:requests?|reqs?|queries|calls?)<a>day", "daily_users", "requests", "serve"),
-    (r"(?:who send )?<n> messages?(?: each|<a>(?:day|user|person))", "messages_per_day", "number", "serve"),
-    (r"<n> (?:users?|people|customers?|developers?|engineers|employees|students)(?:<a>day)", "daily_users", "number", "serve"),
-    (r"(?<!concurrent )<n> (?:users?|people|customers?|developers?|engineers|employees|students)\b(?! at once)", "daily_users",
-     "a day", "serve"),
-    (r"batch (?:size )?(?:of )?<n>(?: ?sequences)?", "global_batch", "number", "train"),
-    (r"sequences? (?:of |length )?<n>(?: ?tokens)?", "sequence", "number", "train"),
-    (r"<n> (?:preference )?pairs", "preference_pairs", "number", "train"), (r"<n> steps", "rollout_steps", "number", "train"),
-    (r"(?:on )?<n> (?:examples|samples) of <n> tokens(?: each)?", "training_tokens", "product", "train"),
-    (r"(?:on )?<n> (?:training )?(?:examples|samples)\b", "training_tokens", "examples", "train"),
-    (r"(?:over )?<n> (?:epochs?|passes)(?: over)?", "epochs", "number", "train"),
-    (r"rank (?:of )?<n>", "lora_rank", "number", "train"),
-    (r"(?:tp|tensor parallel) ?(?:of |= ?)?<n>", "tensor_parallel", "number", ""),
-    (r"<n> (?:documents?|docs|texts|requests?|prompts?|images?)\b", "window_requests", "number", "offline"),
-    (r"(?:prompts?|documents?|docs|texts|inputs?)? ?of <long>(?: ?tokens?)?(?: each)?", "prompt", "number", "serve offline"),
-    (r"<long>[ -]?(?:tokens? )?(?:in|input|prompts?|context)\b", "prompt", "number", "serve offline"),
-    (r"<plain>[ -]?(?:tokens? )?(?:out|output|answers?|responses?|replies|each)\b", "output", "number", "serve offline train"),
-    (r"<n> ?% (?:of the prompts? )?cached", "cached_share", "share", "serve"),
-    (r"(?:busy|used|utili[sz]ed|utili[sz]ation) ?<within><n> ?%(?: of the time)?", "utilization", "share", "own"),
-    (r"<n> ?% (?:sure|certain|of all cases)", "sure", "share", ""),
-    (r"<within><n> years?", "years", "number", "own"),
-    (r"(?:on |over |with )?<n> tokens\b(?!<a>)", "training_tokens", "number", "train"),
-    (r"<within><n> (?:gpus|cards)\b", "gpus", "number", "train"),
-    (r"<within><n> (?:gpus|cards)\b", "gpus_per_server", "number", "own"),
-    (r"(?:in|within|under|over|less than) <n> ?<lasting>", "deadline_days", "days", "train"),
-    (r"(?:in|within|under|over|less than) <n> ?<lasting>", "window_hours", "hours", "offline"),
-    (r"(?:in|within|under|below|less than|at most|<) ?<n> ?<short>", "first_token_limit", "first", "serve")]
-# Words, and what they say.
-_WORDS = [
-    (r"\b(?:in |with )?(?:an? )?(?:fp8|8[ -]bit|int8) (?:kv[ -]?)?cache\b", "cache_element_bytes", 1),
-    (r"\bspot\b", "term", "spot"), (r"\bon[ -]demand\b", "term", "on-demand"),
-    (r"\breserved (?:for )?(?:an?|1|one) year\b", "term", "reserved-1y"),
-    (r"\breserved (?:for )?(?:3|three) years\b", "term", "reserved-3y"),
-    (r"\b(?:with )?vllm\b", "engine", "vLLM"), (r"\b(?:with )?sglang\b", "engine", "SGLang"),
-    (r"\b(?:with )?(?:tensorrt|trt)-?llm\b", "engine", "TensorRT-LLM"), (r"\bovernight\b", "window_hours", 12),
-    (r"\bby tomorrow\b", "window_hours", 24),
-    (r"\bapi or (?:my |our )?own(?: gpus?| cards?| servers?)?|\b(?:or|vs|versus) (?:an? |the )?api\b", "ways", "any")]
 # Before cards, which stand as § for a while.
 _OWN = r"\b(?:my|our|have|has|own) §"
-# Words that ask, and those that are said by the job.
-_SAID = set("""
-a an and answer answers any are as at batch be between buy by can card cards chat chatbot cheapest classify continue
-continued cost could deploy describe do documents does dpo each embed enough fine fine-tune fine-tuning finetune finetuning
-fast fits for from full get give gpu gpus grpo has have host how i image images in inference is it lab lease lora many me model
-models month much my need of on one or our out own people pictures pre-train pre-training pretrain pretraining prompts qlora
-rent request requests rl run scratch send serve server servers serving sft should summarize take text texts than that the
-them then these they this time to token tokens tokens/s train training translate tune tuning use users uses want way we what when
-where which who will with would you your
-""".split())
-# Words of models' names that alone mean something else.
-_NO_NAMES = ["it", "chat", "text", "model", "thinking", "opt"]
 _VERSION = re.compile(r"v?\d+(\.\d+)*")
 _WEAK = re.compile(r"v\d\w*|m\d|\d{1,3}|[2-9]000|max|maxq|ultra|super|ti|ada|pro")
 _THINGS = re.compile("tokens?|users?|requests?|people|usd|dollars?|in|out|steps|pairs")

@@ -22,6 +22,7 @@ from .files import content, few, hidden, shortened
 from .price_checks import book_faults, Fault, ITEMS, KEY, PRICES, RESERVED_YEARS, row_faults
 from .project_books import finished, MissingPrice, newest, newest_date, project_book, without_edges
 from .tables import bad, FIRST_YEAR, is_date, OWN_GPUS, rows
+from .texts import read_texts
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -29,12 +30,10 @@ if TYPE_CHECKING:
 
 # Numbers, amounts of money and dates as people write them. What can be read in two ways has two readings.
 
-# Symbols that name one currency, the longest first; `$` alone is said to be taken for US dollars, `¥` and `kr` are several.
-SYMBOLS = {"US$": "USD", "AU$": "AUD", "CA$": "CAD", "HK$": "HKD", "NZ$": "NZD", "A$": "AUD", "C$": "CAD", "S$": "SGD",
-           "R$": "BRL", "zł": "PLN", "$": "USD", "€": "EUR", "£": "GBP", "₹": "INR", "₩": "KRW", "₪": "ILS"}
-CODES = set("USD EUR GBP CHF JPY CNY CAD AUD NZD SEK NOK DKK ISK PLN CZK HUF RON BGN INR KRW SGD HKD TWD THB IDR MYR PHP VND BRL "
-            "MXN CLP COP ARS ZAR ILS TRY AED SAR QAR RUB UAH KZT EGP NGN KES".split())
-_WORDS = {"dollar": "USD", "dollars": "USD", "euro": "EUR", "euros": "EUR", "pound": "GBP", "pounds": "GBP"}
+_HELD = read_texts("price_words")
+# Currencies by the symbols that name one, the longest first, their codes, and words for them.
+SYMBOLS: dict[str, str] = _HELD["symbols"]
+CODES, _WORDS = set(_HELD["codes"].split()), _HELD["currencies"]
 _NUMBER = re.compile(r"(?:\d[\d.,'’ ]*\d|[.,]?\d)(?:[.,](?!\w))?(?:[eE][+-]?\d+)?", re.ASCII)
 NUMERAL = "a number such as 2.10"
 # Forms of dates: of those with numbers alone, the day or the month may be first.
@@ -159,31 +158,11 @@ def dates(text: str) -> dict[str, str]:
 
 # Columns of money: of one GPU for an hour, or of the whole product.
 PER_GPU, WHOLE = "usd_per_hour", "price"
-_PHRASES = {
-    "item": "item, kind of price, category",
-    "gpu": "gpu, gpu type, gpu model, gpu name, accelerator, accelerator type, accelerator name, graphics card, gpu sku",
-    "gpus_per_server": "gpus, #, # gpus, gpu count, gpus count, number gpus, number of gpus, no gpus, no of gpus, num gpus, "
-                       "n gpus, gpus per server, gpus per instance, gpus per node, gpus per machine, gpus per vm, gpu number, "
-                       "count, quantity, qty, accelerator count, accelerators, amount gpus",
-    "provider": "provider, cloud, cloud provider, seller, vendor, supplier, company, hoster, provider name",
-    "region": "region, location, zone, country, site, data center, datacenter, availability zone",
-    "term": "term, pricing model, price type, pricing type, commitment, purchase option, billing, contract, plan, terms, pricing",
-    "currency": "currency, ccy, cur, currency code",
-    "date": "date, as of, price date, quote date, date quote, seen, updated, last updated, valid from",
-    "sku": "sku, instance type, instance name, machine type, product, product name, offer, shape, flavor, flavour, "
-           "name, model name",
-    "source": "source, link, url, reference, web page",
-    "note": "note, notes, comment, comments, remark, remarks",
-    "quote": "quote, quotes, quoted, is quote, quotation",
-}
-_COLUMNS = {phrase: field for field, phrases in _PHRASES.items() for phrase in phrases.split(", ")}
+_COLUMNS = {phrase: field for field, phrases in _HELD["columns"].items() for phrase in phrases.split(", ")}
 _BOOK_COLUMNS = [*PRICES.columns, PER_GPU]
-_SIGNS = {"€": " eur ", "$": " usd ", "£": " gbp ", "#": " # "}
-_HOUR = {"h", "hr", "hrs", "hour", "hours", "hourly", "std", "stunde"}
-_MONEY = {"price", "prices", "cost", "costs", "rate", "preis"}
-_MACHINE = {"machine", "server", "instance", "node", "vm", "total", "whole", "box"}
-_GPU = {"gpu", "accelerator"}
-_FILLERS = {"per", "in", "for", "of", "the", "a", "an", "each", "one", "unit", "list", "single", "pro"}
+_SIGNS = _HELD["signs"]
+_HOUR, _MONEY, _MACHINE, _GPU, _FILLERS = (
+    set(_HELD[name].split()) for name in ("hour", "money", "machine", "gpu", "fillers"))
 
 
 class Column(NamedTuple):
@@ -238,15 +217,8 @@ def gpu_named(name: str) -> tuple[str, str]:
     return found[0], f"{shortened(name, 60)} is taken as {found[0]}, not {' or '.join(found[1:])}" if found[1:] else ""
 
 
-_TERMS = {"on-demand": "ondemand demand payasyougo payg ondemandhourly list hourly regular paygo",
-          "spot": "spot preemptible preemptable preemptive interruptible lowpriority spotinstance",
-          "reserved": "reserved reservation committed commitment committeduse commit cud savingsplan",
-          "capacity-block": "capacityblock capacityblocks block flexblock", "serverless": "serverless",
-          "marketplace": "marketplace community peertopeer p2p", "managed": "managed", "purchase": "purchase buy new bought sale",
-          "used": "used secondhand refurbished refurb"}
-_TERM_NAMES = {name: term for term, names in _TERMS.items() for name in names.split()}
-_ITEM_NAMES = {"rental": "rent", "rents": "rent", "electricity": "power", "fx": "currency", "exchangerate": "currency",
-               "objectstorage": "storage", "colocationperkw": "hosting-power", "gpucard": "card"}
+_TERM_NAMES = {name: term for term, names in _HELD["terms"].items() for name in names.split()}
+_ITEM_NAMES = _HELD["items"]
 _LENGTH, _RESERVING = re.compile("(\\d+|one|three)(years?|yrs?|y|months?|mo|m)"), ("reserv", "commit", "cud", "saving")
 _YEARS = {"one": 1, "three": 3}
 
