@@ -40,15 +40,15 @@ def read_lengths(path):
     column, value and what is allowed.
     """
     path = Path(path)
-    found = {name: [] for name in SPELLINGS}
+    found, file = {name: [] for name in SPELLINGS}, shortened(path.name)
     for row, record in _records(path):
         for name, spellings in SPELLINGS.items():
             column = next((each for each in spellings if each in record), None)
             if column is None:
-                raise ValueError(f"{_named(path)}, row {row}: no column for {name}; allowed: {', '.join(spellings)}")
-            found[name].append(_count("" if record[column] is None else record[column], f"{_named(path)}, row {row}, {column}"))
+                raise ValueError(f"{file}, row {row}: no column for {name}; allowed: {', '.join(spellings)}")
+            found[name].append(_count("" if record[column] is None else record[column], f"{file}, row {row}, {column}"))
     if not found["prompt"]:
-        raise ValueError(f"{_named(path)}: no requests; allowed: a request in each row")
+        raise ValueError(f"{file}: no requests; allowed: a request in each row")
     held = {}
     for name, counts in found.items():
         held[name], held[f"{name}_p95"] = _fitted([count for count in counts if count])
@@ -80,7 +80,7 @@ def _fitted(counts):
 
 
 def _records(path):
-    lines = text(path, _MOST_BYTES).splitlines()
+    lines, file = text(path, _MOST_BYTES).splitlines(), shortened(path.name)
     if path.suffix.lower() == ".csv":
         for row, record in enumerate(csv.DictReader(lines), 2):
             yield row, record
@@ -91,9 +91,9 @@ def _records(path):
                 record = json.loads(line)
             except (ValueError, RecursionError) as error:
                 said = "nested too deeply" if isinstance(error, RecursionError) else error
-                raise ValueError(f"{_named(path)}, row {row}: {said}; allowed: a JSON object in each row, or a .csv") from None
+                raise ValueError(f"{file}, row {row}: {said}; allowed: a JSON object in each row, or a .csv") from None
             if not isinstance(record, dict):
-                raise ValueError(f"{_named(path)}, row {row}: {shortened(line, 60)}; allowed: a JSON object")
+                raise ValueError(f"{file}, row {row}: {shortened(line, 60)}; allowed: a JSON object")
             yield row, record
 
 
@@ -106,10 +106,6 @@ def _count(value, where):
     if type(number) is not int or not 0 <= number <= _LONGEST:
         raise ValueError(f"{where}: {shortened(repr(value), 60)}; allowed: a whole number from 0 to {_LONGEST:,}")
     return number
-
-
-def _named(path):
-    return shortened(path.name)
 
 
 # A case of a job from a file or from the address of a page, with every fault named at once, and back as YAML.
@@ -272,6 +268,7 @@ def _faults(held) -> Iterator[str]:
     if "job" not in held:
         yield f"job: missing; allowed: {', '.join(jobs)}"
     taken = ["job", *re.split("[ |]", job["needs"]), *job["takes"].split()] if job else [*FINDERS, *QUANTITIES]
+    allowed = ", ".join(taken) if job else "names of data/jobs.csv"
     for name, value in held.items():
         if name == "rents":
             yield "rents: prices, which a case does not hold; allowed: a file of their own, PRICES=mine.csv"
@@ -280,11 +277,11 @@ def _faults(held) -> Iterator[str]:
         elif name == "model" and PACKED in held and isinstance(value, str):
             continue
         elif name not in FINDERS and name not in QUANTITIES:
-            yield f"{_key(name)}: unknown; allowed: {_listed(job, taken)}{close(_key(name), taken)}"
+            yield f"{_key(name)}: unknown; allowed: {allowed}{close(_key(name), taken)}"
         elif name not in [*taken, "discount"]:
-            yield f"{name}: not for the job {held['job']}; allowed: {_listed(job, taken)}{close(_MEANT.get(name, name), taken)}"
-        else:
-            yield from _value_faults(name, value)
+            yield f"{name}: not for the job {held['job']}; allowed: {allowed}{close(_MEANT.get(name, name), taken)}"
+        elif fault := _value_fault(name, value):
+            yield f"{name}: {fault}"
     if job:
         yield from (text for _, text in missing(held, job["needs"].split(), job["one_of"].split()))
         yield from (text for _, text in joint_faults(held, job))
@@ -315,10 +312,6 @@ def joint_faults(held: dict[str, Any], usual: dict[str, Any]) -> list[tuple[str,
     return found
 
 
-def _listed(job, taken):
-    return ", ".join(taken) if job else "names of data/jobs.csv"
-
-
 def missing(held: dict[str, Any], needs: list[str], one_of: list[str]) -> list[tuple[str, str]]:
     """What the job needs and is not there, and what is there twice in two names; each fault with its name and its words."""
     found: list[tuple[str, str]] = []
@@ -334,23 +327,19 @@ def missing(held: dict[str, Any], needs: list[str], one_of: list[str]) -> list[t
     return found
 
 
-def _value_faults(name, value):
-    """What is wrong with one value."""
+def _value_fault(name, value):
+    """What is wrong with one value; blank if nothing is."""
     if value is None or name in QUANTITIES:
-        yield from _number_faults(name, value)
-    elif name in LISTS and isinstance(value, list) and all(isinstance(each, str) for each in value) and value:
-        yield from _row_faults(name, ", ".join(value))
-    elif not isinstance(value, str):
-        yield f"{name}: {_shown(value)}; allowed: {_allowed(name)}"
-    else:
-        yield from _row_faults(name, value)
-
-
-def _row_faults(name, value):
+        return number_fault(name, value)
+    if name in LISTS and isinstance(value, list) and all(isinstance(each, str) for each in value) and value:
+        value = ", ".join(value)
+    if not isinstance(value, str):
+        return f"{_shown(value)}; allowed: {_allowed(name)}"
     try:
         _row(name, value)
     except ValueError as error:
-        yield f"{name}: {str(error).removeprefix(f'{name}: ')}"
+        return str(error).removeprefix(f"{name}: ")
+    return ""
 
 
 def _unpacked(text):
@@ -367,14 +356,8 @@ def _packed_faults(text):
     for name, value in _unpacked(text).items():
         if name not in known or (name in QUANTITIES) == isinstance(value, str):
             yield f"{PACKED}, {_key(name)}: {_shown(value)}; allowed: columns of data/models.csv"
-        elif name in QUANTITIES:
-            yield from _number_faults(name, value)
-
-
-def _number_faults(name, value):
-    fault = number_fault(name, value)
-    if fault:
-        yield f"{name}: {fault}"
+        elif name in QUANTITIES and (fault := number_fault(name, value)):
+            yield f"{name}: {fault}"
 
 
 def number_fault(name: str, value: Any) -> str:

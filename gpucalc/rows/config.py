@@ -94,8 +94,8 @@ def _load(path, most=_MOST_BYTES):
     held, file = text(path, most, "UTF-8 text, JSON"), shortened(path.name)
     try:
         fields = json.loads(held, object_pairs_hook=_once)
-    except _Twice as error:
-        raise ValueError(f"{file}, field {shortened(error)}: there twice; allowed: each once") from None
+    except KeyError as error:
+        raise ValueError(f"{file}, field {shortened(error.args[0])}: there twice; allowed: each once") from None
     except (ValueError, RecursionError) as error:  # what the second says differs between versions of Python
         said = "nested too deeply" if isinstance(error, RecursionError) else error
         raise ValueError(f"{file}: {said}; allowed: a JSON object of fields, such as model_type") from None
@@ -104,14 +104,11 @@ def _load(path, most=_MOST_BYTES):
     return fields
 
 
-class _Twice(ValueError):
-    pass
-
-
 def _once(pairs):
+    """The fields of an object. Raises KeyError for a name that is there twice."""
     for name, count in Counter(name for name, _ in pairs).items():
         if count > 1:
-            raise _Twice(name)
+            raise KeyError(name)
     return dict(pairs)
 
 

@@ -8,8 +8,7 @@ from typing import Any
 from ..core.evaluate import close
 from ..core.quantities import QUANTITIES
 from .files import few, hidden, shortened
-from .intake import plain, readings
-from .intake import read_sheet
+from .intake import plain, read_sheet, readings
 from .tables import NUMBERS, TABLES, bad, check_quantity, check_row, rows
 
 LIKE = "like"

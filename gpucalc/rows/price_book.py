@@ -68,16 +68,12 @@ def prices(path: str | Path | None = None, only: bool = False, rates: dict[str, 
 
 def _prices(path, only, rates):
     books = price_books()
-    if any(_is(book, path) for book in books):
+    # A path may also lead to an untouched copy of a book under its name, as the build makes one.
+    if any(book.resolve() == path.resolve() or (
+            book.name == path.name and path.is_file() and book.read_bytes() == path.read_bytes()) for book in books):
         return project_book(path)
     return _own_book(path, only, _Mapping(rates or {}), file_state(path), books and (books[-1], file_state(books[-1])),
                      os.environ.get(OWN_GPUS)).copy(deep=False)
-
-
-def _is(book, path):
-    """Whether a path leads to a book, or to an untouched copy under its name, as the build makes one."""
-    return book.resolve() == path.resolve() or (
-        book.name == path.name and path.is_file() and book.read_bytes() == path.read_bytes())
 
 
 @kept
@@ -151,12 +147,9 @@ def price_row(row: Any) -> Row:
     """A row of a book as a `Row` for a case: the columns of its item, and its price under the name that the laws know."""
     item = row["item"]
     values = {column: value for column, value in row.items() if item in _ONLY_OF.get(column, [item])}
-    return plain_row(values | _named_price(item, row["price"]), row.name, item)
-
-
-def _named_price(item, price):
-    """The price by its quantity; a rent has its own, per GPU, and a card is no server."""
-    return {} if item in ("rent", "card") else {ITEMS[item].quantity: price}
+    if item not in ("rent", "card"):    # a rent has its own, per GPU, and a card is no server
+        values[ITEMS[item].quantity] = row["price"]
+    return plain_row(values, row.name, item)
 
 
 def main(arguments: list[str]) -> int:

@@ -13,7 +13,8 @@ def notes(book: "DataFrame") -> list[tuple[str, list[str]]]:
     """What has to be said of a reader's own prices wherever they decide, as titles with lines: prices that look odd, what was
     taken for granted, and where a rent stands in the market. Nothing of a book of the project."""
     titles = {"Check your prices": "warnings", "Taken for granted": "said", "Beside the market": "standing"}
-    return [(title, _cut(book.attrs[name])) for title, name in titles.items() if book.attrs.get(name)]
+    held = [(title, book.attrs[name]) for title, name in titles.items() if book.attrs.get(name)]
+    return [(title, [*said[:_MOST], *([f"and {len(said) - _MOST} more"] if len(said) > _MOST else [])]) for title, said in held]
 
 
 def report(book: "DataFrame") -> list[str]:
@@ -34,10 +35,6 @@ def report(book: "DataFrame") -> list[str]:
 
 def _listed(title, lines):
     return [title, *(f"  {line}" for line in lines)] if lines else []
-
-
-def _cut(lines):
-    return [*lines[:_MOST], *([f"and {len(lines) - _MOST} more"] if len(lines) > _MOST else [])]
 
 
 def _few(names):

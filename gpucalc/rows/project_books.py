@@ -1,5 +1,4 @@
 """The project's price books: CSV files in data/prices, checked row by row and against each other."""
-import functools
 import math
 import re
 from pathlib import Path
@@ -54,15 +53,11 @@ def _project_book(path, _):
 def _checked(path):
     file = shortened(path.name)
     last = path.stem if re.fullmatch(r"\d{4}-\d\d-\d\d", path.stem) else "9999"
-    frame = read(path, PRICES, functools.partial(_refuse_row, last))
+    frame = read(path, PRICES, lambda file, row, record: _refuse(file, row_faults(last, row, record)))
     refuse_duplicates(file, frame, KEY)
     frame = without_edges(frame)
     _refuse(file, book_faults(frame))
     return finished(frame, file)
-
-
-def _refuse_row(last, file, row, record):
-    _refuse(file, row_faults(last, row, record))
 
 
 def _refuse(file, faults):
@@ -82,7 +77,9 @@ def finished(frame: "DataFrame", file: str) -> "DataFrame":
     frame["usd_per_hour"] = (frame["price"] / frame["gpus_per_server"]).where(frame["item"] == "rent")
     frame["yours"] = False
     frame.attrs = {"file": file, "date": newest_date(frame), "own": False}
-    return _by_key(frame)
+    frame["row"] = [f"{file}: {_offer(*cells)}" for cells in frame[KEY].itertuples(index=False, name=None)]
+    refuse_duplicates(file, frame, ["row"])
+    return frame.set_index("row")
 
 
 def newest_date(frame: "DataFrame") -> str:
@@ -90,15 +87,8 @@ def newest_date(frame: "DataFrame") -> str:
     return max([date for date in frame["date"] if len(date) == 10] or frame["date"])
 
 
-def _by_key(frame):
-    """The book by a citation of each offer, such as `2026-06-24.csv: Verda, 1H100.80S.32V, FIN, on-demand`."""
-    file = frame.attrs["file"]
-    frame["row"] = [f"{file}: {_offer(*cells)}" for cells in frame[KEY].itertuples(index=False, name=None)]
-    refuse_duplicates(file, frame, ["row"])
-    return frame.set_index("row")
-
-
 def _offer(item, provider, sku, instance, region, term, from_bytes):
+    """A citation of an offer, such as `Verda, 1H100.80S.32V, FIN, on-demand`."""
     parts = [*([] if item == "rent" else [item]), provider, sku, region, term]
     parts += [f"for {instance}"] if instance else []
     parts += [f"from {number(from_bytes, 'byte')}"] if from_bytes == from_bytes else []

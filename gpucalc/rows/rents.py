@@ -58,35 +58,29 @@ def rents(book: "DataFrame", *, gpu: Choice = None, term: Choice = None, provide
     """Offers to rent, the cheapest GPU-hour first, as rows of the book by their key.
 
     gpu, term, provider, region, gpus_per_server: the one value to take, or a list of several; None takes all. A region may be
-    one of `AREAS`. at_least: the
-    fewest GPUs in a server. per: None for every offer, else the cheapest on each term of each GPU ("gpu"), GPU and size of
-    server ("server"), GPU and provider ("provider"), or instance and region ("instance"); one that is not `firm` only where
-    no other is.
+    one of `AREAS`. at_least: the fewest GPUs in a server. per: None for every offer, else the cheapest on each term of each GPU
+    ("gpu"), GPU and size of server ("server"), GPU and provider ("provider"), or instance and region ("instance"); one that is
+    not `firm` only where no other is.
     Raises ValueError, naming what is allowed, where nothing matches; with required=False the table is empty.
     """
     import numpy
     try:
         book, region = _within(book, region)
         wanted = dict(item="rent", gpu=gpu, term=term, provider=provider, region=region, gpus_per_server=gpus_per_server)
-        found = _large(select(book, **wanted), wanted, at_least)
+        found = select(book, **wanted)
+        large = found if at_least is None else found[found["gpus_per_server"] >= at_least]
+        if large.empty:
+            raise no_price(book.attrs["file"], wanted | {"at_least": at_least}, "gpus_per_server", set(found["gpus_per_server"]))
     except ValueError:
         if required:
             raise
         return book.head(0)
-    found = cheapest_first(found)
+    found = cheapest_first(large)
     if per is None:
         return found
     order = numpy.argsort(~firm(found).to_numpy(), kind="stable")
     later = found[[*PER[per], "term"]].iloc[order].duplicated().to_numpy()
     return found.iloc[numpy.sort(order[~later])]
-
-
-def _large(found, wanted, at_least):
-    """Those offers whose server has so many GPUs."""
-    large = found if at_least is None else found[found["gpus_per_server"] >= at_least]
-    if large.empty:
-        raise no_price(found.attrs["file"], wanted | {"at_least": at_least}, "gpus_per_server", set(found["gpus_per_server"]))
-    return large
 
 
 @selection

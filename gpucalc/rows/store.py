@@ -144,11 +144,6 @@ def _write(path, held):
             file.write(hashlib.sha256(content).digest() + content)
         os.replace(part, path)
         if next(_written) % EVERY == 0:
-            _prune(path.parent)
-
-
-def _prune(here):
-    """Leaves the results that were used last."""
-    held = [(file.stat().st_mtime, file.path) for file in os.scandir(here)]
-    for _, old in sorted(held)[:-MOST]:
-        os.unlink(old)
+            by_use = sorted((file.stat().st_mtime, file.path) for file in os.scandir(path.parent))
+            for _, old in by_use[:-MOST]:    # what was used last stays
+                os.unlink(old)
