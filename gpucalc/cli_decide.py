@@ -167,7 +167,10 @@ def _shown(options, held):
     if "other" in held:
         beside.append((options.case, options.compare, deciding.beside(found, deciding.answered(held["other"], book), book)))
     if options.rows:
-        first, second = _numbers(options.rows)
+        parts = options.rows.replace(",", " ").split()
+        if len(parts) != 2 or not all(re.fullmatch("[0-9]{1,9}", part) for part in parts):
+            raise ValueError(f"ROWS={shortened(options.rows, 60)}: allowed: two numbers of the list, such as 1,3")
+        first, second = map(int, parts)
         beside.append((f"choice {first}", f"choice {second}", deciding.offers(found, book, first, second)))
     for each in beside:
         lines += ["", *side_by_side(*each)]
@@ -189,14 +192,11 @@ def _place(options):
     path = Path(options.report)
     if path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"OUT={shortened(options.report)}: allowed: a name that ends in .html or .htm")
-    given = [name for name in ("case", "prices", "gpus", "compare") if (file := getattr(options, name)) and _same(path, file)]
+    given = [name for name in ("case", "prices", "gpus", "compare") if (file := getattr(options, name)) and path.exists()
+             and os.path.exists(file) and os.path.samefile(path, file)]
     if given:
         raise ValueError(f"OUT={shortened(options.report)}: is the file of {given[0].upper()}; allowed: another name")
     return path
-
-
-def _same(path, file):
-    return path.exists() and os.path.exists(file) and os.path.samefile(path, file)
 
 
 def _written(options, held, page):
@@ -216,13 +216,6 @@ def _filed(folder, told):
         Path(folder).mkdir(parents=True, exist_ok=True)
         write_whole(Path(folder, each.title), each.text)
     return ["", f"In {os.path.abspath(folder)}: {', '.join(each.title for each in files)}"] if files else []
-
-
-def _numbers(text):
-    parts = text.replace(",", " ").split()
-    if len(parts) != 2 or not all(re.fullmatch("[0-9]{1,9}", part) for part in parts):
-        raise ValueError(f"ROWS={shortened(text, 60)}: allowed: two numbers of the list, such as 1,3")
-    return map(int, parts)
 
 
 # The answer as lines

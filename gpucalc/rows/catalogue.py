@@ -1,6 +1,7 @@
 """What data/ holds, by name: tables and their rows. Price books are in `price_book`."""
 import math
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..core.evaluate import FINDERS, JOINED, READERS, Input, Row, close
@@ -167,12 +168,7 @@ FINDERS.update(model=model, gpu=gpu, link=link, recipe=recipe, weight_format=wei
                engine=engine, **CHOICES)
 
 
-def _mapping(path):
-    from .mapping import read_mapping
-    return read_mapping(path)
-
-
-READERS.update(mapping=_mapping)
+READERS["mapping"] = lambda path: import_module("gpucalc.rows.mapping").read_mapping(path)
 
 
 # What a GPU's row takes from its link.

@@ -26,10 +26,8 @@ def content(path, most):
         if status.st_size > most or len(held) > most:
             raise ValueError(f"more than {most:,} bytes; allowed: at most that")
         return held
-    except OSError as error:
-        raise ValueError(f"{shortened(path)}: {error.strerror}") from None
-    except ValueError as error:
-        raise ValueError(f"{shortened(path)}: {error}") from None
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{shortened(path)}: {getattr(error, 'strerror', error)}") from None
 
 
 def text(path, most, allowed="UTF-8 text", marked=False):

@@ -532,37 +532,39 @@ def usd_of_product(row: Any, item: str, size: float) -> float:
 def _usd(row, field, item):
     """The number in a cell in USD, or None where it is refused."""
     dollars = item == "rent" and field == PER_GPU and row.cells.currency(row.number) in ("", "USD")
-    found = row.tried(field, _price, row.cells, row.number, field, item, ITEMS["rent"].high if dollars else math.inf)
-    if found is None:
+    priced = row.tried(field, _price, row.cells, row.number, field, item, ITEMS["rent"].high if dollars else math.inf)
+    if priced is None:
         return None
-    if found.doubtful:
-        row.say(f"{found.shown} is read as {found.value:g}: thousands are not plausible")
+    found, value, doubtful = priced
+    if doubtful:
+        row.say(f"{found.number} is read as {value:g}: thousands are not plausible")
     if item == "currency":
-        return found.value
+        return value
     code = _currency_word(row, field, found.currency)
     if code in (None, "USD"):
-        return code and found.value
+        return code and value
     rate, whose = row.base.rates[code]
-    row.rated = f"{found.shown} {code} is {found.value * rate:,.2f} USD"
-    row.remarks.append(f"{found.shown} {code} at {rate:g} USD of {whose}")
+    row.rated = f"{found.number} {code} is {value * rate:,.2f} USD"
+    row.remarks.append(f"{found.number} {code} at {rate:g} USD of {whose}")
     row.say(f"{code} at {rate:g} USD for one, of {whose}")
-    return found.value * rate
+    return value * rate
 
 
 def _price(cells, row, field, item, most):
     """The amount in a cell, beside which its unit stands or nothing. Raises ValueError with what is allowed."""
-    found, unit = cells.amount(row, field, most), ITEMS[item].unit
+    priced, unit = cells.amount(row, field, most), ITEMS[item].unit
+    found, value, _ = priced
     if item == "currency":
-        return found
+        return priced
     is_unit = found.rest.lower().replace(" ", "") in ("", unit.removeprefix("USD").lower())
     times = times_an_hour(found.rest) if item == "rent" else float(is_unit)
     if not times:
         raise ValueError(f"{NUMERAL} in {unit}")
     if times != 1:
-        raise ValueError(f"a price per hour; {found.value * times:.4g} is this over the hours, a month being 730")
+        raise ValueError(f"a price per hour; {value * times:.4g} is this over the hours, a month being 730")
     if item == "rent" and field == WHOLE and re.search("gpu|card", found.rest, re.IGNORECASE):
         raise ValueError(f"the price of the whole machine; the price of one GPU goes into a column {PER_GPU}")
-    return found
+    return priced
 
 
 def times_an_hour(rest: str) -> float:
@@ -599,16 +601,6 @@ _NOTHING = {"-", "–", "—", "n/a", "na", "none", "null", "nan"}
 # A day that has begun elsewhere on Earth has not by every clock.
 _GRACE = datetime.timedelta(1)
 _NO_DATE = f"YYYY, YYYY-MM or YYYY-MM-DD, from {FIRST_YEAR} on and not in the future"
-
-
-class Money(NamedTuple):
-    """A number with its currency, what else stands beside it, how it is written, and whether only plausibility settles it."""
-
-    value: float
-    currency: str
-    rest: str
-    shown: str
-    doubtful: bool
 
 
 class Cells:
@@ -687,8 +679,8 @@ class Cells:
         found = [amount(cell) for cell in cells if not isinstance(cell, Exact)]
         return agreed([readings(each.number) for each in found if each])
 
-    def amount(self, row: int, field: str, most: float = math.inf) -> Money:
-        """The amount of money in a cell. No point marks thousands where that is above `most`.
+    def amount(self, row: int, field: str, most: float = math.inf) -> tuple[Amount, float, bool]:
+        """The amount in a cell, its value, and whether only plausibility settles it: no point marks thousands above `most`.
 
         This raises ValueError with what is allowed in the cell, and so do `number` and `date`.
         """
@@ -697,14 +689,14 @@ class Cells:
         if not found:
             raise ValueError(f"{NUMERAL}; a row without a price goes" if text.lower() in _NOTHING else NUMERAL)
         value, doubtful = settled(found.number, "." if isinstance(text, Exact) else self._marks[field], most)
-        return Money(-value if found.negative else value, found.currency, found.rest, found.number, doubtful)
+        return found, -value if found.negative else value, doubtful
 
     def number(self, row: int, field: str, unit: str = "") -> float:
         """The number in a cell; `unit` is a pattern of what may stand beside it."""
-        found = self.amount(row, field)
+        found, value, _ = self.amount(row, field)
         if not re.fullmatch(f"({unit})?", found.rest, re.IGNORECASE):
             raise ValueError(NUMERAL)
-        return found.value
+        return value
 
     def date(self, row: int) -> str:
         """The date in a cell."""
@@ -855,7 +847,9 @@ class _Row:
         price = usd_of_product(self, item, size)
         self.quote = self.tried("quote", is_quote, self.text("quote"))
         record = {"item": item, "gpu": gpu, "gpus_per_server": size, "term": term, "price": price, "currency": "USD"}
-        record |= {"unit": self._unit(item), "date": self._date(), "reserved_years": self._years(term)}
+        record |= {"unit": self._unit(item), "date": self._date()}
+        record["reserved_years"] = (self._plain_number("reserved_years") if self.text("reserved_years")
+                                    else float(RESERVED_YEARS.get(term, math.nan)))
         record |= self._named(item, gpu, size) | self._edges(item) | self._choices()
         return {column: record[column] for column in PRICES.columns}, self.faults
 
@@ -931,11 +925,6 @@ class _Row:
             self.say(f"date not stated: taken as {self.base.dated}, when the file was last changed")
             return self.base.dated
         return self.tried("date", self.cells.date, self.number) or ""
-
-    def _years(self, term):
-        if not self.text("reserved_years"):
-            return float(RESERVED_YEARS.get(term, math.nan))
-        return self._plain_number("reserved_years")
 
     def _plain_number(self, field, unit=""):
         value = self.tried(field, self.cells.number, self.number, field, unit) if self.text(field) else None

@@ -86,23 +86,23 @@ def _held(name):
     return held
 
 
+# Columns of tables that name rows of other tables.
+_KNOWN = {"gpus": {"link": "links", "benchmark": "shares"}, "quality": {"model": "models"}, "partitions": {"gpu": "gpus"},
+          "nodes": {"gpu": "gpus", "link": "links"}, "instances": {"gpu": "gpus"},
+          "jobs": {"usual_model": "models", "recipe": "recipes"}}
+
+
 def check_row(name, file, row, record):
     """Check the cells of a row against each other and against other tables, and add what follows from them."""
-    if name == "gpus":
-        check_known(file, row, "link", record["link"], "links")
-        check_known(file, row, "benchmark", record["benchmark"], "shares")
+    for column, table in _KNOWN.get(name, {}).items():
+        if record[column]:
+            check_known(file, row, column, record[column], table)
     if name == "aliases":
         for each in record["means"].split(" | "):
             tables = {"gpu": "gpus", "weight_format": "formats"}
             check_known(file, row, "means", each, tables.get(record["kind"], "models"))
-    if name == "quality":
-        check_known(file, row, "model", record["model"], "models")
-        if not 0 <= record["score"] <= 1:
-            raise bad(file, row, "score", record["score"], "a share of the points, from 0 to 1")
-    if name in ("partitions", "nodes", "instances"):
-        check_known(file, row, "gpu", record["gpu"], "gpus")
-    if record.get("link") and name == "nodes":
-        check_known(file, row, "link", record["link"], "links")
+    if name == "quality" and not 0 <= record["score"] <= 1:
+        raise bad(file, row, "score", record["score"], "a share of the points, from 0 to 1")
     if name == "defaults":
         check_quantity(file, row, "value", record["quantity"], record["value"])
     if name == "assumptions":
@@ -141,10 +141,7 @@ def _check_pair(file, row, record):
 
 
 def _check_job(file, row, record):
-    """Refuse a job with a model, a recipe or a name that no case knows."""
-    for column, table in (("usual_model", "models"), ("recipe", "recipes")):
-        if record[column]:
-            check_known(file, row, column, record[column], table)
+    """Refuse a job with a name that no case knows."""
     for column in ("needs", "takes", "one_of"):
         for name in re.split("[ |]", record[column]):
             if name and name not in QUANTITIES and name not in FINDERS:
