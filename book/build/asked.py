@@ -277,7 +277,7 @@ def _places(text):
 
 def _call(function, arguments, named):
     """The call as JSON holds it; None inside another, without a book, and for arguments that can't be written."""
-    if kept.answered():
+    if kept.now.answered:
         return None
     books: list = []
     try:
@@ -364,7 +364,7 @@ class Book(DataFrame):
             kept.is_read(*self.files) if self.files else whole(self)
 
     def _plain(self):
-        return kept.answered() or "spec" not in self.__dict__
+        return kept.now.answered or "spec" not in self.__dict__
 
     def _free(self):
         """Makes a plain table of a book that is about to be changed."""
@@ -565,7 +565,7 @@ def _part(kind, name):
 
     def get(self):
         value = silently(inner.__get__, self)
-        if kept.answered():
+        if kept.now.answered:
             return value
         return said_kind(value, known_as({"part": [self.spec, name]})) if is_watchable(value) else part(self, name)
     return property(get)
@@ -575,7 +575,7 @@ def _all(kind, name):
     inner = getattr(kind, name)
 
     def method(self, *arguments):
-        if not kept.answered():
+        if not kept.now.answered:
             whole(self)
         return silently(inner, self, *arguments)
     return method

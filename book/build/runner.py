@@ -42,7 +42,7 @@ class Opened(set):
 
     def __init__(self):
         super().__init__()
-        self.books, self.answers, self.silent = set(), {}, frozenset
+        self.books, self.answers, self.now = set(), {}, None
 
     def watch(self, root):
         self.root = os.path.realpath(root) + os.sep
@@ -53,8 +53,8 @@ class Opened(set):
         with contextlib.suppress(ImportError):  # a project without one has no such books
             from gpucalc.rows import kept
             from . import asked
-            kept.watch(asked)
-            self.silent = kept.silent
+            kept.now.watcher = asked
+            self.now = kept.now
 
     def note(self, event, arguments):
         if event == "gpucalc.asked":
@@ -62,7 +62,8 @@ class Opened(set):
         if event not in ("open", "gpucalc.read", "gpucalc.book", *FOLDERS) or not isinstance(arguments[0], (str, os.PathLike)):
             return
         path = os.path.abspath(os.fspath(arguments[0]))
-        if path.startswith((self.root + "data", self.root + "given")) and not (event == "open" and path in self.silent()):
+        unread = self.now.silent if self.now and event == "open" else ()
+        if path.startswith((self.root + "data", self.root + "given")) and path not in unread:
             name = path[len(self.root):] + ("/" if event in FOLDERS else "")
             (self.books if event == "gpucalc.book" else self).add(name)
 

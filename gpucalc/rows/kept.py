@@ -8,9 +8,10 @@ import contextlib
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, Protocol, TypeVar
 
 Function = TypeVar("Function", bound=Callable)
@@ -18,9 +19,8 @@ Function = TypeVar("Function", bound=Callable)
 # The files behind what is being worked out, and the calls with their hashes; what of both this process has said already.
 _behind: set[str | tuple[str, str]] = set()
 _told: set[str | tuple[str, str]] = set()
-_watcher: "Watcher | None" = None
-_answered = False
-_silent: frozenset[str] = frozenset()
+# Who wants to know, if anybody does; whether a selection is at work; and the files that may be opened without being read.
+now = SimpleNamespace(watcher=None, answered=False, silent=frozenset())
 
 
 def kept(function: Function) -> Function:
@@ -56,7 +56,7 @@ def is_asked(call: str, outcome: str) -> None:
 
 
 class Watcher(Protocol):
-    """Who writes down what is asked of price books."""
+    """Who writes down what is asked of price books, from where `now` has it on."""
 
     def ask(self, function: Callable, arguments: tuple, named: dict) -> Any:
         """The value of a selection."""
@@ -68,22 +68,11 @@ class Watcher(Protocol):
         """A book that says what is read of it."""
 
 
-def watch(watcher: Watcher) -> None:
-    """Has the watcher write down what is asked from here on."""
-    global _watcher
-    _watcher = watcher
-
-
-def watcher() -> Watcher | None:
-    """Who wants to know, if anybody does."""
-    return _watcher
-
-
 def selection(function: Function) -> Function:
     """Has a function that finds something in a book be asked by the watcher, instead of what it reads of the book."""
     @functools.wraps(function)
     def asked(*arguments, **named):
-        return _watcher.ask(function, arguments, named) if _watcher else function(*arguments, **named)
+        return now.watcher.ask(function, arguments, named) if now.watcher else function(*arguments, **named)
     return asked  # type: ignore[return-value]
 
 
@@ -91,49 +80,35 @@ def derivation(function: Function) -> Function:
     """As `selection`, for a table or named tuple of which a page reads parts."""
     @functools.wraps(function)
     def asked(*arguments, **named):
-        return _watcher.ask_by_parts(function, arguments, named) if _watcher else function(*arguments, **named)
+        return now.watcher.ask_by_parts(function, arguments, named) if now.watcher else function(*arguments, **named)
     return asked  # type: ignore[return-value]
 
 
 @contextlib.contextmanager
-def answering(whether: bool = True) -> Iterator[None]:
-    """While a selection is at work, which answers for all that it reads of books."""
-    global _answered
-    outer, _answered = _answered, whether
+def _while(**given):
+    outer = {name: getattr(now, name) for name in given}
+    vars(now).update(given)
     try:
         yield
     finally:
-        _answered = outer
+        vars(now).update(outer)
 
 
-def answered() -> bool:
-    """Whether a selection is at work."""
-    return _answered
+def answering(whether: bool = True) -> AbstractContextManager[None]:
+    """While a selection is at work, which answers for all that it reads of books."""
+    return _while(answered=whether)
 
 
-def silent() -> frozenset[str]:
-    """The files that may be opened now without being read."""
-    return _silent
-
-
-@contextlib.contextmanager
-def silence(*paths: str | os.PathLike) -> Iterator[None]:
+def silence(*paths: str | os.PathLike) -> AbstractContextManager[None]:
     """Lets files be opened as books: whoever uses what they hold says so."""
     for path in paths:
         sys.audit("gpucalc.book", os.path.abspath(path))
-    with unread(*paths):
-        yield
+    return unread(*paths)
 
 
-@contextlib.contextmanager
-def unread(*paths: str | os.PathLike) -> Iterator[None]:
+def unread(*paths: str | os.PathLike) -> AbstractContextManager[None]:
     """Lets files be opened without being read: nothing that they hold is used."""
-    global _silent
-    outer, _silent = _silent, frozenset(os.path.abspath(path) for path in paths)
-    try:
-        yield
-    finally:
-        _silent = outer
+    return _while(silent=frozenset(os.path.abspath(path) for path in paths))
 
 
 def stamp(path: Path) -> tuple:
@@ -156,12 +131,12 @@ def made(function: Callable, arguments: tuple = (), named: Mapping = MappingProx
             value = function(*arguments, **named)
         return value, frozenset(_behind)
     finally:
-        _behind.difference_update(_silent)
+        _behind.difference_update(now.silent)
         _behind.update(outer)
 
 
 def _tell(items):
-    items -= _silent
+    items -= now.silent
     _behind.update(items)
     for item in items - _told:
         _told.add(item)

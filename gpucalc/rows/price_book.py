@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.evaluate import Row
 from .intake import own_book
-from .kept import is_read, kept, selection, silence, watcher
+from .kept import is_read, kept, now, selection, silence
 from .price_checks import FILLED, ITEMS, MAY_FILL, MOST_GPUS, PRICES, RESERVED_YEARS, plausible
 from .project_books import MissingPrice, file_state, newest, price_books, project_book
 from .tables import DATA, OWN_GPUS, plain_row
@@ -53,14 +53,13 @@ def prices(path: str | Path | None = None, only: bool = False, rates: dict[str, 
     too, what was taken for granted, `warnings`, prices that look odd, and `from_book`, what the file has no price for.
     """
     path = Path(path) if path else newest()
-    watching = watcher()
-    if watching is None:
+    if now.watcher is None:
         return _prices(path, only, rates)
     files = [path, *price_books()[-1:]]
     try:
         with silence(*files):
             frame = _prices(path, only, rates)
-        return watching.watched_book(frame, (path, only, rates), files)
+        return now.watcher.watched_book(frame, (path, only, rates), files)
     except ValueError:
         is_read(*files)
         raise

@@ -36,7 +36,7 @@ def write(path, **changes):
 @pytest.fixture
 def watched(monkeypatch):
     """What is asked, as hashes by call, and which books are read whole, from here on."""
-    monkeypatch.setattr(kept, "_watcher", asked)
+    monkeypatch.setattr(kept.now, "watcher", asked)
     monkeypatch.setattr(asked, "_known", {})
     kept.forget_told()
     found, listening = ({}, []), [True]
