@@ -109,16 +109,13 @@ def of_name(given: list[str]) -> Printed:
             row = FINDERS[kind](name)
             records = [dict(column=column, value=value, unit=QUANTITIES[column].unit if column in QUANTITIES else "")
                        for column, value in row.items()]
-            cells = [(column, _cell(column, value)) for column, value in row.items() if value == value and value != ""]
+            cells = [(column, number(column, value) if column in QUANTITIES and not isinstance(value, str) else str(value))
+                     for column, value in row.items() if value == value and value != ""]
             return Printed(lambda: "\n".join(aligned(cells)), records, {kind: name} | row)
         case [name]:
             raise ValueError(f"{name!r}: unknown; allowed: a formula, a quantity, or {', '.join(KINDS)} and a name"
                              f"{close(name, QUANTITIES)}")
     raise ValueError(f"show takes a formula, a quantity, or {', '.join(KINDS)} and a name")
-
-
-def _cell(column, value):
-    return number(column, value) if column in QUANTITIES and not isinstance(value, str) else str(value)
 
 
 def _shown_formula(law):

@@ -225,14 +225,12 @@ def answer_lines(told: answer_words.Told, kind: str, book) -> list[str]:
     cards = [(card.title, list(filter(None, [card.big, card.small, card.note]))) for card in told.cards]
     margin = max([len(title) for title, texts in (*cards, *told.lists) if texts], default=0) + 2
     named = [[line for title, texts in group for line in _named(title, texts, margin)] for group in (cards, told.lists)]
-    blocks = [wrap(told.question, WIDTH), wrap(told.headline, WIDTH), *named, *map(_command, told.commands),
-              _next(told, kind, book), wrap(told.prices, WIDTH)]
+    # A command stands as it is pasted, whatever its width.
+    commands = [[command.title, *(f"  {line}" for line in command.text.splitlines()), *wrap(command.note, WIDTH)]
+                for command in told.commands]
+    blocks = [wrap(told.question, WIDTH), wrap(told.headline, WIDTH), *named, *commands, _next(told, kind, book),
+              wrap(told.prices, WIDTH)]
     return [line for block in blocks if block for line in (*block, "")][:-1]
-
-
-def _command(command):
-    """A command as it is pasted, whatever its width."""
-    return [command.title, *(f"  {line}" for line in command.text.splitlines()), *wrap(command.note, WIDTH)]
 
 
 def _named(title, texts, margin):

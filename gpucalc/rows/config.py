@@ -272,11 +272,13 @@ class Architecture:
         field = rule["quantized"]
         if not self.c.of(field):
             return self._by(rule["missing"], column)
+        named = [self.c.of(f"{field}.{name}") for name in _LEFT_OUT]
+        left_out = ["", *(each for names in named if isinstance(names, list) for each in names if isinstance(each, str))]
         for entry in self.quantized:
             asked = entry["of"] | {f"{_WEIGHTS}.{name}": value for name, value in entry.get("weights", {}).items()}
             as_asked = all(_written(self.c.of(f"{field}.{name}")) == _written(value) for name, value in asked.items())
             beside = all(_written(self.c.of(name)) == _written(value) for name, value in entry.get("beside", {}).items())
-            apart = any(entry.get("apart", "") in each for each in self._left_out(field))
+            apart = any(entry.get("apart", "") in each for each in left_out)
             if as_asked and beside and apart and self._algorithms_are(field, entry.get("algorithms")):
                 return entry["format"]
         methods = [entry["of"]["quant_method"] for entry in self.quantized]
@@ -293,11 +295,6 @@ class Architecture:
         if not isinstance(named, dict) or not named:
             return False
         return all(isinstance(how, dict) and how.get("quant_algo") in _algorithms_of(name, wanted) for name, how in named.items())
-
-    def _left_out(self, field):
-        """The names of what a block of quantization leaves as it is, and an empty one."""
-        named = [self.c.of(f"{field}.{name}") for name in _LEFT_OUT]
-        return ["", *(each for names in named if isinstance(names, list) for each in names if isinstance(each, str))]
 
 
 def _algorithms_of(name, wanted):

@@ -478,15 +478,11 @@ def _sheet_rows(file, sheet):
 def _shown(cell: Any) -> str:
     """A cell as text; a number with the currency that its format shows."""
     value = cell.value
-    if value is None:
-        return ""
-    if isinstance(value, bool) or not isinstance(value, (int, float, datetime.datetime, datetime.date)):
-        return str(value)
     if isinstance(value, datetime.datetime):
         return value.date().isoformat() if value.time() == datetime.time() else value.isoformat(" ")
-    if isinstance(value, datetime.date):
-        return value.isoformat()
-    return Exact(f"{value!r} {_currency(cell.number_format or '')}".strip())
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return Exact(f"{value!r} {_currency(cell.number_format or '')}".strip())
+    return "" if value is None else str(value)    # a day as YYYY-MM-DD
 
 
 def _currency(number_format):
