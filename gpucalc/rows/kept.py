@@ -2,7 +2,7 @@
 
 Who wants to know listens for audit events: `gpucalc.read` comes with the path of a file, `gpucalc.book` with that of one of
 which only what is asked for counts, `gpucalc.asked` with the call that asks and a hash of what came of it. The last two come
-where a `Watcher` writes them down.
+where a watcher writes them down.
 """
 import contextlib
 import functools
@@ -12,14 +12,16 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 Function = TypeVar("Function", bound=Callable)
 
 # The files behind what is being worked out, and the calls with their hashes; what of both this process has said already.
 _behind: set[str | tuple[str, str]] = set()
 _told: set[str | tuple[str, str]] = set()
-# Who wants to know, if anybody does; whether a selection is at work; and the files that may be opened without being read.
+# Who writes down what is asked of price books, if anybody does: `ask` and `ask_by_parts` take a function and its arguments, and
+# give the value of a selection and of a derivation; `watched_book` takes a book, how it was asked for and its files, and gives
+# one that says what is read of it. Whether a selection is at work, and the files that may be opened without being read.
 now = SimpleNamespace(watcher=None, answered=False, silent=frozenset())
 
 
@@ -53,19 +55,6 @@ def is_read(*paths: str | os.PathLike) -> None:
 def is_asked(call: str, outcome: str) -> None:
     """Says that the call of a selection is asked now."""
     _tell(frozenset([(call, outcome)]))
-
-
-class Watcher(Protocol):
-    """Who writes down what is asked of price books, from where `now` has it on."""
-
-    def ask(self, function: Callable, arguments: tuple, named: dict) -> Any:
-        """The value of a selection."""
-
-    def ask_by_parts(self, function: Callable, arguments: tuple, named: dict) -> Any:
-        """The value of a derivation."""
-
-    def watched_book(self, frame: Any, taken: tuple, files: list[Path]) -> Any:
-        """A book that says what is read of it."""
 
 
 def selection(function: Function) -> Function:
