@@ -138,7 +138,7 @@ def put_inside(guess, headline, is_open):
 
 
 def put_code_below(page):
-    """The folded code of a figure's numbers, one cell or several, stands in one fold below the figure that the next cell shows."""
+    """The folded code of a figure, one cell or several, stands in one fold below the figure, which the next cell shows."""
     def is_code(node):
         return isinstance(node, nodes.container) and "tag_hide-input" in node["classes"] and len(node) == 1
 
