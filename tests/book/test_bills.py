@@ -219,7 +219,9 @@ def test_a_bill_has_the_hours_of_the_page_of_the_run(term, terms):
     of_a_run = (run["training_days"] * 24 * run["gpus"]).groupby(run["row"]).min()
     work = planned(term=term, case=case).query("reason == ''")
     assert len(work) and work["gpu_hours"].to_dict() == pytest.approx(of_a_run.to_dict())
-    assert (work["low_hours"] < work["gpu_hours"]).all() and (work["gpu_hours"] < work["high_hours"]).all()
+    # An MFU that is given is that of a run, with its stops: a quicker layout does not beat it.
+    assert ((work["low_hours"] < work["gpu_hours"]) | ("mfu" in terms)).all() and (work["low_hours"] <= work["gpu_hours"]).all()
+    assert (work["gpu_hours"] < work["high_hours"]).all()
 
 
 def test_given_hours_take_machines_of_at_least_so_many_gpus():
@@ -310,7 +312,7 @@ def test_a_tie_is_where_the_bands_meet_or_the_order_changes_inside(offers_for_th
     slow = cheap.copy()
     slow[page.HOURS] = [1.3 * cheap[name] for name in page.HOURS]
     first, then = page.totals(cheap, 20), page.totals(slow, 20)
-    assert first.low < first.plan < first.high and first.high > then.low and page.verdict(cheap, slow, 20) == "too close to call"
+    assert first.low <= first.plan < first.high and first.high > then.low and page.verdict(cheap, slow, 20) == "too close to call"
     slow[page.HOURS] = [9 * cheap[name] for name in page.HOURS]
     assert page.verdict(cheap, slow, 20) == "yes", "the bands do not meet"
     # A toll on the cheaper hour that makes both cost the same in half of the cases: which is cheaper depends on the hours.
