@@ -8,8 +8,8 @@ from gpucalc.decisions import answer_words, engine_flags, owning_words
 from gpucalc.rows import case_file, config, files, free_words, intake, names
 from . import drills, pasted, pyjs, typed
 
-_FIGURES = ("number", "three_figures", "seconds", "unit_symbol", "exact", "gib", "percent", "usd", "hourly", "dollars", "days",
-            "hours", "signed", "chance", "times", "in_unit", "quantity", "_scaled", "_minus")
+_FIGURES = ("number", "three_figures", "rounded_up", "seconds", "unit_symbol", "exact", "gib", "percent", "usd", "hourly",
+            "dollars", "days", "hours", "signed", "chance", "times", "in_unit", "quantity", "_scaled", "_minus")
 _FILL = ("fill", "begun", "_holds", "_true", "_field", "_key")
 _WORDS = ("case_facts", "named", "narrow_cache", "plain", "choice", "cards", "cautions", "compared", "nearest", "binds",
           "helps", "helping", "loosened", "flips", "turned", "levels", "commands", "files", "said_verdict", "turning_rent",

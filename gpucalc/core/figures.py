@@ -40,6 +40,14 @@ def three_figures(value: float) -> str:
     return _minus(f"{round(value, places):,.{max(places, 0)}f}")
 
 
+def rounded_up(value: float) -> float:
+    """The least number of three significant figures that is not below `value`: what is enough, once it is printed."""
+    if value <= 0 or math.isinf(value):
+        return value
+    step = 10 ** (math.floor(math.log10(value)) - 2)
+    return -math.floor(1e-9 - value / step) * step
+
+
 def _scaled(value, scales):
     """`value` at three significant figures by the largest of the scales that it reaches, else by the last."""
     scale, name = next((each for each in scales if abs(value) >= each[0] * 0.9995), scales[-1])

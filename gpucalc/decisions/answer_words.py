@@ -557,7 +557,7 @@ def _value(change):
 
 
 def loosened(answer: Answer, lost: list[dict[str, Any]], known: dict[str, Any]) -> list[tuple[str, dict]]:
-    """Of each limit of the case that stops a GPU, what the nearest would need, as (words, row)."""
+    """Of each limit of the case that stops a GPU, what would be enough for the nearest, as (words, row)."""
     if answer.best is not None:
         return []
     found: dict[str, dict] = {}
@@ -567,7 +567,8 @@ def loosened(answer: Answer, lost: list[dict[str, Any]], known: dict[str, Any]) 
             found[limit] = row
     budget = [known[name] for name in ("budget_usd", "usd_per_month") if name in known]
     more = {"budget": budget[0]} if budget else {}
-    return [(fill("loosen", row | more | {"nearest": row["gpu"]}), row) for row in found.values()]
+    return [(fill("loosen", row | more | {"nearest": row["gpu"], "value": figures.rounded_up(row["value"])}), row)
+            for row in found.values()]
 
 
 def flips(rows: list[dict[str, Any]]) -> list[tuple[dict, float, str]]:

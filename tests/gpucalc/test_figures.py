@@ -152,3 +152,9 @@ def test_rounding_up_gives_the_next_prefix():
 ])
 def test_formatters(shown, text):
     assert shown == text
+
+
+@pytest.mark.parametrize("value, enough", [(110.47, 111), (111, 111), (0.0446, 0.0446), (15_712, 15_800), (999.5, 1000), (0, 0), (math.inf, math.inf)])
+def test_what_is_enough_is_so_once_it_is_printed(value, enough):
+    assert figures.rounded_up(value) == pytest.approx(enough)
+    assert figures.rounded_up(value) >= value * (1 - 1e-9)

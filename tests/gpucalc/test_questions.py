@@ -64,7 +64,8 @@ def test_a_run_that_the_usual_deadline_rules_out_is_planned_once_it_is_loosened(
     line = "70B on 2T tokens on 512 H100"
     _, told = asked(line, book)
     assert "H100 SXM 80GB comes nearest: up to 110 days, over the limit of 90 days" in told.headline
-    found, told = asked(line, book, deadline_days=110)
+    assert told.loosen == ["Allow 111 days instead of 90 days: H100 SXM 80GB comes nearest"]
+    found, told = asked(line, book, deadline_days=111)
     assert "Take 512 × H100 SXM 80GB" in told.headline
     assert found.best["training_days"] == pytest.approx(6 * 70.55e9 * 2e12 / (512 * 989e12 * 0.313) / 86400, rel=0.02)
     assert found.best["compute_usd"] == pytest.approx(found.best["training_days"] * 24 * 512 * 3.14, rel=0.01)
