@@ -24,7 +24,7 @@ def test_a_page_loads_nothing_from_elsewhere_and_has_no_error(site, on_disk, nam
 
 
 # Pages of each part of the contents whose headline unfolds.
-UNFOLDING = ["kv_cache", "cases", "failures", "model_size", "break_even", "interconnect", "training_memory", "experts", "commitments", "total_cost"]
+UNFOLDING = ["kv_cache", "cases", "training_cost", "model_size", "break_even", "interconnect", "training_memory", "experts", "commitments", "total_cost"]
 
 
 @each_of(UNFOLDING)
