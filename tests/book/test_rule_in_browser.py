@@ -18,7 +18,7 @@ from gpucalc.rows import bands, case_file, project_books
 from tests.cases import solved
 
 STATIC = ROOT / "book/static"
-BUDGET = 225_000
+BUDGET = 255_000
 SCRIPTS = ("grid", "case", "columns", "rule", "points", "market")
 PAGE = """<!doctype html><title>rule</title>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self'">
