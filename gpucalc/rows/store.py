@@ -144,6 +144,7 @@ def _write(path, held):
             file.write(hashlib.sha256(content).digest() + content)
         os.replace(part, path)
         if next(_written) % EVERY == 0:
-            by_use = sorted((file.stat().st_mtime, file.path) for file in os.scandir(path.parent))
+            with os.scandir(path.parent) as files:      # another process may take one away meanwhile
+                by_use = sorted((file.stat().st_mtime, file.path) for file in files)
             for _, old in by_use[:-MOST]:    # what was used last stays
                 os.unlink(old)
