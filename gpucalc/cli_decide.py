@@ -94,8 +94,7 @@ def _answered(options):
     if options.words is not None:
         held["case"], told = held["case"]
     if options.discount:
-        held["case"] = held["case"].but(discount=options.discount)
-    held["book"] = deciding.priced(held["case"], held["book"])
+        held |= {name: held[name].but(discount=options.discount) for name in ("case", "other") if name in held}
     if options.hours:
         share = options.interruptible or "0"
         if not re.fullmatch(r"0?\.\d+|[01]", share):
@@ -133,7 +132,7 @@ def worded(words: str, book: Any) -> tuple[Case, list[str]]:
 
 def _owning(options, held):
     """Rent or buy."""
-    case, book = held["case"], held["book"]
+    case, book = held["case"], deciding.priced(held["case"], held["book"])
     found = rent_or_buy(case, book)
     told = owning_words.told(found, case, book)
     return "\n".join(answer_lines(told, "own", book) + _written(options, held, lambda: _page("owning_report")(found, case, told)))
@@ -160,12 +159,14 @@ def book_of_today(book: Any = None) -> Any:
 
 
 def _shown(options, held):
-    book, found = held["book"], deciding.answered(held["case"], held["book"])
+    book = deciding.priced(held["case"], held["book"])
+    found = deciding.answered(held["case"], book)
     told = answer_words.told(found, book, *deciding.more(found, book))
     lines = answer_lines(told, found.kind, book)
     beside = []
     if "other" in held:
-        beside.append((options.case, options.compare, deciding.beside(found, deciding.answered(held["other"], book), book)))
+        other = deciding.answered(held["other"], held["book"])
+        beside.append((options.case, options.compare, deciding.beside(found, other, book)))
     if options.rows:
         parts = options.rows.replace(",", " ").split()
         if len(parts) != 2 or not all(re.fullmatch("[0-9]{1,9}", part) for part in parts):

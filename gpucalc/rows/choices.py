@@ -12,8 +12,8 @@ WAYS = ("rent", "own", "api")
 # The most characters that a provider or a region has.
 LONGEST = 100
 # Who, how much and, of a savings plan, for how long.
-DISCOUNT = re.compile(r"(?P<provider>[^=]+?) *[=:] *(?P<share>[1-9]\d?(\.\d+)?) *%"
-                      rf"( +(?P<term>{'|'.join(RESERVED_YEARS)}))?", re.ASCII)
+_DISCOUNT = re.compile(r"(?P<provider>[^=]+?) *[=:] *(?P<share>[1-9]\d?(\.\d+)?) *%"
+                       rf"( +(?P<term>{'|'.join(RESERVED_YEARS)}))?", re.ASCII)
 
 
 def job(name: str) -> Row:
@@ -60,11 +60,20 @@ def region(name: str) -> Row:
 
 def discount(name: str) -> Row:
     """Shares off the prices of providers, such as `AWS=18 %, GCP=40 % reserved-1y`, as the name of an empty row."""
-    for each in name.split(","):
-        if not DISCOUNT.fullmatch(each.strip()):
-            raise ValueError(f"discount: {shortened(each.strip(), 60)!r}; allowed: a provider and a share of 1 to 99 %, of a "
-                             "savings plan with its term, such as AWS=18 % or GCP=40 % reserved-1y; several with commas between")
+    discounts(name)
     return _words("discount", name)
+
+
+def discounts(text: str) -> list[tuple[str, float, str | None]]:
+    """Of such a text each provider, its share off (fraction), and the term of a savings plan. Raises ValueError."""
+    found = []
+    for each in map(str.strip, text.split(",")):
+        read = _DISCOUNT.fullmatch(each)
+        if not read:
+            raise ValueError(f"discount: {shortened(each, 60)!r}; allowed: a provider and a share of 1 to 99 %, of a "
+                             "savings plan with its term, such as AWS=18 % or GCP=40 % reserved-1y; several with commas between")
+        found.append((read["provider"], float(read["share"]) / 100, read["term"]))
+    return found
 
 
 def data_at(name: str) -> Row:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.evaluate import Row, close
 from ..laws.renting import discounted_usd_per_hour
 from .ages import firm
-from .choices import DISCOUNT
+from .choices import discounts
 from .kept import derivation, selection
 from .price_checks import RESERVED_YEARS
 from .price_book import cheapest_first, no_price, price_row, select
@@ -113,8 +113,7 @@ def discounted(book: "DataFrame", wanted: str) -> "DataFrame":
     if book.attrs.get("discount") == wanted:
         return book
     found, said = book, []
-    for each in filter(None, map(DISCOUNT.fullmatch, map(str.strip, wanted.split(",")))):
-        provider, share, term = each.group("provider", "share", "term")
+    for provider, share, term in discounts(wanted):
         sellers = sorted(set(book.loc[book["item"] == "rent", "provider"]))
         name = next((seller for seller in sellers if seller.casefold() == provider.casefold()), provider)
         own = (found["item"] == "rent") & (found["provider"] == name) & (found["term"].eq("on-demand") | (term is None))
@@ -123,13 +122,14 @@ def discounted(book: "DataFrame", wanted: str) -> "DataFrame":
                              f"{close(provider, sellers)}; allowed: {', '.join(sellers)}")
         cheaper = found[own].assign(yours=True)
         for column in ("price", "usd_per_hour"):
-            cheaper[column] = discounted_usd_per_hour.formula(cheaper[column], float(share) / 100)
+            cheaper[column] = discounted_usd_per_hour.formula(cheaper[column], share)
         if term:
             cheaper = cheaper.assign(term=term, reserved_years=float(RESERVED_YEARS[term]))
             cheaper.index = cheaper.index.str.replace(", on-demand", f", {term}")
         there = found.index.isin(cheaper.index)
         found = pandas.concat([found[~there], cheaper])
-        said.append(f"{name}: {share} % off {len(cheaper)} rents{f', on the term {term}' if term else ''}, as the case says")
+        lasting = f", on the term {term}" if term else ""
+        said.append(f"{name}: {100 * share:g} % off {len(cheaper)} rents{lasting}, as the case says")
     found.attrs = book.attrs | {"discount": wanted, "said": (*book.attrs.get("said", ()), *said)}
     return found
 

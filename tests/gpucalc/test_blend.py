@@ -4,6 +4,8 @@ import random
 
 import pytest
 
+from gpucalc import cli_decide
+from gpucalc.core import figures
 from gpucalc.core.evaluate import Row
 from gpucalc.decisions import blend, decide
 from gpucalc.rows import price_book
@@ -96,6 +98,18 @@ def test_an_answer_by_a_discount_says_so():
 def test_what_is_no_discount_is_refused(text):
     with pytest.raises(ValueError, match="discount: .*; allowed: a provider and a share of 1 to 99 %"):
         decide.read(CASE | {"discount": text})
+    with pytest.raises(ValueError, match="discount: .*; allowed: a provider and a share of 1 to 99 %"):
+        discounted(BOOK, text)
+
+
+def test_each_of_two_cases_has_its_own_discount(tmp_path, capsys, monkeypatch):
+    """Side by side a case costs what it costs alone: another case's discount is not taken off it too."""
+    for name, share in (("one", 18), ("other", 30)):
+        (tmp_path / f"{name}.yaml").write_text("".join(f"{key}: {value}\n" for key, value in CASE.items()) + f"discount: AWS={share} %\n")
+    monkeypatch.chdir(tmp_path)
+    assert cli_decide.main(["one.yaml", "--compare", "other.yaml"]) == 0
+    alone = decide.as_data(CASE | {"discount": "AWS=30 %"})["choices"][0]["plan"]
+    assert figures.dollars(alone) in capsys.readouterr().out.partition("other.yaml")[2]
 
 
 def test_a_discount_of_a_provider_that_rents_nothing_out_is_refused():
