@@ -170,8 +170,9 @@ def read_case(path: str | PathLike) -> Case:
     """
     held = read_mapping(path)
     model = held.get("model")
-    if isinstance(model, str) and is_config(there := str(Path(path).absolute().parent / model)):
-        held["model"] = there
+    beside = Path(path).absolute().parent
+    if isinstance(model, str) and is_config(model, beside):
+        held["model"] = str(beside / model)
     return case_of(_with_lengths(held, Path(path)), str(path))
 
 
@@ -216,7 +217,7 @@ def _spelled(held):
     job = rows("jobs").get(held.get("job")) if isinstance(held, dict) and isinstance(held.get("job"), str) else None
     if job is None or any(not isinstance(name, str) for name in held):
         return held
-    own = {"model": held["model"]} if PACKED in held and "model" in held else {}
+    own = {"model": held["model"]} if "model" in held and (PACKED in held or is_config(held["model"])) else {}
     given = {name: ", ".join(value) if name == "cards" and isinstance(value, list) and all(
         isinstance(each, str) for each in value) else value for name, value in held.items()}
     found = spelled(given, [*re.split("[ |]", job["needs"]), *job["takes"].split()]) | own

@@ -48,11 +48,11 @@ def text(path, most, allowed="UTF-8 text", marked=False):
         raise ValueError(f"{Path(path).name}, row {row}: byte {held[start]:#04x}; allowed: {allowed}") from None
 
 
-def is_config(name):
+def is_config(name, beside=""):
     """Whether the name of a model is the path of a config.json, or of a folder with one: as ./name, since a name is a row's."""
     text = str(name)
     named = isinstance(name, os.PathLike) or text.endswith(".json")
-    return named or "/" in text and os.path.isfile(os.path.join(text, "config.json"))
+    return named or "/" in text and os.path.isfile(os.path.join(beside, text, "config.json"))
 
 
 def few(lines, most=10, what="faults"):

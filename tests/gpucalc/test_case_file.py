@@ -15,6 +15,7 @@ from gpucalc.decisions import answer, points
 from gpucalc.rows import case_file, price_book, tables
 from gpucalc.rows.case_file import as_yaml, case_of, read_case
 from gpucalc.rows.files import hidden
+from gpucalc.rows.tables import rows
 from tests import edges
 
 CASES = sorted((DATA / "cases").glob("*.yaml"))
@@ -335,3 +336,12 @@ def test_a_packed_model_that_is_none(packed):
 def test_rents_are_a_file_of_their_own():
     with pytest.raises(ValueError, match="PRICES=mine.csv"):
         case_of({"job": "serve", "model": "Llama-3-8B", "requests_per_second": 1, "rents": "gpu,usd_per_hour"})
+
+
+def test_a_plain_name_is_a_row_s_whatever_stands_beside_the_file(tmp_path):
+    folder = tmp_path / "Llama-3-8B"
+    folder.mkdir()
+    shutil.copy(Path(__file__).parents[1] / "configs/Qwen3-8B.json", folder / "config.json")
+    for model, found in (("Llama-3-8B", "Llama-3-8B"), ("./Llama-3-8B", "Qwen3-8B"), ("Llama-3-8B/config.json", "Qwen3-8B")):
+        (tmp_path / "case.yaml").write_text(f"job: serve\nmodel: {model}\nrequests_per_second: 1\n")
+        assert read_case(tmp_path / "case.yaml").rows["model"]["layers"] == rows("models")[found]["layers"]
