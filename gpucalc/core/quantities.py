@@ -27,12 +27,20 @@ class Quantity(NamedTuple):
 # What a law takes where nothing is given, and why.
 Default = namedtuple("Default", "value source date")
 # What "allowed" means: lowest value, whether that value itself is allowed, highest value, whole numbers only.
-DOMAINS = {"a whole number of at least 1": (1, True, float("inf"), True),
-           "a whole number of at least 0": (0, True, float("inf"), True), "a number above 0": (0, False, float("inf"), False),
-           "a number of at least 0": (0, True, float("inf"), False), "a number of at least 1": (1, True, float("inf"), False),
-           "a number above 0 and at most 1": (0, False, 1, False), "a number from 0 to 1": (0, True, 1, False),
-           "a number from -0.5 to 0.9": (-0.5, True, 0.9, False), "any number": (float("-inf"), True, float("inf"), False),
-           "0 or 1": (0, True, 1, True), "0, 1 or 2": (0, True, 2, True), "0, 1, 2 or 3": (0, True, 3, True)}
+DOMAINS = {
+    "a whole number of at least 1": (1, True, float("inf"), True),
+    "a whole number of at least 0": (0, True, float("inf"), True),
+    "a number above 0": (0, False, float("inf"), False),
+    "a number of at least 0": (0, True, float("inf"), False),
+    "a number of at least 1": (1, True, float("inf"), False),
+    "a number above 0 and at most 1": (0, False, 1, False),
+    "a number from 0 to 1": (0, True, 1, False),
+    "a number from -0.5 to 0.9": (-0.5, True, 0.9, False),
+    "any number": (float("-inf"), True, float("inf"), False),
+    "0 or 1": (0, True, 1, True),
+    "0, 1 or 2": (0, True, 2, True),
+    "0, 1, 2 or 3": (0, True, 3, True),
+}
 COUNT, COUNT0, POSITIVE, AMOUNT, FACTOR, FRACTION, SHARE, RATE, ANY, FLAG, LEVEL2, LEVEL3 = DOMAINS
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..core import figures
 from ..laws.total_cost import egress_usd
 from ..rows import bands, catalogue
-from ..rows.ages import age, day, STALE_DAYS
+from ..rows.ages import age, day, day_number, STALE_DAYS
 from ..rows.price_report import notes
 from ..rows.rents import egress_prices
 from . import engine_flags
@@ -93,14 +93,6 @@ def row_age(row: Any, known: dict[str, Any]) -> dict[str, Any]:
         return {}
     held = {"provider": row["provider"], "date": date, "to_the_day": int(len(date) == 10)}
     return held | ({"age_days": max(day_number(known["today"]) - day_number(date), 0)} if "today" in known else {})
-
-
-def day_number(date: str) -> int:
-    """The number of a day in the calendar, the months counted from March; a year or a month counts from its first day."""
-    parts = f"{date}-01-01".split("-")
-    month = int(parts[1])
-    year = int(parts[0]) - int(month < 3)
-    return 365 * year + year // 4 - year // 100 + year // 400 + (153 * ((month + 9) % 12) + 2) // 5 + int(parts[2])
 
 
 def caches() -> dict[str, str]:

@@ -51,6 +51,14 @@ def day(date: str) -> datetime.date:
     return datetime.date.fromisoformat(date + "-01" * (2 - date.count("-")))
 
 
+def day_number(date: str) -> int:
+    """The number of a day in the calendar, the months counted from March; a year or a month counts from its first day."""
+    parts = f"{date}-01-01".split("-")
+    month = int(parts[1])
+    year = int(parts[0]) - int(month < 3)
+    return 365 * year + year // 4 - year // 100 + year // 400 + (153 * ((month + 9) % 12) + 2) // 5 + int(parts[2])
+
+
 def today() -> datetime.date:
     """The day of the run: what is printed in a terminal or a report, never on a page, counts from it."""
     return datetime.date.today()
@@ -58,7 +66,7 @@ def today() -> datetime.date:
 
 def age(date: str, on: datetime.date) -> int:
     """Days from a date to a day; none where the clock is behind the date."""
-    return max((on - day(date)).days, 0)
+    return max(day_number(on.isoformat()) - day_number(date), 0)
 
 
 def modified(path: str | os.PathLike) -> str:
