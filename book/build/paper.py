@@ -89,12 +89,12 @@ def pages_in_order(contents):
 
 def opened(browser, site, names):
     """Each page of the site, in light colours; it says so once it was used."""
-    from tests.browser import visit
+    from tests.browser import leave, visit
 
     for name in names:
         page = visit(browser, (site / f"{name}.html").as_uri(), color_scheme="light")
         yield name, page
-        page.context.close()
+        leave(page)
         print(f"Printed {name}", flush=True)
 
 
