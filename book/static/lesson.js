@@ -63,8 +63,8 @@
   const kindOf = ({ job }) => (gpucalc.data.chains[job] ? job : gpucalc.catalogue.jobs[job].kind);
 
   function links(state, kind) {
-    const { titles, views } = gpucalc.lessons, address = gpucalc.cases.address(state);
-    const link = (to, textContent) => make("a", { href: `${to}.html#${address}`, textContent });
+    const { titles, views } = gpucalc.lessons;
+    const link = (to, textContent) => make("a", { href: `${to}.html#${gpucalc.cases.address(state)}`, textContent });
     const pages = Object.keys(titles), from = pages.indexOf(page);
     const next = [...pages.slice(from + 1), ...pages.slice(0, Math.max(from, 0))].filter((each) => views[each][kind]);
     return make("p", { className: "lesson-links" }, link("index", "Back to your case"),
@@ -90,8 +90,10 @@
     if (!view) return { ...nothing(kind), ...(best ? { held: ofChoice(found), names: namesOf(found) } : {}) };
     if (!best) return { kind, said: ["No offer meets your limits, so there is no choice to put numbers to."] };
     const facts = gpucalc.words.case_facts({ ...found, helps: [] }, gpucalc.prices);
-    if (page === "break_even" && best.term === gpucalc.data.owned) return nothing(kind);
-    if (page === "break_even") return bought(kind, { gpu: best.gpu, usd_per_hour: best.usd_per_hour, term: best.term }, facts);
+    if (page === "break_even") {
+      const { gpu, usd_per_hour, term } = best, rented = best.priced && term !== gpucalc.data.owned;
+      return rented ? bought(kind, { gpu, usd_per_hour, term }, facts) : nothing(kind);
+    }
     return { ...worked(kind, view, ofChoice(found), best, facts), names: namesOf(found) };
   }
 
@@ -103,7 +105,7 @@
   // The case with the columns of its choice and the prices of the cheapest API, which answers requests that have an output.
   function ofChoice({ case: whole, kind, best }) {
     const known = Object.entries(best).filter(([name, value]) => isQuantity(name) && !Object.hasOwn(gpucalc.laws, name)
-      && typeof value === "number");
+      && typeof value === "number" && (best.priced || name !== "usd_per_hour"));
     const held = whole.but(Object.fromEntries(known));
     return gpucalc.trains(kind) || held.inputs.output === undefined ? held : held.but(cheapestApi(held));
   }
@@ -130,7 +132,7 @@
     return worked(kind, gpucalc.lessons.views[page][kind], held, {}, known);
   }
 
-  // The value of a law, null where the case cannot answer it.
+  // A law's value, null where the case cannot answer it.
   function value(held, law) {
     try {
       return held.law(law).number;
@@ -202,7 +204,7 @@
       make("span", { className: "lesson-numbers" }, ...(numbers === result.textContent ? [] : [`= ${numbers} `]), "= ", result));
   }
 
-  // Sliders that have a name of the case stand at its value, or at the end that is nearer to it.
+  // Sliders that have a name of the case stand at its value, or at the nearer end.
   function sliders({ held, names }) {
     const of = (name) => {
       try {

@@ -247,9 +247,10 @@ def figures(case, kept, solved, kind):
 
 
 def of_choice(case: Case, choice: dict) -> Case:
-    """The case with the columns of a choice put in."""
+    """The case with the columns of a choice put in; a choice that nobody rents out has no price."""
+    none = () if choice.get("priced", 1) else ("usd_per_hour",)
     return case.but(**{name: float(value) for name, value in choice.items()
-                       if name in QUANTITIES and name not in LAWS and not isinstance(value, str)})
+                       if name in QUANTITIES and name not in LAWS and name not in none and not isinstance(value, str)})
 
 
 def _row_of(table, kind, best):

@@ -114,7 +114,7 @@ def of_python(name, answer, book):
         return []
     best = answer.best
     if name == "break_even":
-        return [] if best["term"] == OWN_TERM else bought(view, Case(gpu=best["gpu"], usd_per_hour=float(best["usd_per_hour"]), term=best["term"]), book)
+        return [] if best["term"] == OWN_TERM or not best["priced"] else bought(view, Case(gpu=best["gpu"], usd_per_hour=float(best["usd_per_hour"]), term=best["term"]), book)
     return lessons.worked(view, lessons.chosen(answer, book), best)
 
 
@@ -192,6 +192,14 @@ def test_rent_or_buy_has_its_lesson(opened, book, held):
     same(bought(lessons.VIEWS["break_even"]["own"], case_file.case_of(held), book), page.evaluate(STEPS))
     page = opened("kv_cache", address(held))
     assert page.evaluate(STEPS) == [] and "nothing on your case" in page.locator(".lesson-case").inner_text()
+
+
+def test_what_nobody_rents_out_has_hours_and_no_bill(opened):
+    page = opened("training_cost", address({"job": "pretrain", "model": "Llama-3-8B", "training_tokens": 1_000_000_000,
+                                            "cards": "MI350X 288GB", "region": "europe-west4"}))
+    text = page.locator(".lesson-case").inner_text()
+    assert "no firm rent of MI350X 288GB to price it" in text and "USD" not in text
+    assert [law for law, _ in page.evaluate(STEPS)] == ["layout_gpu_hours", "planned_gpu_hours", "stopped_gpu_hours", "training_days"]
 
 
 CHAT = urlencode(SERVED)

@@ -104,8 +104,9 @@ def compare(drawn, chart, value, also, along):
     inputs = drawn["given"] | {name: held for name, held in chart["controls"].items()
                                if not isinstance(drawn["given"].get(name), (int, float))} | also
     inputs |= {other: catalogue.FINDERS[kind](inputs[kind])[other] for other, kind in along.items()}
-    # A chart of requests without a context of its own takes the prompt for it.
-    inputs = {"context": inputs["prompt"]} | inputs if "prompt" in inputs else inputs
+    # A chart of requests without a context of its own takes the prompt for it, or says so by its name.
+    inputs = {"context": "prompt"} | inputs if "prompt" in inputs else inputs
+    inputs |= {name: inputs[held] for name, held in inputs.items() if isinstance(held, str) and held in inputs}
     expected = Case.of(inputs)(LAWS[drawn["law"]])
     assert math.isclose(value, expected, rel_tol=1e-9), f"{drawn['law']} at {inputs}: drawn {value}, law {expected}"
 
