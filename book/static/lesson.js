@@ -171,7 +171,7 @@
 
   const finite = (values) => Object.fromEntries(Object.entries(values).filter(([, each]) => Number.isFinite(each)));
 
-  // The sentence of the lesson, among the texts of the answer.
+  // The lesson's sentence, among the texts of the answer.
   function textFor(kind) {
     const { texts, parts } = gpucalc.texts, name = `lesson_${page}_${kind}`;
     [texts[name], parts[name]] = [gpucalc.lessons.texts[page][kind], " "];
