@@ -47,7 +47,7 @@ PARTS = {**{f"command_{name}": JOINT for name in ENGINES}, "run_note": "", "trtl
 # What the texts name that is neither in a choice nor worked out below.
 NAMES = ("memory_utilization", "cache_element_bytes", "cached_share", "drafted", "prompt_chunk", "batched_tokens", "mtp_layers",
          "attention_parallel", "pipeline_parallel", "weight_element_bytes", "max_context", "yarn_original", "yarn_context",
-         "rope_theta", "max_loras", "lora_rank")
+         "rope_theta", "max_loras", "lora_rank", "host_cache_bytes")
 
 
 def digits(value: float) -> str:
@@ -96,6 +96,9 @@ def known(answer: Answer, facts: dict[str, Any]) -> dict[str, Any]:
     found["cloud"] = CLOUDS.get(found.get("provider", ""), "none")
     found["placed"] = int("/" in found["repository"])
     found["native_bytes"] = catalogue.weight_format(found["native_format"])["weight_element_bytes"]
+    if "host_cache_bytes" in found:
+        found["host_cache_gb"] = max(math.floor(found["host_cache_bytes"] / 1e9), 1)
+        found["host_cache_gib"] = max(math.floor(found["host_cache_bytes"] * degree / 2**30), 1)
     if "batch" in found:
         found["rank_batch"] = ceil(found["batch"] / groups)
         found["step_tokens"] = found["prompt_chunk"] + found["rank_batch"] * (1 + found.get("drafted", 0))

@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -23,7 +24,7 @@ PARSERS = {
               "--data-parallel-size": COUNT, "--data-parallel-size-local": COUNT, "--data-parallel-address": TEXT, "--nnodes": COUNT,
               "--node-rank": COUNT, "--master-addr": TEXT, "--enable-expert-parallel": NONE, "--prefill-schedule-interval": COUNT, "--max-model-len": TEXT,
               "--hf-overrides": json.loads, "--gpu-memory-utilization": SHARE, "--max-num-seqs": COUNT,
-              "--max-num-batched-tokens": COUNT, "--enable-prefix-caching": NONE, "--kv-cache-dtype": "auto fp8 nvfp4",
+              "--max-num-batched-tokens": COUNT, "--enable-prefix-caching": NONE, "--kv-offloading-size": COUNT, "--kv-cache-dtype": "auto fp8 nvfp4",
               "--quantization": "fp8_per_tensor fp8_per_block mxfp8 mxfp4", "--speculative-config": json.loads,
               "--kv-transfer-config": json.loads,
               "--enable-lora": NONE, "--max-loras": COUNT, "--max-lora-rank": "1 8 16 32 64 128 256 320 512"}, ["vllm", "serve", "{}"]),
@@ -31,6 +32,7 @@ PARSERS = {
                 "--ep-size": COUNT, "--nnodes": COUNT, "--node-rank": COUNT, "--dist-init-addr": TEXT, "--context-length": COUNT,
                 "--json-model-override-args": json.loads, "--mem-fraction-static": SHARE, "--max-running-requests": COUNT,
                 "--chunked-prefill-size": COUNT, "--enable-mixed-chunk": NONE,
+                "--enable-hierarchical-cache": NONE, "--hicache-size": COUNT,
                 "--kv-cache-dtype": "auto bf16 bfloat16 fp8_e5m2 fp8_e4m3 mxfp8 nvfp4 fp4_mx_block16", "--quantization": "fp8 mxfp8",
                 "--speculative-algorithm": "EAGLE EAGLE3 NEXTN STANDALONE NGRAM", "--speculative-draft-model-path": TEXT,
                 "--speculative-num-steps": COUNT, "--speculative-eagle-topk": COUNT, "--speculative-num-draft-tokens": COUNT,
@@ -123,6 +125,7 @@ def test_the_printed_commands_of_served_cases_parse(engine, book):
                  {"model": "Llama-3.1-405B", "tensor_parallel": 8, "pipeline_parallel": 2},
                  {"model": "DeepSeek-V3", "attention_parallel": 16, "tensor_parallel": 1, "drafted": 1, "acceptance": 0.8},
                  {"model": "Qwen3-32B", "prompt": 90_000, "max_context": 131_072, "cache_element_bytes": 0.5625, "cards": "B200 SXM 180GB"},
+                 {"model": "Llama-3.3-70B", "turns": 20, "first_prompt": 2000, "turn_tokens": 500, "think_seconds": 60, "host_cache_bytes": 125e9},
                  {"model": "DeepSeek-V3", "prompts_apart": 1, "attention_parallel": 8, "tensor_parallel": 1, "cards": "H200 SXM 141GB"}):
         case = case_file.case_of(asked | more | {"engine": engine})
         told.append(answer_words.told(plan.answer(case, book), book))
@@ -149,6 +152,14 @@ def test_vllm_takes_a_stretched_context_and_pads_adapters(book):
         assert pairs["--max-lora-rank"] == padded and pairs["--max-model-len"] == "131072"
         held = json.loads(pairs["--hf-overrides"])
         assert held["max_position_embeddings"] == 131_072 and held["rope_parameters"]["rope_type"] == "yarn"
+
+
+def test_host_memory_for_caches_is_given_as_each_engine_counts_it():
+    """125e9 bytes a GPU: vLLM asks for all four of an engine, 500e9 / 2^30 = 465 GiB; SGLang for one, 125 GB."""
+    case = case_file.case_of({"job": "serve", "requests_per_second": 2, "model": "Llama-3.3-70B", "cards": "H100 SXM 80GB", "tensor_parallel": 4})
+    for engine, flag, size in (("vLLM", "--kv-offloading-size", "465"), ("SGLang", "--hicache-size", "125")):
+        found = engine_flags.known(SimpleNamespace(case=case), {"engine": engine, "host_cache_bytes": 125e9, "tensor_parallel": 4, "batch": 8, "model": "x"})
+        assert dict(itertools.pairwise(words_of(found)))[flag] == size
 
 
 def test_the_settings_of_a_plan_over_many_gpus():
