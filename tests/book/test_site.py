@@ -274,7 +274,7 @@ def test_search_finds_the_page_that_is_meant_first(served, browser):
     found = dict(zip(SEARCHES, page.evaluate(RANK, list(SEARCHES))))
     leave(page)
     missed = {asked: first for asked, first in found.items() if first != SEARCHES[asked]}
-    assert len(SEARCHES) == 40 and found["40% MFU"] == "find_cause" and len(missed) <= 4, missed
+    assert len(SEARCHES) == 71 and found["40% MFU"] == "find_cause" and len(missed) <= 7, missed
 
 
 def test_a_search_without_a_hit_leads_to_the_front_page_with_its_words(served, browser):
