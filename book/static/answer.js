@@ -217,7 +217,7 @@ window.gpucalc = window.gpucalc || {};
       if (free.has(change.name)) continue;
       if (change.value !== null && whole.rows[change.name]?.name === change.value) continue;
       if (change.own && !has(whole.inputs, "own_cards") || change.new && has(whole.inputs, change.name)) continue;
-      if (change.of && !(change.of in whole.inputs) && !(whole.rows.model[change.of] > 0)) continue;
+      if (change.of && change.of !== whole.rows.job.name && !(change.of in whole.inputs) && !(whole.rows.model[change.of] > 0)) continue;
       const value = change.value ?? scaled(whole, change);
       if (value === null) continue;
       const choice = bestWith(given, changed({ ...change, value }), kind, rents), after = choice?.[objective] ?? Infinity;

@@ -294,7 +294,7 @@ def means(change: Change, case: Case) -> bool:
     """Whether a change says something new of the case: its model has what the change needs, and the case does not give it."""
     if change.own and "own_cards" not in case.inputs or change.new and change.name in case.inputs:
         return False
-    return not change.of or change.of in case.inputs or case.rows["model"].get(change.of, 0) > 0
+    return change.of in ("", case.rows["job"].name) or change.of in case.inputs or case.rows["model"].get(change.of, 0) > 0
 
 
 def changed(change: Change, value: Any) -> dict[str, Any]:

@@ -59,6 +59,18 @@ def test_cards_of_ones_own_that_lack_memory_say_how_much(book):
     assert told.helps == ["With twice the cards (4) it can be done"]
 
 
+def test_what_does_not_fit_whole_is_offered_as_adapters_with_their_memory(book):
+    """8.03e9 weights: 16 bytes of state each; in NF4 and constants some 4.5 bits, the embeddings apart, beside what 4,096 tokens keep."""
+    for line, up_to in (("can I fine-tune an 8B on a 3090", 186), ("lora 8B on a 3090", 33.7)):
+        _, told = asked(line, book)
+        assert f"needs up to {up_to} GB, more than its 25.8 GB" in told.headline
+        assert len(told.helps) == 1 and re.match(r"With QLoRA \(19\.\d GB of 25\.8 GB on a GPU\) it can be done, for ", told.helps[0])
+    _, told = asked("full fine-tune 8B on 8 H100", book)
+    assert [text for text in told.helps if text.startswith("With LoRA (")]
+    _, told = asked("pre-train llama 2 7b on 1T tokens within 28 days", book)
+    assert not [text for text in told.helps if "LoRA" in text]
+
+
 def test_a_run_that_the_usual_deadline_rules_out_is_planned_once_it_is_loosened(book):
     """6 FLOP x 70.6e9 x 2e12 over 512 H100 at an MFU of 31 %, stops in it: 62 days, in eight of ten cases 110 at most."""
     line = "70B on 2T tokens on 512 H100"
