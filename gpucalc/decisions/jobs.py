@@ -217,8 +217,8 @@ class Card(NamedTuple):
 
 class Change(NamedTuple):
     """What may help: an input at another value, or at `times` its own, in words; with it inputs `along` as data/assumptions.csv
-    has them. `of` is a column of the model, an input or the job without which it means nothing, `own` whether it is for cards that the
-    reader has, `new` whether it is for a case that says nothing of it."""
+    has them. `of` is a column of the model, an input or the job without which it means nothing, `own` whether it is for cards
+    that the reader has, `new` whether it is for a case that says nothing of it."""
 
     name: str
     words: str
@@ -321,7 +321,8 @@ TRAINING = Job(
            **{name: DEFAULTS[name].value for name in ("setup_hours", "least_rented_hours")}},
     changes=(*_times("deadline_days", ("twice the days", 2)), *_times("training_tokens", ("half the tokens", 0.5)),
              Change("recipe", "a smaller optimizer state", "adamw-8bit"), Change("recipe", "LoRA", "lora", of="finetune"),
-             *(Change("recipe", "QLoRA", "qlora", of=job) for job in ("finetune", "lora")), _OWN[0], Change("term", "spot machines", "spot")))
+             *(Change("recipe", "QLoRA", "qlora", of=job) for job in ("finetune", "lora")), _OWN[0],
+             Change("term", "spot machines", "spot")))
 PREFERENCES = TRAINING._replace(
     chain=preferences(*TRAIN), like="train",
     cards=(Card("fits", "policy_bytes", True, LAYOUT.given, "last_stage"),
