@@ -22,7 +22,6 @@ CLAIMS = HERE.parent / "data" / "claims.csv"
 # The part of the table of contents that has the lessons.
 COURSE = "Learn"
 # Its parameters are what its reader came for, and stay on top.
-WORKSHEET = "_worksheet"
 FORMULA = re.compile(r'<div class="formula" id="([\w-]+)">')
 FOLD_ENDS = "</details></div>"
 # What pandas writes of a frame, and of a number in it.
@@ -63,14 +62,11 @@ class LessonPage(SphinxTransform):
                                                 classes=["download"]), *repository_links(name, repository())]
             if name in topics():
                 arrange(page, name, is_rerun(source))
-                add_foot(page, foot)
-                self.add_claims(page, name)
+            put_code_below(page)
+            add_foot(page, foot)
+            self.add_claims(page, name)
+            if name in topics():
                 explain_terms(page)
-            elif name.endswith(WORKSHEET):
-                page.append(line_of(foot))
-            else:
-                add_foot(page, foot)
-                self.add_claims(page, name)
 
     def add_claims(self, page, name):
         """How many claims of others on the subject of a page are checked, with a link to these, before the page's foot."""
@@ -115,7 +111,6 @@ def arrange(page, name, rerun):
     if headline is not None and guess is not None:
         headline.parent.remove(headline)
         put_inside(guess, headline, rerun)
-    put_code_below(page)
     number = topics().index(name) + 1
     for count, raw in enumerate((raw for raw in page.findall(nodes.raw) if FORMULA.search(raw.astext())), 1):
         link = rf'<a class="formula-number" href="#\1" aria-label="formula {number}.{count}">{number}.{count}</a>'
@@ -142,6 +137,8 @@ def put_code_below(page):
     def is_code(node):
         return isinstance(node, nodes.container) and "tag_hide-input" in node["classes"] and len(node) == 1
 
+    for silent in list(page.findall(lambda node: isinstance(node, nodes.container) and "cell" in node["classes"] and not len(node))):
+        silent.parent.remove(silent)    # else it would pass for the figure
     for cell in reversed(list(page.findall(is_code))):
         around, at = cell.parent, cell.parent.index(cell)
         shown = around[at + 1] if at + 1 < len(around) else None

@@ -5,7 +5,7 @@ import pandas as pd
 from pandas import DataFrame
 
 from gpucalc.core.arithmetic import HOURS_PER_DAY, HOURS_PER_MONTH, HOURS_PER_YEAR, SECONDS_PER_HOUR, WATTS_PER_KILOWATT
-from gpucalc.core.evaluate import Case
+from gpucalc.core.evaluate import Case, Row
 from gpucalc.core.figures import dollars, number, percent, seconds
 from gpucalc.core.quantities import DEFAULTS
 from gpucalc.decisions import rent_or_buy
@@ -21,6 +21,7 @@ from gpucalc.rows import catalogue
 from gpucalc.rows.kept import selection
 from gpucalc.rows.price_book import TIES
 from gpucalc.rows.rents import firm, rents
+from gpucalc.rows.tables import rows
 from ..components.charts import slider_chart
 from ..components.measured import compare
 from ..components.show import difference, table
@@ -55,6 +56,13 @@ def job(gpus, **stops):
     given = {name: catalogue.assumed(name, stops.get(name))
              for name in ("gpu_failure_seconds", "checkpoint_seconds", "restart_seconds")}
     return Case(gpus=gpus, interruption_seconds=job_failure_seconds, **given)
+
+
+def sourced(case):
+    """The case with the rows of data/assumptions.csv behind the likely values that it holds."""
+    held = {name: row | {name: row["likely"]} for name, row in rows("assumptions").items()}
+    return case.but(**{name: Row(held[name], f"data/assumptions.csv, {name}") for name, value in case.inputs.items()
+                       if name in held and value == held[name][name]})
 
 
 def prices(sizes, usd_per_hour, **stops):

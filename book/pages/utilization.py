@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 import pandas as pd
 from pandas import DataFrame
@@ -793,14 +792,11 @@ def split_bill(hours: pd.DataFrame, rates: list[float], tokens: pd.DataFrame | N
 
 
 def bill_table(split: pd.DataFrame, caption: str) -> Html:
-    """The split bill as a table, and below it the same as a CSV file to save."""
+    """The split bill as a table."""
     labels = {"gpu_hours": "GPU-hours", "by_hours": "charged by GPU-hours", "by_tokens": "charged by tokens",
               "per_million": "a million tokens by GPU-hours"}
-    cells = split.map(lambda each: f"'{each}" if isinstance(each, str) and each[:1] in "=+-@" and each else each)
-    link = f'<p><a download="teams.csv" href="data:text/csv;charset=utf-8,{quote(cells.to_csv(index=False))}">Save as CSV</a></p>'
     formats = {"gpu_hours": three_figures, "tokens": number} | dict.fromkeys(("by_hours", "by_tokens", "per_million"), usd)
-    shown = table(split if (split["month"] != "").all() else split.drop(columns="month"), caption, labels, formats)
-    return Html(shown.source + link, shown.plain)
+    return table(split if (split["month"] != "").all() else split.drop(columns="month"), caption, labels, formats)
 
 
 # Counters of GPUs as pages show them: what they count, what loads show in them, commands, and a report of a file.

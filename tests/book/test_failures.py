@@ -27,6 +27,12 @@ def test_prices_by_size():
     assert row.stops == pytest.approx(2_628_000 / (182e6 / 1024)) and row.month == pytest.approx(row.stops * row.once)
 
 
+def test_the_likely_values_have_their_rows_and_given_ones_none():
+    used = failures.sourced(failures.job(1024, restart_seconds=300)).explain("goodput").inputs
+    found = {each.name: each.source.partition(";")[0] for each in used}
+    assert found["gpu_failure_seconds"] == "data/assumptions.csv, gpu_failure_seconds" and found["restart_seconds"] == "given"
+
+
 def test_a_time_reads_well():
     assert (lasting(7199), lasting(7200)) == ("7,200 s", "2 h")
 
