@@ -137,8 +137,9 @@ def put_code_below(page):
     def is_code(node):
         return isinstance(node, nodes.container) and "tag_hide-input" in node["classes"] and len(node) == 1
 
-    for silent in list(page.findall(lambda node: isinstance(node, nodes.container) and "cell" in node["classes"] and not len(node))):
-        silent.parent.remove(silent)    # else it would pass for the figure
+    for cell in list(page.findall(nodes.container)):
+        if "cell" in cell["classes"] and not cell.children:
+            cell.parent.remove(cell)    # else it would pass for the figure
     for cell in reversed(list(page.findall(is_code))):
         around, at = cell.parent, cell.parent.index(cell)
         shown = around[at + 1] if at + 1 < len(around) else None

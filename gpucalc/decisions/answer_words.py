@@ -67,6 +67,7 @@ def case_facts(answer: Answer, held: dict[str, Any], ways: Ways | None = None) -
         known["least_rented_hours"] = number_of(case, "least_rented_hours")
     else:
         known["yarn_context"] = engine_flags.given(case, "yarn_context")
+        known["weights"] = float(value_of(case, "weight_bytes"))
     known = plain(known | answer.own)
     if best is None:
         return known
