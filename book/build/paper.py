@@ -27,14 +27,16 @@ FIT = """() => document.querySelectorAll("article math").forEach((each) => {
 DROP_LOCAL_LINKS = """() => document.querySelectorAll("article a[href]").forEach((link) => {
   if (link.protocol === "file:" && link.pathname !== location.pathname) link.removeAttribute("href");
 })"""
-# The article as XHTML: what only a browser can do is gone, folds are open, drawings have the colours that they are shown with,
-# links lead to the pages of these names. Also its heading, and the pictures that it shows.
+# The article as XHTML: what only a browser can do is gone, folds are open but those of code and derivations, drawings have the
+# colours that they are shown with, links lead to the pages of these names. Also its heading, and the pictures that it shows.
 AS_XHTML = """(names) => {
   const article = document.querySelector("article"), pictures = [];
   const all = (what) => [...article.querySelectorAll(what)];
-  const gone = "script, style, template, noscript, button, form, input, select, textarea, dialog, nav, .headerlink, [hidden]";
+  const gone = "script, style, template, noscript, button, form, input, select, textarea, dialog, nav, [hidden], "
+    + ".headerlink, .expanded, .guess label, .chart-controls";
+  all("th button").forEach((each) => each.replaceWith(...each.childNodes));
   all(gone).forEach((each) => each.remove());
-  all("details").forEach((each) => { each.open = true; });
+  all("details").forEach((each) => { each.open = !each.matches(".hide, .derivation, .derivation *"); });
   for (const each of all("svg, svg *")) {
     const shown = getComputedStyle(each);
     for (const name of ["fill", "stroke", "stroke-width", "font-size", "font-family", "opacity"])
@@ -58,6 +60,7 @@ AS_XHTML = """(names) => {
 STYLE = """body { line-height: 1.4 } table { border-collapse: collapse; font-size: 0.8em }
 td, th { border: 1px solid #999; padding: 0.2em }
 svg, img { max-width: 100%; height: auto } pre { white-space: pre-wrap; font-size: 0.8em } figure { margin: 1em 0 }
+.formula-number { float: right } summary p { display: inline }
 """
 PAGE = """<?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE html>

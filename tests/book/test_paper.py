@@ -11,7 +11,8 @@ from tests.browser import leave, visit
 
 PAGE = """<!DOCTYPE html><html><head><meta charset="utf-8"><title>x</title></head><body><nav>away</nav><article class="bd-article">
 <h1>{title}<a class="headerlink" href="#top">#</a></h1><script>1 < 2</script><button>press</button><p id="here">A &amp; B<br>{text}</p>
-<details><summary>more</summary>folded</details><svg viewBox="0 0 9 9" style="color: red"><path d="M0 0" fill="currentColor"/></svg>
+<details><summary>more</summary>folded</details><table><thead><tr><th><button>head</button></th></tr></thead></table>
+<details class="derivation"><summary>steps</summary>2 x 3</details><svg viewBox="0 0 9 9" style="color: red"><path d="M0 0" fill="currentColor"/></svg>
 <img src="_static/one.png" alt="one"><a href="#here">here</a><a href="{other}.html#here">there</a><a href="{other}.html#gone">gone</a>
 <a href="nowhere.html">nowhere</a><a href="https://example.org/">away</a></article></body></html>"""
 # What reaches beyond the text of a sheet.
@@ -33,7 +34,8 @@ def test_an_epub_has_its_contents_pictures_and_no_broken_link(browser, tmp_path,
     checked(tmp_path / "book.epub", ["One", "Two"])
     with zipfile.ZipFile(tmp_path / "book.epub") as book:
         text = book.read("book/one.xhtml").decode()
-    assert not re.search("<script|<button|headerlink|nowhere.html|#gone|away</nav", text) and "<details open" in text
+    assert not re.search("<script|<button|headerlink|nowhere.html|#gone|away</nav", text) and "<th>head</th>" in text
+    assert text.count("<details") == 2 and text.count(" open=") == 1
     assert 'fill="rgb(255, 0, 0)"' in text and 'href="two.xhtml#here"' in text and 'href="https://example.org/"' in text
 
 
