@@ -203,21 +203,6 @@ def test_no_room_at_all_is_a_value():
     assert list(ic.gpus_required(1e9, np.array([1e9, 0]))) == [1, math.inf]
 
 
-@pytest.mark.parametrize("law, arguments, message", [
-    (ic.all_reduce_seconds, (1e9, 0, 1e9), "all_reduce_seconds: ranks .* is 0; allowed: a whole number of at least 1"),
-    (ic.all_reduce_seconds, (1e9, 8, 0), "link_bandwidth .* is 0; allowed: a number above 0 byte/second"),
-    (ic.all_to_all_seconds, (1e9, 8, 1e9, -1), "latency .* is -1; allowed: a number of at least 0 second"),
-    (ic.layer_compute_seconds, (10, 4, 2.5, 100), "tensor_parallel .* is 2.5"),
-    (ic.tensor_parallel_limit, (8192, 1e9, float("nan")), "peak_flops .* is nan"),
-    (ic.tensor_parallel_limit, (8192, 1e9, 1e12, 2, 1.5), "compute_efficiency .* is 1.5; allowed: a number above 0 and at most 1"),
-    (ic.pipeline_bubble, (4, "8"), "micro_batches .* is '8'"),
-    (ic.nodes_required, (17, 0), "gpus_per_node .* is 0"),
-])
-def test_bad_input_is_refused_by_name(law, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        law(*arguments)
-
-
 def test_starting_a_collective_is_paid_once_and_only_with_peers():
     # NCCL's table for NVLink: 8.4 us to start, 3.4 us a step: 56.0 us for eight GPUs, 15.2 us for two. PCIe: 88.2 us for eight.
     link = catalogue.link("NVLink 4")

@@ -462,40 +462,6 @@ def test_what_an_engine_needs_is_not_guessed():
         Case(LLAMA_3_8B, H100, batched_tokens=8192, max_sequences=256)(kv.engine_room_bytes)
 
 
-@pytest.mark.parametrize(("name", "value", "allowed"), [
-    ("context", 0, "a whole number of at least 1"), ("batch", 1.5, "a whole number of at least 1"),
-    ("cache_element_bytes", 0, "a number above 0"), ("window_layers", -1, "a whole number of at least 0")])
-def test_bad_input_is_refused_by_name(name, value, allowed):
-    with pytest.raises(ValueError, match=rf"{name} .* is {value}; allowed: {allowed}"):
-        cache("Llama-3-8B", **{name: value})
-
-
-def test_headroom_is_a_share():
-    with pytest.raises(ValueError, match=r"headroom .* is 10; allowed: a number from 0 to 1"):
-        Case(LLAMA_3_70B, H100, headroom=10)(kv.cache_room_bytes)
-
-
-@pytest.mark.parametrize(("law", "name", "value", "allowed"), [
-    (kv.kv_bytes_per_token, "layers_per_cache", 0.5, "a number of at least 1"),
-    (kv.kv_bytes_per_token, "kv_heads", 0, "a whole number of at least 1"),
-    (kv.paged_kv_bytes, "block_tokens", 0, "a whole number of at least 1"),
-    (kv.shared_kv_bytes, "prefix", -1, "a whole number of at least 0"),
-    (kv.gpu_kv_bytes_per_token, "tensor_parallel", 0, "a whole number of at least 1"),
-    (kv.gpu_kv_bytes_per_token, "pipeline_parallel", 1.5, "a whole number of at least 1")])
-def test_bad_arguments_of_a_cache(law, name, value, allowed):
-    load = dict(context=8192, batch=2, prefix=0, block_tokens=16, tensor_parallel=1, pipeline_parallel=1, layers_per_cache=1)
-    with pytest.raises(ValueError, match=rf"{name} .* is {value}; allowed: {allowed}"):
-        Case(LLAMA_3_8B, **load | {name: value})(law)
-
-
-@pytest.mark.parametrize(("name", "value"), [
-    ("memory_utilization", 1.1), ("memory_utilization", 0), ("batched_tokens", 0), ("max_sequences", 2.5),
-    ("framework_bytes", -1)])
-def test_bad_arguments_of_an_engine(name, value):
-    with pytest.raises(ValueError, match=rf"{name} .* is {value}; allowed: "):
-        Case(LLAMA_3_8B, H100, **(ENGINE | {name: value}))(kv.engine_room_bytes)
-
-
 # Models of 2026: entries for several tokens, blocks that are chosen, latents beside states
 def test_entries_for_several_tokens_by_hand():
     # DeepSeek-V4-Flash: 43 windows of 128; 21 layers keep one entry for 4 tokens, with an index key of 132 B, 20 one for 128.

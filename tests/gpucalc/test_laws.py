@@ -2,7 +2,9 @@
 import csv
 import inspect
 import itertools
+import math
 import pkgutil
+import re
 from importlib import import_module
 
 import numpy as np
@@ -119,6 +121,16 @@ def test_every_quantity_is_used_by_a_law_a_table_or_a_search():
     used |= set(itertools.chain(*tables, *(law.arguments for law in LAWS.values())))
     used |= {"example_tokens", "published_only", "unpublished"}      # what free words count examples by; a limit without a law
     assert set(QUANTITIES) - used == set()
+
+
+@every_law
+def test_an_argument_outside_its_domain_is_refused_by_name(law):
+    """Each of them, below its least value or no number, with what is allowed."""
+    for name in law.arguments:
+        least, allowed = DOMAINS[QUANTITIES[name].allowed][0], re.escape(QUANTITIES[name].allowed)
+        wrong = least - 1 if least > -math.inf else math.nan
+        with pytest.raises(ValueError, match=rf"^{law.__name__}: {name} \(.*\) is {wrong}; allowed: {allowed}"):
+            law(**cases(law)[0] | {name: wrong})
 
 
 @pytest.mark.parametrize("value", [0, -3, 2.5, float("nan"), float("inf"), "8", None, True])

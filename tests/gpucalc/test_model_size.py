@@ -172,14 +172,6 @@ def test_reading_lies_between_active_and_all(experts_per_token, batch):
     assert read <= MIXTRAL_8X7B
 
 
-@pytest.mark.parametrize("name, value", [("hidden", 0), ("layers", 1.5), ("kv_heads", "8"), ("tied_embeddings", 2)])
-def test_an_impossible_architecture_is_refused_by_name(name, value):
-    row = catalogue.model("Llama-3-8B")
-    row[name] = value
-    with pytest.raises(ValueError, match=f"{name} .*allowed"):
-        Case(row)(size.params)
-
-
 # Weights beyond the GPUs' memory
 
 def test_weights_beyond_two_cards_by_hand():

@@ -4,7 +4,8 @@ import pandas as pd
 import pytest
 
 from gpucalc import kv_cache
-from gpucalc.core.quantities import DEFAULTS, DOMAINS, QUANTITIES, check, neutral
+from gpucalc.core.quantities import (
+    AMOUNT, check, COUNT, COUNT0, DEFAULTS, DOMAINS, FACTOR, FLAG, FRACTION, LEVEL2, LEVEL3, neutral, POSITIVE, QUANTITIES, RATE, SHARE)
 
 # A quantity of each domain, values that it has and values that it has not.
 EDGES = {"batch": ([1, 2.0, 10**30], [0, -1, 1.5, float("nan")]), "lora_rank": ([0, 1], [-1, 0.5]),
@@ -14,6 +15,26 @@ EDGES = {"batch": ([1, 2.0, 10**30], [0, -1, 1.5, float("nan")]), "lora_rank": (
          "fusion": ([0, 1, 2], [-1, 3, 0.5]), "oversubscription": ([1, 1.5, float("inf")], [0.999, -1]),
          "gradient_element_bytes": ([0, 0.5, float("inf")], [-1e-9]), "rent_decline": ([-0.5, 0, 0.9], [-0.501, 0.901]),
          "owning_npv": ([float("-inf"), -1e300, 0, 0.5, float("inf")], [float("nan")])}
+
+# What some quantities may be, said a second time.
+ALLOWED = {
+    COUNT: "batch block block_tokens context data_parallel expert_parallel gpus_per_node gpus_per_server hidden kv_heads layers loss_chunks "
+           "machines max_sequences micro_batch micro_batches network_tiers pipeline_parallel ranks runs sequence superblock "
+           "tensor_parallel value_bits virtual_stages",
+    COUNT0: "block_bits lora_rank prefix superblock_bits window_layers",
+    POSITIVE: "activation_element_bytes bandwidth cache_element_bytes checkpoint_seconds committed_usd_per_hour home_usd_per_hour "
+              "kept_element_bytes link_bandwidth peak_flops server_usd usd_per_hour weight_element_bytes years",
+    AMOUNT: "egress_bytes framework_bytes gradient_element_bytes latency loss_element_bytes optimizer_element_bytes premium prompt_chunk "
+            "trough_gpus usd_per_gb_month",
+    FACTOR: "interruption_slowdown layers_per_cache pue", FRACTION: "availability bandwidth_efficiency compute_efficiency utilization",
+    SHARE: "end_share fragmentation headroom interruptible_share peak_share residual", RATE: "rent_decline",
+    FLAG: "adapt_query cached committed expanded_kv flash_attention keep_embeddings last_stage offload_optimizer persistent_gradients "
+          "sequence_parallel tied_embeddings", LEVEL2: "fusion", LEVEL3: "recompute zero_stage"}
+
+
+@pytest.mark.parametrize("allowed", ALLOWED)
+def test_what_a_quantity_may_be(allowed):
+    assert {name: QUANTITIES[name].allowed for name in ALLOWED[allowed].split()} == dict.fromkeys(ALLOWED[allowed].split(), allowed)
 
 
 def test_each_domain_has_its_edges():

@@ -254,22 +254,6 @@ def test_embeddings_count_alike_in_every_account(name):
     assert case(kv.gpu_weight_bytes) == pytest.approx(case(kv.weight_bytes), abs=2 * 4096)
 
 
-@pytest.mark.parametrize(("name", "value", "allowed"), [
-    ("value_bits", 0, "a whole number of at least 1"), ("block", 0, "a whole number of at least 1"),
-    ("block_bits", -1, "a whole number of at least 0"), ("superblock", 2.5, "a whole number of at least 1"),
-    ("superblock_bits", float("nan"), "a whole number of at least 0")])
-def test_bad_bits_are_refused_by_name(name, value, allowed):
-    with pytest.raises(ValueError, match=rf"{name} .* is {value}; allowed: {allowed}"):
-        qn.stored_bits(**{"value_bits": 4, name: value})
-
-
-def test_bad_sizes_are_refused_by_name():
-    with pytest.raises(ValueError, match="kept_element_bytes .* is 0; allowed: a number above 0"):
-        qn.quantized_weight_bytes(100, 50, 0.5, 0, 0)
-    with pytest.raises(ValueError, match="keep_embeddings .* is 2; allowed: 0 or 1"):
-        qn.quantized_params(100, 10, 2)
-
-
 def test_an_unknown_format_suggests_close_ones():
     with pytest.raises(ValueError, match=r"data/formats.csv has no weight_format 'Q4'; close: Q4_K, "):
         catalogue.weight_format("Q4")
