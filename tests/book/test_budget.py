@@ -10,7 +10,7 @@ from book.pages.what_to_buy import rules_picture
 from gpucalc import Case
 from gpucalc.decisions import capacity, market, token_offers
 from gpucalc.rows import bands, catalogue, price_book
-from tests.gpucalc.test_budget import close
+from tests.close import close
 
 ALL = price_book.prices()
 BOOK = budget.sure(ALL)

@@ -6,12 +6,9 @@ import pytest
 from book.components.claims import measurements
 from gpucalc import Case
 from gpucalc import interconnect as ic
+from tests.close import close
 
 H200 = dict(gpu="H200 SXM 141GB", link="NVLink 4", ranks=8, efficiency="achieved")
-
-
-def close(value):
-    return pytest.approx(value, rel=1e-12)
 
 
 def test_small_messages_of_an_engine_on_eight_h200_come_in_the_published_order():

@@ -11,15 +11,12 @@ from gpucalc.core.evaluate import Row
 from gpucalc.core.quantities import DATA
 from gpucalc.rows import catalogue, price_book
 from gpucalc.rows.rents import cheapest_rent
+from tests.close import close
 from tests.counter_samples import FILES
 from tests.pictures import boxes
 
 H100 = "H100 SXM 80GB"
 BOOK = price_book.prices()
-
-
-def close(value):
-    return pytest.approx(value, rel=1e-9)
 
 
 def report(file, gpu=None, seconds=60, rate=2.5):

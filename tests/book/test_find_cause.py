@@ -10,12 +10,9 @@ from book.pages.find_cause import ADVICE, causes_table, RIGHT_LOG, WRONG_LOG
 from gpucalc import waiting as wt
 from gpucalc.core.evaluate import Row
 from gpucalc.rows import price_book
+from tests.close import close
 
 H100 = "H100 SXM 80GB"
-
-
-def close(value):
-    return pytest.approx(value, rel=1e-9)
 
 
 # By hand

@@ -10,10 +10,7 @@ from gpucalc.core.evaluate import Row
 from gpucalc.laws.arithmetic_intensity import matmul_flops
 from gpucalc.laws.waiting import sped_up
 from gpucalc.rows import catalogue
-
-
-def close(value):
-    return pytest.approx(value, rel=1e-9)
+from tests.close import close
 
 
 def test_power_and_clock_are_two_sides_of_one_formula():

@@ -1,7 +1,7 @@
 """Costs of tokens against the published figures of the page."""
 from book.components.measured import compare
 from gpucalc import serving_cost as sc
-from tests.gpucalc.test_serving_cost import close
+from tests.close import close
 
 
 def test_deepseeks_day():

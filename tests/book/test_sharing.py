@@ -11,7 +11,7 @@ from book.pages.sharing import slices_picture
 from gpucalc import Case, serving as sv
 from gpucalc.decisions import capacity
 from gpucalc.rows import catalogue, price_book
-from tests.gpucalc.test_sharing import close
+from tests.close import close
 
 BOOK = sure(price_book.prices())
 H100, SMALL = "H100 SXM 80GB", ["L4 24GB", "A10 24GB", "L40S 48GB"]

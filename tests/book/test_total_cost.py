@@ -11,7 +11,7 @@ from book.pages.total_cost import (bills, egress_tiers, ends, first_price, home,
 from gpucalc import training_cost
 from gpucalc import total_cost as tc
 from gpucalc.rows import price_book
-from tests.gpucalc.test_total_cost import close
+from tests.close import close
 
 BOOKS = {path.stem: price_book.prices(path) for path in price_book.price_books()}
 H100 = "H100 SXM 80GB"

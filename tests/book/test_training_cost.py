@@ -15,7 +15,8 @@ from gpucalc.core.evaluate import Case
 from gpucalc.decisions.layouts import best_layouts
 from gpucalc.rows import bands, catalogue, price_book
 from gpucalc.rows.tables import DATA
-from tests.gpucalc.test_training_cost import close, JOB, RECIPE
+from tests.close import close
+from tests.gpucalc.test_training_cost import JOB, RECIPE
 
 OLD, NEW = "2026-01-12.csv", "2026-06-24.csv"
 both_books = pytest.mark.parametrize("book", [OLD, NEW])

@@ -17,6 +17,7 @@ from gpucalc.decisions.rule import Limit
 from gpucalc.laws.choosing import largest_params, largest_trained_params
 from gpucalc.rows import catalogue, price_book
 from gpucalc.rows.case_file import read_case
+from tests.close import close
 
 ROOT, H100 = Path(__file__).parents[2], "H100 SXM 80GB"
 BOOK = price_book.prices()
@@ -41,10 +42,6 @@ def asked_of(key):
 @functools.cache
 def best_of(key):
     return which_gpu.best(wanted_of(key))
-
-
-def close(value):
-    return pytest.approx(value, rel=1e-9)
 
 
 # By hand

@@ -4,16 +4,13 @@ import pytest
 from gpucalc import activation_memory, sharding, training_memory as tm
 from gpucalc.core.evaluate import Case
 from gpucalc.rows import catalogue
+from tests.close import close
 
 GIB = 2**30
 LLAMA_8B, DEEPSEEK = catalogue.model("Llama-3-8B"), catalogue.model("DeepSeek-V3")
 GPT_3 = dict(layers=96, hidden=12288, heads=96, kv_heads=96, head_dim=128, intermediate=49152)
 GPT_22B = dict(layers=48, hidden=6144, heads=64, kv_heads=64, head_dim=96, intermediate=24576)
 GPT_1T = dict(layers=128, hidden=25600, heads=160, kv_heads=160, head_dim=160, intermediate=102400)
-
-
-def close(value):
-    return pytest.approx(value, rel=1e-12)
 
 
 def per_token(architecture, **switches):

@@ -11,6 +11,7 @@ from gpucalc import arithmetic_intensity as ai, kernels
 from gpucalc import shares as fills
 from gpucalc.core.evaluate import Case
 from gpucalc.rows import catalogue
+from tests.close import close
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 H100, A100, RTX_4090 = map(catalogue.gpu, ["H100 SXM 80GB", "A100 SXM 80GB", "RTX 4090 24GB"])
@@ -28,10 +29,6 @@ sizes = st.integers(1, 10**5)
 peaks = st.floats(1e12, 1e16)
 bandwidths = st.floats(1e11, 1e13)
 batches = st.integers(1, 4096)
-
-
-def close(value):
-    return pytest.approx(value, rel=1e-12)
 
 
 def step(model, gpu, batch, context, **given):

@@ -9,7 +9,8 @@ from gpucalc import break_even as be
 from gpucalc import owning as ow
 from gpucalc import renting
 from gpucalc.core.evaluate import Case
-from tests.gpucalc.test_owning import SERVER, close
+from tests.close import close
+from tests.gpucalc.test_owning import SERVER
 
 DEAL = SERVER | dict(usd_per_hour=4.5, rent_decline=0.1, utilization=0.6)
 CARDS_ALONE = dict(network_usd=0, gpus_per_server=1, years=3, discount_rate=0, hosting_usd_per_month=0, usd_per_kwh=0,

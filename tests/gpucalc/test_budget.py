@@ -1,13 +1,9 @@
 """What a budget buys: hand calculations, round trips through the plans that price a load, and what may never happen."""
 import math
 
-import pytest
 
 from gpucalc import Case, budget as bg, training_time as tt
-
-
-def close(value):
-    return pytest.approx(value, rel=1e-9)
+from tests.close import close
 
 
 def test_requests_from_an_api():

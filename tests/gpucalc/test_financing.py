@@ -6,12 +6,9 @@ from hypothesis import strategies as st
 from gpucalc import financing as fin
 from gpucalc import owning
 from gpucalc.core.evaluate import Case
+from tests.close import close
 
 share, months = st.floats(0, 0.5), st.integers(1, 120)
-
-
-def close(value, rel=1e-12):
-    return pytest.approx(value, rel=rel)
 
 
 def payment(price, rate, count, end=0):

@@ -10,16 +10,13 @@ from hypothesis import strategies as st
 from gpucalc import interconnect as ic
 from gpucalc.core.evaluate import Case
 from gpucalc.rows import catalogue
+from tests.close import close
 
 NVLINK4, PCIE4 = 450e9, 32e9
 ranks = st.integers(2, 512)
 message = st.floats(1, 1e12)
 bandwidth = st.floats(1e9, 1e12)
 latency = st.floats(0, 1e-4)
-
-
-def close(value, rel=1e-12):
-    return pytest.approx(value, rel=rel)
 
 
 def ring_all_reduce(gpus):

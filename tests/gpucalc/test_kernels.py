@@ -1,14 +1,10 @@
 """Kernels of a pass and how its products fill a GPU, by hand."""
-import pytest
 
 from gpucalc.laws import kernels
+from tests.close import close
 
 TILES = dict(tile_rows=4, tile_columns=8, units=8, compute_efficiency=0.5)
 MOE = dict(moe_layers=1, experts=8, experts_per_token=2, expert_intermediate=20)
-
-
-def close(value):
-    return pytest.approx(value, rel=1e-12)
 
 
 def test_products_of_an_mlp_fill_a_gpu():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gpucalc import LAWS, kv_cache as kv
 from gpucalc.core.evaluate import Case
-from gpucalc.laws.quantization import format_element_bytes, stored_bits
+from gpucalc.laws.quantization import format_element_bytes
 from gpucalc.rows import catalogue
 
 CONFIGS = Path(__file__).parents[1] / "configs"
@@ -39,15 +39,6 @@ def test_query_heads_do_not_enter():
     assert 8 * 4096 * 2 * 80 * 64 * 128 * 2 == 85_899_345_920
 
 
-def test_a_batch_of_32_at_8192_tokens_is_80_gib():
-    # 32 * 8192 * 327,680 B = 85.9 GB.
-    assert cache("Llama-3-70B", 8192, 32) == 85_899_345_920 == 80 * 2**30
-
-
-def test_one_byte_elements_halve_the_cache():
-    assert cache("Llama-3-8B", 1000, 2, cache_element_bytes=1) == 1000 * 2 * 131_072 / 2
-
-
 def test_a_latent_is_all_that_latent_attention_keeps():
     # DeepSeek-V3: 61 layers * (512 + 64) elements * 2 B; its 128 heads as in MHA would be 57 times as much.
     assert kv.latent_bytes_per_token(61, 512, 64) == 70_272
@@ -55,11 +46,6 @@ def test_a_latent_is_all_that_latent_attention_keeps():
     assert Case(catalogue.model("DeepSeek-V3"))(kv.kv_bytes_per_token) == 70_272
     assert cache("DeepSeek-V3", 4096, 8) == 4096 * 8 * 70_272
     assert kv.kv_bytes_per_token(61, 128, 128, 0, 0) / 70_272 == pytest.approx(56.9, rel=1e-3)
-
-
-def test_a_column_of_models_holds_both_kinds():
-    column = Case(catalogue.models())(kv.kv_bytes_per_token)
-    assert (column["DeepSeek-V3"], column["Llama-3-8B"]) == (70_272, 131_072)
 
 
 def test_a_window_caps_every_layer_of_mistral():
@@ -71,11 +57,6 @@ def test_a_window_caps_every_layer_of_mistral():
 def test_a_window_caps_half_the_layers_of_gemma():
     # Gemma-2-9B: 8,192 B a layer and token; 21 layers keep 8,192 tokens, 21 keep 4,096.
     assert cache("Gemma-2-9B", 8192) == 2 * 8 * 256 * 2 * (21 * 8192 + 21 * 4096)
-
-
-def test_without_windows_the_sequence_is_tokens_times_bytes():
-    assert kv.sequence_kv_bytes(131_072, 4096, 32, 0, 0, 0) == 131_072 * 4096
-    assert kv.kv_bytes(1000, 7) == 7000
 
 
 def test_weights():
@@ -164,12 +145,6 @@ def test_cache_formats_count_their_scales(weight_format, block, stored):
     assert element == pytest.approx(stored / block, rel=1e-12)
     elements = 10 * 2 * 32 * 8 * 128
     assert cache("Llama-3-8B", 10, cache_element_bytes=element) == pytest.approx(elements * stored / block, rel=1e-12)
-
-
-def test_kivi_in_two_bits():
-    # KIVI (arXiv 2402.02750): 32 values of 2 bits with an FP16 scale and an FP16 zero point are 96 bits, 3 bits each.
-    assert stored_bits(2, 32, 32) == 96 / 32
-    assert Case(LLAMA_3_8B, cache_element_bytes=format_element_bytes(3))(kv.kv_bytes_per_token) == 131_072 * 3 / 16
 
 
 def test_a_sequence_takes_whole_blocks():
@@ -430,9 +405,6 @@ def test_a_state_is_divided_by_its_own_heads():
 
 def test_a_latent_cache_with_a_rotary_key_of_its_own_width():
     # vLLM, flashmla_sparse.py: 512 FP8 values, 4 FP32 scales, 64 BF16 rotary values; NVFP4: 256 + 32 bytes, rotary in FP8.
-    latent = dict(attention_layers=61, kv_lora_rank=512, rope_head_dim=64)
-    assert kv.latent_bytes_per_token(**latent, cache_element_bytes=1 + 4 / 128, rope_element_bytes=2) == 61 * 656 == 40_016
-    assert kv.latent_bytes_per_token(**latent, cache_element_bytes=4.5 / 8, rope_element_bytes=1) == 61 * 352
     case = Case(catalogue.model("DeepSeek-V3"), cache_element_bytes=1 + 4 / 128, rope_element_bytes=2)
     assert case(kv.kv_bytes_per_token) == 61 * 656
     assert case.but(cache_element_bytes=1, rope_element_bytes=0)(kv.kv_bytes_per_token) == 61 * 576

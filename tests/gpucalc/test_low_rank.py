@@ -12,10 +12,6 @@ QUERY_VALUE = ATTENTION_ADAPTERS | dict(adapt_key=0, adapt_output=0)
 ALL_ADAPTERS = ATTENTION_ADAPTERS | dict(adapt_mlp=1)
 
 
-def close(value):
-    return pytest.approx(value, rel=1e-12)
-
-
 @pytest.mark.parametrize("layers, hidden, published", [(24, 2048, 1_572_864), (16, 4096, 2_097_152)])
 def test_published_counts_of_rank_8_on_queries_and_values(layers, hidden, published):
     # LitGPT prints them for Phi-1.5 and StableLM-Alpha-3B: two square matrices a layer, 8 x (h + h) each.

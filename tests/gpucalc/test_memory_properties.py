@@ -1,7 +1,6 @@
 """What must hold for every architecture and every layout: sums, shares, and numbers that agree however they are asked for."""
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,15 +9,12 @@ from gpucalc import sharding as sh
 from gpucalc import training_memory as tm
 from gpucalc.core.evaluate import Case
 from gpucalc.rows import catalogue
+from tests.close import close
 
 RECIPES = {name: dict(row) for name, row in catalogue.recipes().select_dtypes("number").iterrows()}
 STATE = ("held_weight_bytes", "held_gradient_bytes", "held_master_bytes", "held_optimizer_bytes")
 MICRO_BATCHES = 16
 some = settings(max_examples=200)
-
-
-def close(value):
-    return pytest.approx(value, rel=1e-12)
 
 
 def doubling(lowest, highest):

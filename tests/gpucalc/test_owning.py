@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from gpucalc import owning as ow
 from gpucalc.core.evaluate import Case
 from gpucalc.rows import catalogue
+from tests.close import close
 
 rate = st.floats(0, 0.5)
 years = st.floats(0.5, 8)
@@ -17,10 +18,6 @@ SERVER = dict(server_usd=320_000, network_ports=8, network_tiers=2, usd_per_port
               years=4, lead_months=3, ramp_months=6, discount_rate=0.1, residual=0.25, availability=0.97, spare_share=0.05,
               support_share=0.04, repair_share=0.02, staff_usd_per_year=5000, hosting_usd_per_month=1500, tdp_watts=700,
               pue=1.3, usd_per_kwh=0.1, idle_power_share=0.3)
-
-
-def close(value, rel=1e-12):
-    return pytest.approx(value, rel=rel)
 
 
 def test_a_year_of_money_is_worth_less_the_later_it_comes():

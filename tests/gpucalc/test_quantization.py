@@ -9,13 +9,10 @@ from gpucalc import arithmetic_intensity as ai
 from gpucalc import model_size as ms
 from gpucalc.core.evaluate import Case
 from gpucalc.rows import catalogue
+from tests.close import close
 
 LLAMA_3_8B, LLAMA_3_70B = catalogue.model("Llama-3-8B"), catalogue.model("Llama-3-70B")
 H100 = catalogue.gpu("H100 SXM 80GB")
-
-
-def close(value):
-    return pytest.approx(value, rel=1e-12)
 
 
 blocks, scales = st.integers(1, 10_000), st.integers(0, 64)

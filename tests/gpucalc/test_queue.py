@@ -140,6 +140,7 @@ def test_degrees_that_divide_a_model():
     """Llama-3-8B has 32 heads and 8 for keys and values, an MLP of 14,336 and a vocabulary of 128,256."""
     assert capacity.allowed_degrees(catalogue.model("Llama-3-8B")) == [1, 2, 4, 8]
     assert capacity.allowed_degrees(catalogue.model("Llama-3-8B"), (3, 8, 2)) == [8, 2]
+    assert capacity.allowed_degrees(catalogue.model("Falcon-7B")) == [1]
 
 
 def test_a_card_whose_link_has_no_known_latency_is_named():

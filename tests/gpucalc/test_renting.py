@@ -9,15 +9,12 @@ from hypothesis import strategies as st
 
 from gpucalc import renting
 from gpucalc.core.evaluate import Case
+from tests.close import close
 
 HOUR, MINUTE = 3600, 60
 DALY = [(24 * HOUR, 117), (6 * HOUR, 57), (15 * MINUTE, 9.1)]
 writing = st.floats(1, 600)
 quiet = st.floats(600, 1e6)
-
-
-def close(value, rel=1e-12):
-    return pytest.approx(value, rel=rel)
 
 
 def daly(checkpoint, mean):

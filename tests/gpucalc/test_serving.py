@@ -525,36 +525,12 @@ def test_why_the_documents_eight_gpus_do_not():
     assert one.output_tokens_per_second < 1000 / 60 * 200
 
 
-def test_memory_is_a_limit_too():
-    assert plan(degree=1).limit == "memory" and plan(degree=1).gpus == math.inf
-    assert plan(model=LLAMA_8B, degree=1).limit == ""
-
-
-def test_a_gpu_without_a_known_latency_is_refused():
-    unknown = catalogue.links().latency
-    name = next(name for name, row in catalogue.gpus().iterrows() if math.isnan(unknown[row.link]))
-    with pytest.raises(ValueError, match=f"^gpu '{name}': the latency of its link is not known; allowed: .*H100 SXM 80GB"):
-        capacity.linked_gpus(name)
-
-
-def test_degrees_divide_the_model():
-    assert capacity.allowed_degrees(LLAMA_70B, (1, 2, 3, 8, 128)) == [1, 2, 8]
-    assert capacity.allowed_degrees(catalogue.model("Falcon-7B")) == [1]
-
-
 @settings(max_examples=20)
 @given(st.floats(1, 100), st.floats(1.1, 4))
 def test_more_load_or_less_time_never_takes_fewer_gpus(rate, factor):
     few = plan(requests_per_second=rate)
     assert plan(requests_per_second=rate * factor).gpus >= few.gpus
     assert plan(requests_per_second=rate, answer_limit=5 / factor).gpus >= few.gpus
-
-
-def test_every_batch_below_sixteen_is_tried_and_the_usual_degrees():
-    assert [batch for batch in capacity.BATCHES if batch <= 16] == list(range(1, 17))
-    assert [batch for batch in capacity.BATCHES if batch >= 48][:6] == [48, 52, 56, 60, 64, 80] and max(capacity.BATCHES) == 2048
-    assert list(capacity.BATCHES) == sorted(set(capacity.BATCHES))
-    assert capacity.allowed_degrees(LLAMA_70B) == [1, 2, 4, 8]
 
 
 def test_halving_finds_what_counting_up_does():

@@ -10,16 +10,13 @@ from gpucalc import queueing as qu, serving as sv, serving_cost as sc
 from gpucalc.core.evaluate import Case
 from gpucalc.decisions import capacity, token_offers
 from gpucalc.rows import ages, catalogue, price_book
+from tests.close import close
 
 MODEL, GPU = catalogue.model("Llama-3-70B"), catalogue.gpu("H100 SXM 80GB")
 LINK, ACHIEVED = catalogue.link("NVLink 4"), catalogue.efficiency("achieved")
 FP8 = dict(weight_element_bytes=1, cache_element_bytes=1)
 BOOKS = price_book.price_books()
 every_book = pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
-
-
-def close(value):
-    return pytest.approx(value, rel=1e-9)
 
 
 def test_time_and_cost_of_a_request():

@@ -4,10 +4,7 @@ from hypothesis import given, settings, strategies as st
 
 from gpucalc import sharing as sh
 from gpucalc.rows import catalogue
-
-
-def close(value):
-    return pytest.approx(value, rel=1e-9)
+from tests.close import close
 
 
 def test_a_slice():

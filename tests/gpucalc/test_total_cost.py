@@ -13,13 +13,10 @@ from gpucalc.decisions.market import forbidden
 from gpucalc.rows import catalogue
 from gpucalc.rows.project_books import price_books, project_book
 from gpucalc.rows.rents import egress_prices
+from tests.close import close
 
 AWS_TIERS = [(0, 100e9, 0), (100e9, 10e12, 0.09), (10e12, 50e12, 0.085), (50e12, 150e12, 0.07), (150e12, math.inf, 0.05)]
 amount = st.floats(0, 400e12)
-
-
-def close(value):
-    return pytest.approx(value, rel=1e-12)
 
 
 def egress(sent, tiers=AWS_TIERS, months=1):

@@ -5,6 +5,7 @@ from gpucalc import training_cost as tc
 from gpucalc.core.evaluate import Case
 from gpucalc.decisions.market import machine_counts
 from gpucalc.rows import catalogue
+from tests.close import close
 
 A100_PEAK, H100_PEAK = 312e12, 989e12
 RECIPE = dict(recipe="mixed-adamw-fp32-grads", efficiency="achieved")
@@ -17,10 +18,6 @@ EXAMPLES = {
     "DeepSeek": RECIPE | dict(job="pretrain", model="DeepSeek-V3", training_tokens=500e9, global_batch=4096, sequence=4096, gpus=1024,
                               deadline_days=60),
     "qlora": dict(job="qlora", model="Llama-3-8B", training_tokens=1e9, global_batch=64, sequence=4096, gpus=8, deadline_days=7)}
-
-
-def close(value):
-    return pytest.approx(value, rel=1e-12)
 
 
 def test_training_flops():

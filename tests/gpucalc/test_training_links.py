@@ -7,14 +7,11 @@ import pytest
 from gpucalc import training_links as links
 from gpucalc.core.evaluate import Case
 from gpucalc.rows import catalogue
+from tests.close import close
 
 HOPS = dict(latency=0.25, network_latency=0.5)
 PORTS = dict(network_bandwidth=10.0, port_bandwidth=25.0, group_ports=4, peer_ports=4, reach=8, beyond_bandwidth=3.0,
              link_efficiency=0.5, network_efficiency=0.8)
-
-
-def close(value):
-    return pytest.approx(value, rel=1e-12)
 
 
 def test_sparse_layers_without_experts_of_a_token():

@@ -8,6 +8,7 @@ from gpucalc import LAWS, activation_memory, low_rank, sharding
 from gpucalc import training_memory as tm
 from gpucalc.core.evaluate import Case
 from gpucalc.rows import catalogue
+from tests.close import close
 
 GIB = 2**30
 LLAMA_8B = catalogue.model("Llama-3-8B")
@@ -21,10 +22,6 @@ PARTS = dict(gpu_embedding_params=100, gpu_layer_params=1000, gpu_expert_params=
 TRAINED = dict(gpu_trained_params=1100, gpu_trained_expert_params=400)
 RANKS = dict(shard_ranks=8, expert_shard_ranks=2)
 ALONE = dict(shard_ranks=1, expert_shard_ranks=1)
-
-
-def close(value):
-    return pytest.approx(value, rel=1e-12)
 
 
 # Model state

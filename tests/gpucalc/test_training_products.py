@@ -2,13 +2,10 @@
 import pytest
 
 from gpucalc import training_products as products
+from tests.close import close
 
 RATES = dict(product_peak=1000, units=1, bandwidth=1e9, tile_rows=1, tile_columns=1)
 LAYER = dict(gpu_tokens=16, hidden=10, adapters=0, gradient_element_bytes=4, **RATES)
-
-
-def close(value):
-    return pytest.approx(value, rel=1e-12)
 
 
 def test_experts_that_tensor_parallel_splits():

@@ -7,6 +7,7 @@ from gpucalc import LAWS
 from gpucalc import training_products as products, training_time as tt
 from gpucalc.core.evaluate import Case
 from gpucalc.rows import catalogue
+from tests.close import close
 
 LLAMA_8B, LLAMA_405B = catalogue.model("Llama-3-8B"), catalogue.model("Llama-3.1-405B")
 DEEPSEEK = catalogue.model("DeepSeek-V3")
@@ -17,10 +18,6 @@ JOB = dict(sequence=4096, micro_batch=1, micro_batches=16, flash_attention=1, ne
 LAYOUTS = [dict(data_parallel=8, zero_stage=3), dict(tensor_parallel=8, sequence_parallel=1, data_parallel=2, zero_stage=1),
            dict(tensor_parallel=2, pipeline_parallel=4, virtual_stages=2, data_parallel=2, recompute=2),
            dict(context_parallel=4, tensor_parallel=4, recompute=1, data_parallel=2, zero_stage=2)]
-
-
-def close(value):
-    return pytest.approx(value, rel=1e-12)
 
 
 def step(model=LLAMA_8B, card=H100, recipe=ADAMW, **inputs):
