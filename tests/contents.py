@@ -9,8 +9,6 @@ from book.components.links import contents
 
 PARTS = {caption: list(pages) for caption, pages in contents().items()}
 TOPICS = topics()
-# Notebooks to run, which are no pages.
-WORKSHEETS = sorted(path.stem for path in (ROOT / "notebooks").glob("*_worksheet.md"))
 PAGES = ["index", *(page for pages in PARTS.values() for page in pages)]
 # Pages whose figures follow from a price book.
 PRICED = [name for name in TOPICS if "prices" in declared_in(ROOT / f"notebooks/{name}.md")]

@@ -3,40 +3,19 @@ import math
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from book.pages.total_cost import (bills, egress_tiers, ends, first_price, home, homes, managed_price, PARTS, rents_with_services,
                                    storage_tiers, stored_usd, stores, tiered_usd)
-from gpucalc import training_cost
-from gpucalc import total_cost as tc
 from gpucalc.rows import price_book
 from tests.close import close
 
 BOOKS = {path.stem: price_book.prices(path) for path in price_book.price_books()}
 H100 = "H100 SXM 80GB"
 every_book = pytest.mark.parametrize("book", BOOKS.values(), ids=BOOKS.keys())
-money = st.floats(0.01, 100)
 
 
 def workload(**changed):
     return {"gpu_hours": 100, "runs": 20, "corpus_bytes": 500e9, "stored_bytes": 1.2e12, "months": 1} | changed
-
-
-@given(st.floats(1, 1e4), money, money, st.floats(0.01, 0.2))
-def test_at_the_break_even_corpus_both_places_cost_the_same(hours, home, cheaper, price):
-    home, cheaper = max(home, cheaper) + 1, min(home, cheaper)
-    corpus = tc.break_even_corpus_bytes(hours, home, cheaper, price)
-    beside = training_cost.compute_usd(hours, home)
-    pulled = training_cost.compute_usd(hours, cheaper) + tc.egress_usd(tc.pulled_bytes(corpus), price)
-    assert pulled == pytest.approx(beside, rel=1e-9)
-
-
-@given(st.floats(1, 1e4), money, st.floats(0, 1e5), st.floats(0, 1e5))
-def test_at_the_break_even_run_both_places_cost_the_same(hours, cheaper, toll, copy):
-    home = cheaper + 1
-    runs = tc.break_even_runs(toll, copy, hours, home, cheaper)
-    assert runs * hours * home == pytest.approx(runs * hours * cheaper + toll + copy, rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize("cached", [0, 1])

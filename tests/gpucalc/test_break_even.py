@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from gpucalc import break_even as be
 from gpucalc import owning as ow
-from gpucalc import renting
 from gpucalc.core.evaluate import Case
 from tests.close import close
 from tests.gpucalc.test_owning import SERVER
@@ -102,37 +101,8 @@ def test_break_even_server_price():
     assert be.break_even_server_usd(100, -10, 100, 100, 3) == math.inf
 
 
-@given(st.floats(0.1, 50), st.floats(0.01, 1), share)
-def test_at_the_break_even_both_cost_the_same(fixed, work, used):
-    rent = ow.owned_usd_per_hour(fixed, work, used)
-    assert be.break_even_utilization(fixed, work, rent) == pytest.approx(used, rel=1e-6)
-
-
 @given(st.floats(1e4, 1e6), st.integers(1, 16), st.floats(1, 8), st.floats(0.1, 1))
 def test_without_interest_the_server_is_paid_when_its_years_end(server, gpus, years, used):
     deal = CARDS_ALONE | dict(server_usd=server, gpus_per_server=gpus, years=years, hosting_usd_per_month=500, usd_per_kwh=0.2)
     rent = Case(utilization=used, **deal)(ow.owned_usd_per_hour)
     assert Case(utilization=used, usd_per_hour=rent, **deal)(be.break_even_months) == pytest.approx(12 * years, rel=1e-6)
-
-
-@given(st.floats(1e5, 1e6), st.floats(1.01, 3), st.floats(1.5, 9), st.floats(1.01, 3))
-def test_break_even_rises_with_the_price_and_falls_with_the_rent(server, dearer, rent, higher):
-    def needed(**other):
-        return Case(**{name: value for name, value in DEAL.items() if name != "utilization"}
-                    | {"server_usd": server, "usd_per_hour": rent} | other)(be.break_even_utilization)
-    assert needed(server_usd=server * dearer) > needed() > needed(usd_per_hour=rent * higher)
-
-
-@given(st.floats(1e5, 1e6), st.floats(1.001, 3), share)
-def test_the_dearer_server_is_never_chosen(server, dearer, used):
-    cheap, dear = (Case(**DEAL | {"server_usd": price, "utilization": used})(be.owning_npv)
-                   for price in (server, server * dearer))
-    assert cheap > dear
-
-
-@given(st.floats(0.5, 10), st.floats(1.001, 3))
-def test_the_dearer_rent_is_never_chosen(rent, dearer):
-    deals = [DEAL | {"usd_per_hour": price} for price in (rent, rent * dearer)]
-    cheap, dear = (Case(**each)(renting.level_usd_per_hour) for each in deals)
-    assert cheap < dear
-    assert Case(**deals[0])(be.owning_npv) < Case(**deals[1])(be.owning_npv)

@@ -99,19 +99,3 @@ def test_no_level_costs_less_than_the_rule_s_for_two_levels(a, b, share, committ
         return cm.portfolio_usd_per_hour(level, committed, above, flexible)
     best = cost(cm.step_reserved_gpus(ratio, low, high, share))
     assert all(best <= cost(high * step / 50) * (1 + 1e-9) for step in range(51)) and best <= cost(low) * (1 + 1e-9)
-
-
-@given(gpus, gpus, st.floats(0.05, 0.99))
-def test_at_the_level_the_share_of_hours_is_the_ratio(a, b, ratio):
-    low, high = sorted((a, b + 0.1))
-    level = cm.reserved_gpus(ratio, low, high)
-    assert cm.share_above(level, low, high) == pytest.approx(ratio, abs=1e-6) or high - low < 1e-6
-    assert low - 1e-9 <= level <= high
-
-
-@given(rate, rate, st.floats(0, 1), st.floats(0, 1))
-def test_more_that_can_wait_never_costs_more(demand, spot, some, more):
-    some, more = sorted((some, more))
-    rates = [cm.flexible_usd_per_hour(demand, spot, share) for share in (some, more)]
-    costs = [load(flexible_usd_per_hour=each)(cm.portfolio_usd_per_hour) for each in rates]
-    assert costs[1] <= costs[0] * (1 + 1e-9)

@@ -1,12 +1,9 @@
 """Mixtures of experts against hand calculations, throws of dice and published deployments."""
 import random
-from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from gpucalc import Case, arithmetic_intensity as ai, experts as ex, model_size
+from gpucalc import Case, arithmetic_intensity as ai, experts as ex
 
 DEEPSEEK = Case(model="DeepSeek-V3")
 
@@ -34,21 +31,6 @@ def test_one_token_touches_its_own_experts_and_a_crowd_all():
     assert ex.touched_experts(4 / 128, 64, 128) == pytest.approx(128 * (1 - (31 / 32)**64)) == pytest.approx(111.2, abs=0.05)
     assert ex.touched_experts(4 / 128, 10_000, 128) == pytest.approx(128)
     assert ex.routed_share() == 0 and ex.touched_experts(0, 8) == 0
-
-
-@given(st.integers(1, 4096))
-def test_what_is_read_is_all_but_the_experts_left_out(batch):
-    case = DEEPSEEK.but(batch=batch)
-    model = case.rows["model"]
-    left = (model.experts - case(ex.touched_experts)) * case(model_size.expert_params) * model.moe_layers
-    assert case(model_size.read_params) == pytest.approx(model.params - left)
-
-
-def test_a_token_reads_less_the_larger_the_batch_but_never_so_fast_as_a_dense_model():
-    of = [DEEPSEEK.but(batch=2**step)(ex.pass_token_bytes) for step in range(14)]
-    assert of == sorted(of, reverse=True)
-    assert all(one <= 2.0001 * other for one, other in pairwise(of))
-    assert of[0] == DEEPSEEK.but(batch=1)(ai.read_bytes)
 
 
 def test_clocks_agree_where_a_dense_model_says_times_what_is_held_over_what_is_used():

@@ -92,8 +92,3 @@ def test_kept_inputs_of_products_shrink():
     assert wide("whole_values") - narrow("whole_values") == 2 * 4096 / 2
     # Attention keeps its output for its own backward pass, so the copy in FP8 comes on top.
     assert wide("split_values") - narrow("split_values") == 14_336 / 2 - 4096 / 2
-
-
-def test_a_rack_is_one_node():
-    assert layout_case("Llama-3-8B", "GB200 NVL72 186GB", 8192).inputs["gpus_per_node"] == 72
-    assert layout_case("Llama-3-8B", "B200 SXM 180GB", 8192).inputs["gpus_per_node"] == 8

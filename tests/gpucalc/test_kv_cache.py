@@ -429,11 +429,6 @@ def test_an_engine_without_room_has_no_blocks():
     assert Case(LLAMA_3_70B, H100, context=8192, **ENGINE)(kv.concurrency) == 0
 
 
-def test_what_an_engine_needs_is_not_guessed():
-    with pytest.raises(ValueError, match="engine_room_bytes needs framework_bytes"):
-        Case(LLAMA_3_8B, H100, batched_tokens=8192, max_sequences=256)(kv.engine_room_bytes)
-
-
 # Models of 2026: entries for several tokens, blocks that are chosen, latents beside states
 def test_entries_for_several_tokens_by_hand():
     # DeepSeek-V4-Flash: 43 windows of 128; 21 layers keep one entry for 4 tokens, with an index key of 132 B, 20 one for 128.

@@ -1,7 +1,5 @@
 """Parameter counts against sums written out by hand, matrix by matrix, without the laws."""
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gpucalc import model_size as size
 from gpucalc.core.evaluate import Case
@@ -69,13 +67,6 @@ COUNTS = {"Llama-2-7B": LLAMA_2_7B, "Llama-3-8B": LLAMA_3_8B, "Llama-3-70B": LLA
 @pytest.mark.parametrize("model, counted", COUNTS.items())
 def test_a_model_counted_by_hand(model, counted):
     assert Case(catalogue.model(model))(size.params) == counted
-
-
-@pytest.mark.parametrize("counted, published", [
-    (LLAMA_2_7B, 6_738_415_616), (LLAMA_3_8B, 8_030_261_248), (LLAMA_3_70B, 70_553_706_496),
-    (MIXTRAL_8X7B, 46_702_792_704), (GPT_3, 174_604_259_328), (QWEN_25_7B, 7_615_616_512), (QWEN_3_8B, 8_190_735_360)])
-def test_the_hand_count_is_the_integer_that_frameworks_report(counted, published):
-    assert counted == published
 
 
 def test_every_model_has_the_count_of_its_architecture():
@@ -161,15 +152,6 @@ def test_a_batch_reads_more_experts():
 def test_a_dense_model_uses_all_of_itself():
     dense = catalogue.model("Llama-3-8B")
     assert Case(dense)(size.active_params) == Case(dense, batch=7)(size.read_params) == LLAMA_3_8B
-
-
-@given(st.integers(1, 8), st.integers(1, 200))
-def test_reading_lies_between_active_and_all(experts_per_token, batch):
-    row = catalogue.model("Mixtral-8x7B")
-    row["experts_per_token"] = experts_per_token
-    read = Case(row, batch=batch)(size.read_params)
-    assert Case(row)(size.active_params) <= read * (1 + 1e-12)
-    assert read <= MIXTRAL_8X7B
 
 
 # Weights beyond the GPUs' memory

@@ -29,11 +29,6 @@ def test_a_year_of_money_is_worth_less_the_later_it_comes():
     assert ow.paid_years(0, 4, 6) == 4
 
 
-def test_years_are_close_to_a_sum_over_days():
-    days = (np.arange(4 * 3650) + 0.5) / 3650
-    assert ow.paid_years(0.12, 4, 9) == pytest.approx((1.12 ** -(days + 0.75)).mean() * 4, rel=1e-6)
-
-
 @given(st.floats(0, 1), st.floats(0.1, 8), months, st.floats(0.1, 60))
 def test_work_grows_over_the_ramp_and_ends_with_the_years(discount, total, lead, ramp):
     at = (np.arange(20_000) + 0.5) / 20_000 * total
@@ -166,33 +161,6 @@ def test_the_whole_server_by_hand():
     power = 0.7 * 1.82 * 1.3 * 0.1
     expected = ((bought - sold + running) / hours + 0.3 * power) / 0.6 + 0.7 * power
     assert Case(utilization=0.6, **SERVER)(ow.owned_usd_per_hour) == close(expected)
-
-
-def test_parts_add_up_to_the_total():
-    parts = Case(utilization=0.6, **SERVER).terms(ow.owned_usd_per_hour, ow.power_usd_per_hour)
-    idle = parts["power_usd_per_hour"] * 0.3 * (1 / 0.6 - 1)
-    total = (parts["capital_usd_per_hour"] + parts["running_usd_per_hour"]) / 0.6 + parts["power_usd_per_hour"] + idle
-    assert total == close(parts["owned_usd_per_hour"])
-
-
-@given(st.sampled_from(["server_usd", "usd_per_port", "cable_usd", "hosting_usd_per_month", "staff_usd_per_year", "pue",
-                        "support_share", "repair_share", "spare_share", "usd_per_kwh", "idle_power_share"]),
-       st.floats(1.01, 3))
-def test_dearer_never_costs_less(name, factor):
-    dear = Case(utilization=0.5, **SERVER | {name: SERVER[name] * factor})(ow.owned_usd_per_hour)
-    assert dear > Case(utilization=0.5, **SERVER)(ow.owned_usd_per_hour)
-
-
-@given(st.sampled_from(["availability", "residual", "gpus_per_server"]), st.floats(0.3, 0.95))
-def test_what_is_used_more_or_sold_better_costs_less(name, factor):
-    value = max(1, int(8 * factor)) if name == "gpus_per_server" else SERVER[name] * factor
-    dear = Case(utilization=0.5, **SERVER | {name: value})(ow.owned_usd_per_hour)
-    assert dear > Case(utilization=0.5, **SERVER)(ow.owned_usd_per_hour)
-
-
-def test_a_busier_server_is_never_dearer_per_hour():
-    cost = ow.owned_usd_per_hour(1.6, 0.2, np.linspace(0.05, 1, 50))
-    assert (np.diff(cost) < 0).all()
 
 
 def test_the_power_of_a_card_comes_from_its_row():

@@ -1,6 +1,5 @@
 """Stored bits and sizes against hand calculations: the arithmetic stands in each test, written out without the laws."""
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from gpucalc import kv_cache as kv
@@ -50,13 +49,6 @@ def test_double_quantization_is_that_of_the_recipe():
     assert catalogue.weight_format("NF4-DQ")["weight_element_bytes"] == catalogue.recipe("qlora")["frozen_element_bytes"]
 
 
-def test_each_level_of_scales_is_shared():
-    assert qn.stored_bits(4) == 4
-    assert qn.stored_bits(4, 32, 16) == 4 + 16 / 32
-    assert qn.stored_bits(4, 32, 16, 256, 32) == 4 + 16 / 32 + 32 / 256
-    assert qn.format_element_bytes(4.5) == 0.5625
-
-
 def test_a_format_gives_the_weights_of_the_other_pages():
     # 8,030,261,248 parameters of 6.5625 bits.
     assert Case(LLAMA_3_8B, catalogue.weight_format("Q6_K"))(kv.weight_bytes) == 8_030_261_248 * 6.5625 / 8
@@ -103,41 +95,6 @@ def test_bits_a_weight_may_take():
     expected = (81_559 * 2**20 * 0.9 - 8 * 8192 * 327_680) * 8 / 70_553_706_496
     assert Case(LLAMA_3_70B, H100, context=8192, batch=8)(qn.affordable_bits) == pytest.approx(expected, rel=1e-12)
     assert 6.2 < expected < 6.3
-
-
-@given(st.integers(1, 16), blocks, scales, blocks, scales)
-def test_scales_only_add_and_wider_sharing_never_does(value, block, block_bits, superblock, superblock_bits):
-    stored = qn.stored_bits(value, block, block_bits, superblock, superblock_bits)
-    assert value <= stored
-    assert qn.stored_bits(value, 2 * block, block_bits, 2 * superblock, superblock_bits) <= stored
-    assert qn.stored_bits(value, block, 2 * block_bits, superblock, 2 * superblock_bits) == pytest.approx(2 * stored - value)
-
-
-@given(st.integers(1, 10**12), st.data(), st.floats(0.1, 4), st.floats(0.1, 4))
-def test_the_two_parts_make_the_whole(params, data, narrow, wide):
-    quantized = data.draw(st.integers(1, params))
-    total = qn.quantized_weight_bytes(params, quantized, narrow, 0, wide)
-    assert total == pytest.approx(quantized * narrow + (params - quantized) * wide)
-    assert params * min(narrow, wide) * (1 - 1e-12) <= total <= params * max(narrow, wide) * (1 + 1e-12)
-
-
-@given(st.integers(10**6, 10**12), st.floats(1, 1e12), st.floats(1, 1e12))
-def test_what_may_be_afforded_fits_exactly(params, cache, usable):
-    most = qn.affordable_bits(params, cache, usable)
-    if most > 0:
-        assert qn.serving_bytes(params * qn.format_element_bytes(most), cache) == pytest.approx(usable)
-
-
-def test_tensors_of_a_mix():
-    # Q4_K_M in llama.cpp keeps in Q6_K the head and, in an eighth of the layers at each end and every third between, the
-    # value and down projections: 16 of 32 layers.
-    layers = [layer for layer in range(32) if layer < 4 or layer >= 28 or (layer - 4) % 3 == 2]
-    wider = 128_256 * 4096 + len(layers) * (4096 * 1024 + 4096 * 14_336)
-    assert (len(layers), wider) == (16, 1_531_969_536)
-    mixed = qn.quantized_weight_bytes(8_030_261_248, 8_030_261_248 - wider, 4.5 / 8, 0, 6.5625 / 8)
-    assert mixed == (8_030_261_248 - wider) * 4.5 / 8 + wider * 6.5625 / 8
-    # llama.cpp prints 4.8944 bits a weight for it.
-    assert mixed * 8 / 8_030_261_248 == pytest.approx(4.8944, rel=5e-4)
 
 
 # Bits a weight that ggml-org/llama.cpp tools/quantize/README.md (commit 311c2c9) prints for Llama-3.1-8B.

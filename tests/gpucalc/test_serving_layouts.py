@@ -10,7 +10,6 @@ from gpucalc.decisions.market import market
 from gpucalc.laws import choosing
 from gpucalc.rows import bands, price_book
 
-SPREAD = dict(expert_parallel="engine_expert_parallel", expert_tensor_parallel="engine_expert_split")
 close = functools.partial(pytest.approx, rel=1e-9)
 
 

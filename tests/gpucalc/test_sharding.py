@@ -261,10 +261,3 @@ def test_degrees_that_are_not_given_are_one():
 def test_a_degree_that_is_no_count_is_refused(degree):
     with pytest.raises(ValueError, match=r"tensor_parallel \(.*\) is .*; allowed: a whole number of at least 1"):
         sh.check_layout(LLAMA_70B, tensor_parallel=degree)
-
-
-def test_inputs_that_are_missing_or_misspelled_are_named():
-    with pytest.raises(ValueError, match=r"in_flight_layers needs micro_batches \(micro-batches in a step\), which is neither given"):
-        Case(LLAMA_70B)(sh.in_flight_layers)
-    with pytest.raises(ValueError, match="zero_stages: unknown; allowed: .*; close: zero_stage"):
-        Case(LLAMA_70B, zero_stages=3)(sh.gpu_kv_heads)

@@ -54,12 +54,6 @@ def test_experts_split_by_tensor_parallel_take_more_nodes():
     assert links.token_nodes(experts_per_token=2, expert_parallel=4, gpus_per_node=8) == 1
 
 
-def test_two_gpus_pay_the_start_and_one_does_not():
-    given = dict(pace_layers=1, stage_moe_layers=0, gpu_tokens=16, hidden=10, tensor_bandwidth=50.0, latency=0.25, base_latency=1)
-    assert links.tensor_seconds(**given, tensor_parallel=2) == close(2 * 2 * 2 * (320 / 2 / 50 + 0.25 + 1))
-    assert links.tensor_seconds(**given, tensor_parallel=1) == 0
-
-
 def ring(message_bytes, ranks, bandwidth, hops):
     return message_bytes * (ranks - 1) / ranks / bandwidth + hops
 

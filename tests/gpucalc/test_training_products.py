@@ -133,21 +133,6 @@ def test_products_of_a_layer():
     assert products.head_seconds(**head | dict(adapters=1), clock_share=0.5) == close(2 * 2 * 16 * 10 * 50 / 250)
 
 
-def test_products_of_experts():
-    # 16 tokens on each of 4 GPUs that share 8 experts, 2 for a token: 2 experts a GPU, of 16 tokens each.
-    spread = dict(gpu_tokens=16, experts=8, experts_per_token=2, expert_parallel=4)
-    assert products.expert_tokens(**spread) == 16
-    # Two tensor-parallel GPUs send half of the tokens each; if tensor parallel splits the experts, both take in all of them.
-    assert products.expert_tokens(**spread, tensor_parallel=2) == 8
-    assert products.expert_tokens(**spread, tensor_parallel=2, expert_tensor_parallel=2) == 16
-    given = dict(expert_tokens=16, **LAYER, experts=8, expert_intermediate=20, expert_parallel=4)
-    routed = 3 * 2 * (2 * 16) * 2 * 10 * 20 / 1000
-    assert products.expert_product_seconds(**given) == close(routed)
-    assert products.expert_product_seconds(**given, shared_experts=1) == close(routed + 3 * 2 * 16 * 2 * 10 * 20 / 1000)
-    # An expert with 16 tokens fills an eighth of a tile of 128.
-    assert products.expert_product_seconds(**given | dict(tile_rows=128)) > 5 * routed
-
-
 @pytest.mark.parametrize("recompute, flash, passes", [
     (0, 0, 3), (1, 0, 4), (2, 0, 4), (3, 0, 3), (0, 1, 3.5), (1, 1, 3.5), (2, 1, 4.5), (3, 1, 3.5)])
 def test_attention_runs_in_16_bits(recompute, flash, passes):
@@ -155,10 +140,3 @@ def test_attention_runs_in_16_bits(recompute, flash, passes):
     given = dict(gpu_tokens=11, attention_token_flops=20, peak_flops=1000, tensor_parallel=2)
     assert products.core_attention_seconds(**given, recompute=recompute, flash_attention=flash, attention_efficiency=0.25,
                                            compute_efficiency=0.5) == close(11 * passes * 20 / (2 * 1000 * share))
-
-
-def test_matrix_products():
-    parts = dict(projection_seconds=5, core_attention_seconds=2, mlp_product_seconds=10, expert_product_seconds=20,
-                 head_seconds=3)
-    assert products.matrix_seconds(pace_layers=4, pace_heads=1, stage_moe_layers=0, **parts) == 4 * (5 + 2 + 10) + 3
-    assert products.matrix_seconds(pace_layers=4, pace_heads=0, stage_moe_layers=3, **parts) == 4 * 7 + 10 + 3 * 20
