@@ -75,11 +75,6 @@ def test_experts_turn_last_and_latent_attention_is_compute():
 
 # How a page shows them
 
-def test_the_table_ends_with_the_sum():
-    source = operator_table(timed(decode_operators(CASE), CASE), "A step").source
-    assert source.count("<tr>") == 1 + 10 + 1
-    assert "sum</td>" in source and "275 GFLOP" in source.rpartition("sum</td>")[2]
-
 
 def test_the_charts_draw_what_is_computed():
     import pandas

@@ -4,10 +4,8 @@ import re
 
 import pandas
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
 
 from book.components.sentences import enough
-from book.components.show import reach, volume
 from book.pages import serving_cost as tokens
 from gpucalc import Case, serving as sv, serving_cost as sc
 from gpucalc.decisions import capacity, token_offers
@@ -70,33 +68,6 @@ def test_a_price_that_is_not_firm_decides_nothing(points, plans):
     assert said.serving_usd_per_month[0] == plans.serving_usd_per_month[0]
     doubtful = token_offers.doubtful(said, "serving_usd_per_month")
     assert set(doubtful.provider) <= {"Rumour"} and not sure.head(1).pipe(token_offers.doubtful, "serving_usd_per_month").size
-
-
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.floats(0.2, 1.2))
-def test_a_cheaper_offer_that_is_otherwise_equal_never_loses(points, plans, factor):
-    rate = plans.usd_per_hour[0] * factor
-    row = BOOK.loc[plans["row"][0]]
-    other = BOOK.loc[[plans["row"][0]]].assign(price=rate * row.gpus_per_server, usd_per_hour=rate, provider="Other")
-    other.index = ["another"]
-    book = pandas.concat([BOOK, other.rename_axis("row")])
-    book.attrs = BOOK.attrs
-    best = token_offers.month_plans(points, book, "on-demand", CASE).iloc[0]
-    assert best.provider == ("Other" if factor < 1 else plans.provider[0]) or factor == 1
-    assert best.serving_usd_per_month <= plans.serving_usd_per_month[0]
-
-
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.randoms(use_true_random=False))
-def test_the_order_of_rows_changes_no_bill(points, plans, offers, chance):
-    order = list(range(len(BOOK)))
-    chance.shuffle(order)
-    book = BOOK.iloc[order]
-    book.attrs = BOOK.attrs
-    found = token_offers.month_plans(points, book, "on-demand", CASE)
-    for column in ("gpu", "tensor_parallel", "rented_gpus", "serving_usd_per_month", "high_serving_usd_per_month"):
-        assert list(found[column]) == list(plans[column])
-    assert list(token_offers.priced_offers(book, "Llama-3-70B", CASE).provider) == list(offers.provider)
 
 
 def test_a_plan_has_no_more_servers_than_the_most(points):
@@ -290,20 +261,6 @@ def test_what_is_cited_of_offers_and_of_rents():
     assert dict(given) == {"date": "2026", "confidence": "seen"} and given.name == "parameter"
 
 
-def test_plans_side_by_side(plans):
-    shown = tokens.plan_table({"achieved": plans.iloc[0], "bound": plans.iloc[1]}, 20e6, "Two").source
-    assert "<th scope=\"col\">bound</th>" in shown and f"{plans.serving_usd_per_month[0]:,.0f} USD" in shown
-    round_sum = dict(plans.iloc[0]) | {"serving_usd_per_month": 20_000}
-    assert ">1,000 requests</td><td class=\"short\">1 USD</td>" in tokens.plan_table({"one": round_sum}, 20e6, "One").source
-
-
-def test_offers_and_rents_are_cited(offers, plans):
-    cited = tokens.offer_rows(offers)[0].name
-    assert cited.startswith(f"{BOOK.attrs['file']}: api-output, DeepInfra Turbo, Llama-3-70B")
-    assert "served in FP8" in cited
-    assert tokens.plan_row(plans.iloc[0]).name in BOOK.index
-
-
 def test_the_chart_of_dollars_names_its_measures(rank):
     chart = tokens.dollar_chart(rank[list(tokens.MEASURES)], "says").to_dict()
     assert chart["usermeta"]["alt"] == "says" and chart["encoding"]["x"]["sort"] == list(tokens.MEASURES.values())
@@ -317,17 +274,6 @@ def test_the_chart_of_dollars_names_its_measures(rank):
     held = {(gpu, label): rank.loc[gpu, name] for gpu in rank.index for name, label in tokens.MEASURES.items()}
     assert {(row["gpu"], row["measure"]): row["ratio"] for row in drawn} == {
         key: None if math.isnan(ratio) else ratio for key, ratio in held.items()}
-
-
-@pytest.mark.parametrize("share, text", [(0.5, "50 %"), (1, "100 %"), (1.01, "never"), (math.inf, "never")])
-def test_a_share_that_nobody_reaches_is_never(share, text):
-    assert reach(share) == text
-
-
-@pytest.mark.parametrize("count, text", [(826_123, "826,000"), (9_468_712, "9.47 million"), (20e6, "20 million"),
-                                         (12, "12"), (math.inf, "never")])
-def test_a_volume_has_three_figures(count, text):
-    assert volume(count) == text
 
 
 # Ways on a page

@@ -3,10 +3,7 @@ import functools
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from book.components.measured import compare
 from book.pages.training_cost import decided, front, ranked, recommended, searched
@@ -165,54 +162,6 @@ def test_the_whole_table_is_quick(calls):
     assert calls(lambda: decided(searched(Case(**JOB | {"gpus": 512}), book_of(NEW)))) < 2_500_000
 
 
-deadlines = st.floats(0.05, 500)
-factors = st.lists(st.floats(0.05, 20), min_size=8, max_size=8)
-
-
-def with_prices(book, changes):
-    """The search at other prices: each rent's rate times one of the factors."""
-    search = search_of(book)
-    offers = search.tables["offers"]
-    times = np.array(changes)[pd.factorize(offers["row"])[0] % len(changes)]
-    return search._replace(tables=search.tables | {"offers": offers | {"usd_per_hour": offers["usd_per_hour"] * times}})
-
-
-@both_books
-@settings(max_examples=25, deadline=None)
-@given(days=deadlines, changes=factors, budget=st.one_of(st.just(math.inf), st.floats(100, 1e7)))
-def test_the_recommended_is_the_cheapest_in_time(book, days, changes, budget):
-    frame = decided(with_prices(book, changes), deadline_days=days, budget_usd=budget)
-    able = frame[(frame["sure_days"] <= days) & (frame["sure_usd"] <= budget) & (frame["reason"] == "") & (frame["doubt"] == "")]
-    best = recommended(frame)
-    assert (best is None) == able.empty
-    if best is not None:
-        assert best.compute_usd == able["compute_usd"].min()
-        edge = front(frame)
-        assert ((edge["compute_usd"] <= best.compute_usd) & (edge["training_days"] <= best.training_days)).any()
-
-
-@both_books
-@settings(max_examples=15, deadline=None)
-@given(days=deadlines, changes=factors, dearer=st.floats(1.001, 10))
-def test_a_dearer_rent_is_never_better(book, days, changes, dearer):
-    search = with_prices(book, changes)
-    best = recommended(decided(search, deadline_days=days))
-    if best is None:
-        return
-    offers = search.tables["offers"]
-    rates = offers["usd_per_hour"] * np.where(offers["row"] == best.row, dearer, 1)
-    raised = search._replace(tables=search.tables | {"offers": offers | {"usd_per_hour": rates}})
-    assert recommended(decided(raised, deadline_days=days)).compute_usd >= best.compute_usd
-
-
-@both_books
-@settings(max_examples=15, deadline=None)
-@given(first=deadlines, second=deadlines)
-def test_more_time_never_costs_more(book, first, second):
-    short, long = (recommended(runs(book, deadline_days=days)) for days in sorted((first, second)))
-    assert short is None or long.compute_usd <= short.compute_usd
-
-
 @both_books
 def test_no_option_beats_the_front(book):
     frame = runs(book)
@@ -222,12 +171,3 @@ def test_no_option_beats_the_front(book):
         better &= (able["compute_usd"] < row.compute_usd) | (able["training_days"] < row.training_days)
         assert not better.any()
     assert edge["compute_usd"].is_monotonic_increasing and edge["training_days"].is_monotonic_decreasing
-
-
-@settings(max_examples=15, deadline=None)
-@given(hours=st.tuples(st.floats(0.5, 1000), st.floats(0.5, 1000)))
-def test_rarer_interruptions_never_cost_more(hours):
-    often, seldom = (runs(NEW, machine_interruption_seconds=3600 * each).sort_values(["row", "gpus"]) for each in sorted(hours))
-    assert (often["compute_usd"].to_numpy() >= seldom["compute_usd"].to_numpy() * (1 - 1e-9)).all()
-    calm = (often["term"] != "spot") & (often["reason"] == "")
-    assert (often["interruption_slowdown"][calm] < 1.05).all()
