@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from gpucalc import owning as ow
 from gpucalc.core.evaluate import Case
-from gpucalc.rows import catalogue
 from tests.close import close
 
 rate = st.floats(0, 0.5)
@@ -161,7 +160,3 @@ def test_the_whole_server_by_hand():
     power = 0.7 * 1.82 * 1.3 * 0.1
     expected = ((bought - sold + running) / hours + 0.3 * power) / 0.6 + 0.7 * power
     assert Case(utilization=0.6, **SERVER)(ow.owned_usd_per_hour) == close(expected)
-
-
-def test_the_power_of_a_card_comes_from_its_row():
-    assert Case(catalogue.gpu("H100 SXM 80GB"))(ow.watts_per_gpu) == close(700 * 1.82)
