@@ -12,6 +12,7 @@ LLAMA_8B = catalogue.model("Llama-3-8B")
 LLAMA_8B_TABLES = 2 * 128256 * 4096 + 4096                                          # two tables and the final norm
 LLAMA_8B_LAYER = 2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336 + 2 * 4096    # q o, k v, gate up down, two norms
 DEEPSEEK = catalogue.model("DeepSeek-V3")
+MOMENTS = ("loss_moment_bytes", "head_moment_bytes", "first_layer_moment_bytes", "last_layer_moment_bytes", "step_moment_bytes")
 # Trained and frozen parameters on one GPU, and four data times two context ranks of which four hold other experts.
 PARTS = dict(gpu_embedding_params=100, gpu_layer_params=1000, gpu_expert_params=400, gpu_adapter_params=10,
              gpu_expert_adapter_params=4)
@@ -280,6 +281,11 @@ def test_the_five_moments():
     step = dict(resident_bytes=1, held_gradient_bytes=10, step_bytes=100)
     assert tm.step_moment_bytes(**step) == 101
     assert tm.step_moment_bytes(**step, persistent_gradients=0) == 111
+
+
+def test_the_peak_is_the_largest_moment():
+    for largest in MOMENTS:
+        assert tm.peak_bytes(**{name: 9 if name == largest else place for place, name in enumerate(MOMENTS)}) == 9
 
 
 def test_what_comes_on_top_of_the_peak():
