@@ -484,13 +484,13 @@ def bars(frame, value, name, part, alt, x_title, order=None, limit=None, room=16
     return finish(chart if limit is None else chart + rule(altair.X, limit), alt, title=title)
 
 
-def lines(frame, x, y, color, alt, x_title=None, y_title=None, log_x=False, log_y=False, points=False, sort=None, dash=None,
+def lines(frame, x, y, color, alt, x_title=None, y_title=None, log_x=False, log_y=False, points=False, dash=None,
           limit=None, title=""):
     """Lines of the quantity `y` over the quantity `x`, one for each `color`, in the order in which they come.
 
     dash: the column whose later values are drawn dashed; limit: where a dashed line crosses the chart.
     """
-    order = sort or [str(each) for each in dict.fromkeys(frame[color])]
+    order = [str(each) for each in dict.fromkeys(frame[color])]
     x_axis, y_axis = axis(altair.X, x, x, x_title or _titled(x), log_x), axis(altair.Y, y, y, y_title or _titled(y), log_y)
     chart = altair.Chart(frame).mark_line(strokeWidth=2.5, point=points).encode(
         x=x_axis, y=y_axis, color=altair.Color(f"{color}:N", title=None, sort=order, scale=altair.Scale(domain=order)))
@@ -500,14 +500,6 @@ def lines(frame, x, y, color, alt, x_title=None, y_title=None, log_x=False, log_
     named = [of_rows(altair.Chart(frame), x, y, color, x_axis, y_axis, log_y, order)] if direct else []
     limits = [] if limit is None else [rule(altair.Y, limit)]
     return finish(altair.layer(chart, *named, *limits), alt, title=title, direct=direct)
-
-
-def scatter(frame, x, y, color, alt, x_title=None, y_title=None, log_x=False, log_y=False, tooltip=(), title=""):
-    """Points of two quantities, by colour; `tooltip` names the columns that a point shows."""
-    chart = altair.Chart(frame).mark_circle(size=60).encode(
-        x=axis(altair.X, x, x, x_title or _titled(x), log_x), y=axis(altair.Y, y, y, y_title or _titled(y), log_y),
-        color=altair.Color(f"{color}:N", title=None, sort=list(dict.fromkeys(frame[color]))), tooltip=list(tooltip))
-    return finish(chart, alt, title=title)
 
 
 def tiles(frame, x, y, kind, mark, colors, alt, x_title, title=""):

@@ -28,9 +28,8 @@ class Sheet:
         place = f'x="{x:.4g}" y="{y:.4g}" width="{wide:.4g}" height="{tall:.4g}"'
         return self._add(f'<rect {place} rx="{round}"{fill(color)}{edge}/>')
 
-    def circle(self, x, y, radius, color="a", outline=None):
-        edge = stroke(outline, 1.5) if outline else ""
-        return self._add(f'<circle cx="{x:.4g}" cy="{y:.4g}" r="{radius:.4g}"{fill(color)}{edge}/>')
+    def circle(self, x, y, radius, color="a"):
+        return self._add(f'<circle cx="{x:.4g}" cy="{y:.4g}" r="{radius:.4g}"{fill(color)}/>')
 
     def line(self, *points, color="line", thick=1.5, dashed=False, arrow=False):
         """A line through points (x, y), with a head at its end if it is an arrow."""

@@ -135,9 +135,9 @@ def read(text: str) -> Network:
                    any("GDRDMA" in line for line in lines), rates[0] * 1e9 if rates else None)
 
 
-# Why a job is slow, as a page shows it: the list in order, and logs of NCCL that others published.
+# Why a job is slow, as a page shows it: the list in order, and a log of NCCL that others published.
 
-# NVIDIA/nccl, issue 1053, and NVIDIA/nccl-tests, issue 188: lines as they were posted, others left out.
+# NVIDIA/nccl, issue 1053: lines as they were posted, others left out.
 WRONG_LOG = """\
 axa:3048391:3048566 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1.
 axa:3048391:3048566 [0] NCCL INFO NCCL_SOCKET_IFNAME set by environment to lo
@@ -145,10 +145,6 @@ axa:3048391:3048566 [0] NCCL INFO NET/Socket : Using [0]lo:127.0.0.1<0>
 axa:3048391:3048566 [0] NCCL INFO Using network Socket
 axa:3048391:3048566 [0] NCCL INFO NET/Socket : GPU Direct RDMA Disabled for HCA 0 'lo'
 axa:3048391:3048566 [0] NCCL INFO === System : maxBw 1.2 totalBw 264.0 ===
-"""
-RIGHT_LOG = """\
-user:695836:695883 [5] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_2:1/IB [2]mlx5_4:1/RoCE [RO]; OOB ibs85f0:192.168.1.14<0>
-user:695836:695883 [5] NCCL INFO Using network IB
 """
 
 # How one sees each cause, and what fixes it, by its name.

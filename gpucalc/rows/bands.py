@@ -113,9 +113,9 @@ def band(case: Case, law: Law, without: str = "", year: int | None = None) -> Ba
                 sum(each.sources for each in known), " and ".join(each.family for each in known), QUANTITIES[law.__name__].unit)
 
 
-def factors(case: Case, law: Law, without: str = "", year: int | None = None) -> tuple[Any, Any, Any]:
+def factors(case: Case, law: Law) -> tuple[Any, Any, Any]:
     """What the law's value is multiplied by for low, plan and high: a search that has the values needs no more."""
-    return _factors(law, _chosen(case, law, without, year))
+    return _factors(law, _chosen(case, law))
 
 
 def bound(case: Case) -> Case:
@@ -204,7 +204,7 @@ def value_of(case: Case, name: str) -> Any:
     return case(given) if is_law(given) else given[name] if isinstance(given, dict) else given
 
 
-def _chosen(case, law, without, year):
+def _chosen(case, law, without="", year=None):
     """The errors that count for the case, None where there are none, each with where in the columns it does."""
     without = without or _own_source(case, law)
     return [(holds, errors(family, without, year)) for holds, family in _families(case, law.__name__)]

@@ -202,11 +202,11 @@ def test_bars_keep_the_order_of_names_and_parts():
     assert turned["layer"][-1]["data"]["values"] == [{"limit": 2.5e9}]
 
 
-def test_lines_and_points_have_the_units_of_their_quantities():
-    for draw in (charts.lines, charts.scatter):
-        spec = first(draw(PARTS.assign(context=[1, 2, 3]), "context", "kv_bytes", "who", "It grows.", log_x=True).to_dict())
-        assert spec["encoding"]["x"]["scale"]["type"] == "log" and "'B'" in spec["encoding"]["y"]["axis"]["labelExpr"]
-        assert spec["usermeta"]["alt"] == "It grows."
+def test_lines_have_the_units_of_their_quantities():
+    chart = charts.lines(PARTS.assign(context=[1, 2, 3]), "context", "kv_bytes", "who", "It grows.", log_x=True)
+    spec = first(chart.to_dict())
+    assert spec["encoding"]["x"]["scale"]["type"] == "log" and "'B'" in spec["encoding"]["y"]["axis"]["labelExpr"]
+    assert spec["usermeta"]["alt"] == "It grows."
 
 
 def first(spec):
@@ -290,7 +290,7 @@ def plain(spec):
 
 
 def test_a_chart_is_finished():
-    spec = charts.scatter(PARTS.assign(context=[1, 2, 3]), "context", "kv_bytes", "who", "says").to_dict()
+    spec = charts.lines(PARTS.assign(context=[1, 2, 3], who="a" * 40), "context", "kv_bytes", "who", "says").to_dict()
     assert (spec["width"], spec["height"], spec["autosize"]) == ("container", 340, {"type": "fit-x", "contains": "padding"})
     assert spec["config"]["legend"] == {"orient": "top", "columns": 2, "labelLimit": 320, "offset": 28}
     assert spec["usermeta"] == {"alt": "says"}
@@ -298,26 +298,21 @@ def test_a_chart_is_finished():
     assert titled["usermeta"] == {"alt": "says", "title": "a holds most"}
 
 
-def test_encodings_of_lines_and_points():
-    """What has no title has its quantity's meaning; what has no sort keeps the order of its rows."""
+def test_encodings_of_lines():
+    """What has no title has its quantity's meaning; colors keep the order of the rows."""
     frame = PARTS.assign(context=[1, 2, 3], who=["b", "a", "a"])
     x = {"field": "context", "type": "quantitative", "title": "tokens in the context", "scale": {}}
     y = {"field": "kv_bytes", "type": "quantitative", "title": "cache bytes of a batch", "scale": {}}
     who = {"field": "who", "type": "nominal", "title": None, "sort": ["b", "a"]}
     line = first(charts.lines(frame, "context", "kv_bytes", "who", "says").to_dict())
-    dots = charts.scatter(frame, "context", "kv_bytes", "who", "says", tooltip=("who", "part")).to_dict()
-    assert line["mark"] == {"type": "line", "strokeWidth": 2.5, "point": False} and dots["mark"] == {"type": "circle", "size": 60}
+    assert line["mark"] == {"type": "line", "strokeWidth": 2.5, "point": False}
     assert plain(line) == {"x": x, "y": y, "color": who | {"scale": {"domain": ["b", "a"]}}}
-    assert plain(dots) == {"x": x, "y": y, "color": who,
-                           "tooltip": [{"field": name, "type": "nominal"} for name in ("who", "part")]}
-    for draw in (charts.lines, charts.scatter):
-        chart = draw(frame, "context", "kv_bytes", "who", "says", x_title="left", y_title="up", log_x=True, log_y=True)
-        spec = first(chart.to_dict())
-        both = plain(spec)
-        assert [both[name]["title"] for name in "xy"] == ["left", "up"]
-        assert [both[name]["scale"] for name in "xy"] == [{"type": "log", "nice": False}, {"type": "log", "nice": True}]
-    marked = first(charts.lines(frame, "context", "kv_bytes", "who", "says", points=True, sort=["a", "b"], dash="part").to_dict())
-    assert marked["mark"]["point"] is True and marked["encoding"]["color"]["sort"] == ["a", "b"]
+    chart = charts.lines(frame, "context", "kv_bytes", "who", "says", x_title="left", y_title="up", log_x=True, log_y=True)
+    both = plain(first(chart.to_dict()))
+    assert [both[name]["title"] for name in "xy"] == ["left", "up"]
+    assert [both[name]["scale"] for name in "xy"] == [{"type": "log", "nice": False}, {"type": "log", "nice": True}]
+    marked = first(charts.lines(frame, "context", "kv_bytes", "who", "says", points=True, dash="part").to_dict())
+    assert marked["mark"]["point"] is True
     assert marked["encoding"]["strokeDash"] == {"field": "part", "type": "nominal", "legend": None, "sort": ["big", "small"]}
 
 
@@ -364,12 +359,11 @@ def test_names_stand_at_the_ends_of_lines_where_there_is_room():
 
 
 @pytest.mark.parametrize("pictures", ["yes", "no"])
-@pytest.mark.parametrize("draw", [charts.lines, charts.scatter])
-def test_a_chart_of_a_frame_without_rows_is_its_words(monkeypatch, draw, pictures):
+def test_a_chart_of_a_frame_without_rows_is_its_words(monkeypatch, pictures):
     monkeypatch.setenv("STILL_PICTURES", pictures)
     frame = pd.DataFrame({"context": [1.0], "kv_bytes": [1.0], "who": ["a"]})
     for rows, kinds in ((frame, charts.MIME), (frame[:0], "text/markdown")):
-        shown = draw(rows, "context", "kv_bytes", "who", "No <b>offer</b> moved.")._repr_mimebundle_()
+        shown = charts.lines(rows, "context", "kv_bytes", "who", "No <b>offer</b> moved.")._repr_mimebundle_()
         assert kinds in shown and shown["text/plain"] == "No <b>offer</b> moved."
     assert shown == {"text/markdown": r"No \<b\>offer\</b\> moved.", "text/plain": "No <b>offer</b> moved."}
 

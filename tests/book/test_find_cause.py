@@ -6,13 +6,18 @@ import pytest
 
 from book.build.inputs import ROOT
 from book.pages import find_cause, hardware_facts
-from book.pages.find_cause import ADVICE, causes_table, RIGHT_LOG, WRONG_LOG
+from book.pages.find_cause import ADVICE, causes_table, WRONG_LOG
 from gpucalc import waiting as wt
 from gpucalc.core.evaluate import Row
 from gpucalc.rows import price_book
 from tests.close import close
 
 H100 = "H100 SXM 80GB"
+# NVIDIA/nccl-tests, issue 188: lines as they were posted, others left out.
+RIGHT_LOG = """\
+user:695836:695883 [5] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_2:1/IB [2]mlx5_4:1/RoCE [RO]; OOB ibs85f0:192.168.1.14<0>
+user:695836:695883 [5] NCCL INFO Using network IB
+"""
 
 
 # By hand
