@@ -19,7 +19,7 @@ def test_ours_over_theirs_lies_where_the_reason_says(found, peer):
 def test_each_prompt_is_within_our_range_and_one_load_is_below_the_peer(found):
     prompts, loads = (found[found["kind"] == kind] for kind in ("prefill", "sizing"))
     assert len(prompts) == 6 and prompts["value"].between(prompts["least"], prompts["most"]).all()
-    assert len(loads) == 9 and list(loads.index[loads["ratio"] < 1]) == ["size-v3-gb200"] and (loads["most"] >= loads["plan"]).all()
+    assert len(loads) == 10 and list(loads.index[loads["ratio"] < 1]) == ["size-v3-gb200"] and (loads["most"] >= loads["plan"]).all()
 
 
 def test_a_ratio_above_one_and_a_half_says_who_is_right(found):
@@ -40,4 +40,4 @@ def test_the_peer_s_one_card_is_too_slow_by_a_published_run(prompt, token):
 
 def test_the_table_says_both_and_why():
     shown = peer_table("sizing", "GPUs").source
-    assert shown.count("<tr>") == 10 and "AIConfigurator" in shown and "2.00" in shown and "the same on H100" in shown
+    assert shown.count("<tr>") == 11 and "AIConfigurator" in shown and "2.00" in shown and "the same on H100" in shown
