@@ -85,7 +85,7 @@ def published_layout(inputs: dict[str, Any], axes: dict[str, Any]) -> dict[str, 
     gpus = math.prod(whole[name] for name in ("tensor_parallel", "pipeline_parallel", "context_parallel", "data_parallel"))
     batch = math.prod(whole[name] for name in ("data_parallel", "micro_batch", "micro_batches"))
     theirs = layouts_of(case, gpus, batch, {name: [whole[name]] for name in AXES}).to_dict("records")[0]
-    usual = usual_axes(case.rows["model"], [gpus], case.inputs["flash_attention"]) | axes
+    usual = usual_axes(case.rows["model"], [gpus]) | axes
     every = layouts_of(case, gpus, batch, {name: sorted({*usual[name], whole[name]}) for name in AXES})
     good = best_of(every)
     return dict(gpus=gpus, case=in_layout(case, theirs), published=theirs, found=good.to_dict("records")[0],

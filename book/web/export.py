@@ -10,7 +10,7 @@ from gpucalc.decisions.answer import LEVELS, LOAD, WIDE
 from gpucalc.decisions.capacity import cache_formats, left_out, narrow_products, with_links
 from gpucalc.decisions.layouts import published_degrees
 from gpucalc.decisions.market import (forbidden, GROUPS, KEPT, LONG_SEQUENCE, MORE_BATCHES, NETWORKS, NO_PRICE, OWN_TERM, SERVER,
-                                      SPREAD, STAGES, stale, TENSOR, TERMS, TRIED, UNPRICED)
+                                      SPREAD, STAGES, stale, TENSOR, TERMS, UNPRICED)
 from gpucalc.decisions.points import ENDS, ROUNDS
 from gpucalc.decisions.rent_or_buy import is_current, server_rows
 from gpucalc.decisions.rent_own_or_api import API, BATCH, FOR_HOURS, OWNED, RENTED, YOURS
@@ -105,9 +105,10 @@ def data(book: "DataFrame", more: Iterable[str] = ()) -> dict[str, Any]:
         "areas": areas(book),
         "apis": _apis(book), "file": book.attrs["file"], "date": book.attrs["date"],
         "assumptions": {name: [row["low"], row["likely"], row["high"]] for name, row in rows("assumptions").items()},
-        "spread": SPREAD, "tried": TRIED, "published": _published(), "long_sequence": LONG_SEQUENCE,
-        "bands": _bands(laws), "families": _families(laws),
-        "wide": WIDE, "levels": LEVELS, "apart": {differs: row["ratio"] for differs, row in rows("ratio_errors").items()}}
+        "spread": SPREAD, "published": _published(), "long_sequence": LONG_SEQUENCE,
+        "tried": {axis: each[:2] for axis, each in jobs.TRIED.items() if each[0]},
+        "bands": _bands(laws), "families": _families(laws), "wide": WIDE, "levels": LEVELS,
+        "apart": {differs: row["ratio"] for differs, row in rows("ratio_errors").items()}}
 
 
 def _published() -> dict[str, Any]:

@@ -88,11 +88,15 @@ RENTED_FLEET = SERVERS._replace(given={"all_replicas": "planned_replicas"}, limi
 
 # The degrees of a layout that are told apart in published runs; rows that have them as columns are not spread over them.
 DEGREES_USED = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel", "virtual_stages")
+# What is tried on each axis of a layout. A decision takes these values in this order in a run of the kind that they help, else 1;
+# those of a pipeline have a factor of 3, where the machines do. The search over all layouts takes more besides, or, where that is
+# None, what the model and the GPUs allow.
+TRIED = {"tensor_parallel": ("", (1, 2, 4, 8), None), "pipeline_parallel": ("whole", (1, 2, 3, 4, 6, 8, 16), None),
+         "virtual_stages": ("whole", (1, 2, 4, 8), None), "context_parallel": ("long", (1, 4), (2, 8, 16)),
+         "expert_parallel": ("experts", (1, 8, 32), None), "zero_stage": ("", (1, 2, 3), (0,)),
+         "recompute": ("", (0, 1, 3, 2), ()), "micro_batch": ("adapted", (1, 4, 16), (2, 8))}
 LAYOUT = Step(
-    name="layout", joined=("clusters",),
-    axes={"tensor_parallel": (1, 2, 4, 8), "pipeline_parallel": "stages", "virtual_stages": "chunks",
-          "context_parallel": "context_degrees", "expert_parallel": "expert_degrees", "zero_stage": (1, 2, 3),
-          "recompute": (0, 1, 3, 2), "micro_batch": "micro_batches_tried"},
+    name="layout", joined=("clusters",), axes={axis: axis if kind else each for axis, (kind, each, _) in TRIED.items()},
     sparing=("zero_stage", "recompute"),
     given={"data_parallel": "left_data_parallel", "micro_batches": "left_micro_batches",
            "sequence_parallel": "usual_sequence_parallel"},

@@ -21,7 +21,7 @@ from ..rows import bands, catalogue
 from ..rows.kept import kept
 from .capacity import narrow_products
 from .columns import nine_digits
-from .jobs import DEGREES_USED
+from .jobs import DEGREES_USED, TRIED
 
 
 # The grid of a search over layouts, worked out in blocks, so that its memory does not grow with it.
@@ -341,7 +341,7 @@ def _searched(case, gpus, global_batch, axes, usd_per_hour, most, place, publish
     prices = {} if usd_per_hour is None else {"usd_per_hour": usd_per_hour}
     for name, value in [*(("gpus", count) for count in counts), *({"global_batch": global_batch} | sizes(case) | prices).items()]:
         check(name, value, "layouts")
-    axes = usual_axes(case.rows["model"], counts, case.inputs.get("flash_attention", 0)) | _checked(axes or {})
+    axes = usual_axes(case.rows["model"], counts) | _checked(axes or {})
     values = {"gpus": counts} | {axis: axes[axis] for axis in AXES}
     if size(values) > most:
         raise ValueError(f"gpus, axes: {size(values):,} layouts; allowed: at most {most:,} in {place}")
@@ -496,7 +496,7 @@ def layout_name(row: Any) -> str:
     return ", ".join(each.replace(" ", "\u00a0") for each in degrees + zero) or "one GPU"
 
 
-def usual_axes(architecture: Any, counts: Any, flash_attention: float = 1) -> dict[str, list]:
+def usual_axes(architecture: Any, counts: Any) -> dict[str, list]:
     """The values of each axis that are searched: all degrees that divide what they split, and common choices of the rest.
 
     The finer axes have one value each here, since they multiply the layouts; `fine_axes` has more.
@@ -504,11 +504,10 @@ def usual_axes(architecture: Any, counts: Any, flash_attention: float = 1) -> di
     most, layers = max(counts), architecture["layers"]
     stages = [each for each in range(1, min(layers + 2, most) + 1) if (np.remainder(counts, each) == 0).any()]
     chunks = [each for each in range(2, MOST_CHUNKS + 1) if any(-layers % (each * stage) <= SPARE_PLACES for stage in stages[1:])]
-    return dict(tensor_parallel=_divisors(architecture["heads"], most), pipeline_parallel=stages, virtual_stages=[1, *chunks],
-                context_parallel=[1, 2, 4, 8, 16], expert_parallel=_divisors(architecture.get("experts", 0) or 1, most),
-                zero_stage=[0, 1, 2, 3], micro_batch=[1, 2, 4, 8, 16], recompute=[0, 1, 2, 3],
-                sequence_parallel=[0, 1], recomputed_share=[1], expert_tensor_parallel=[1], shard_parallel=[0], zero_bubble=[0],
-                loss_chunks=[1])
+    allowed = dict(tensor_parallel=_divisors(architecture["heads"], most), pipeline_parallel=stages, virtual_stages=[1, *chunks],
+                   expert_parallel=_divisors(architecture.get("experts", 0) or 1, most), sequence_parallel=[0, 1])
+    common = {axis: sorted(each + more) for axis, (_, each, more) in TRIED.items() if more is not None}
+    return {axis: (allowed | common).get(axis, [NEUTRAL.get(axis, 1)]) for axis in AXES}
 
 
 def fine_axes(row: Any, gpus_per_node: float = 8) -> dict[str, list]:

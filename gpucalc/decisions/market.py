@@ -13,7 +13,7 @@ from ..rows.kept import kept
 from ..rows.rents import rents
 from .capacity import left_out, narrow_products, with_links
 from .columns import count, taken
-from .jobs import BATCHES, DEGREES_USED, trains, USUAL_TERM
+from .jobs import BATCHES, DEGREES_USED, TRIED, trains, USUAL_TERM
 from .rule import value_of
 from .run_speeds import planned_mfu
 
@@ -45,9 +45,6 @@ SPREAD = ("gpu_failure_seconds", "machine_interruption_seconds")
 # Machines of so many GPUs count as servers, and what joins machines: servers, and smaller ones.
 SERVER = 8
 NETWORKS = {True: "InfiniBand NDR", False: "Ethernet 25G"}
-# Degrees that are tried in the kind of run that they can help: those of a pipeline have a factor of 3, where the machines do.
-TRIED = {"stages": ("whole", (1, 2, 3, 4, 6, 8, 16)), "chunks": ("whole", (1, 2, 4, 8)), "context_degrees": ("long", (1, 4)),
-         "expert_degrees": ("experts", (1, 8, 32)), "micro_batches_tried": ("adapted", (1, 4, 16))}
 # Attention groups and batches that are tried where a model has experts, and stages where most servers do not hold its weights.
 TENSOR, GROUPS, STAGES, MORE_BATCHES = (1, 2, 4, 8), (1, 4, 8, 16, 32), (1, 2), (3072, 4096, 6144, 8192)
 # Shares of the turns of a session whose cache is to be kept.
@@ -244,7 +241,7 @@ def degrees(case):
     adapted = case.rows["recipe"].get("lora_rank", 0) > 0
     run = dict(whole=not adapted, adapted=adapted, long=value_of(case, "sequence") > LONG_SEQUENCE,
                experts=case.rows["model"].get("experts", 0) > 0)
-    return {name: each if run[kind] else (1,) for name, (kind, each) in TRIED.items()}
+    return {axis: each if run[kind] else (1,) for axis, (kind, each, _) in TRIED.items() if kind}
 
 
 def _linked(case, offers):

@@ -30,7 +30,7 @@ def test_published_layouts_are_in_the_space():
         gpus = np.prod([inputs.get(name, 1) for name in (
             "tensor_parallel", "pipeline_parallel", "context_parallel", "data_parallel")])
         model = catalogue.model(inputs["model"]) if "model" in inputs else inputs
-        usual = usual_axes(model, [int(gpus)], inputs.get("flash_attention", 0)) | axes
+        usual = usual_axes(model, [int(gpus)]) | axes
         for name in set(inputs) & set(AXES) - {"zero_bubble"}:
             assert inputs[name] in usual[name], (row, name)
 

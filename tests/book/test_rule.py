@@ -240,7 +240,7 @@ RUNS = {"pretrain": TRAIN, "a week on many": TRAIN | dict(deadline_days=2, train
 def test_runs_are_those_of_plain_loops(name):
     case, kind, tables, chain = asked(**RUNS[name], provider="AWS, Lambda, GCP",
                                       cards="H100 SXM 80GB, L40S 48GB, T4 16GB, TPU v5p 95GB, GH200 96GB")
-    tables |= dict(stages=(1, 4), micro_batches_tried=(1, 4))
+    tables |= dict(pipeline_parallel=(1, 4), micro_batch=(1, 4))
     axes = chain[0].axes | {"tensor_parallel": (1, 2)}
     chain = chain[0]._replace(axes=axes), chain[1]
     values = {key: [int(each) for each in (tables[held] if isinstance(held, str) else held)] for key, held in axes.items()}

@@ -99,7 +99,7 @@ def test_layouts_of_published_runs_alone(book, model, splits):
         return
     fastest = columns.row(runs, int(np.argmin(runs["plan_step_seconds"])))
     axes = {name: sorted({int(each) for each in tables["clusters"][name]}) for name in jobs.DEGREES_USED}
-    axes |= {name: jobs.LAYOUT.axes[name] for name in ("zero_stage", "recompute")} | dict(micro_batch=market.TRIED["micro_batches_tried"][1][:1])
+    axes |= {name: jobs.LAYOUT.axes[name] for name in ("zero_stage", "recompute")} | dict(micro_batch=(1,))
     search = dict(axes=axes, recipe=case.rows["recipe"].name, other_work=0, published_only=True, count=1)
     best = best_layouts(model, "H100 SXM 80GB", 1024, 512, 8192, **search).iloc[0]
     assert {name: best[name] for name in axes} == {name: fastest[name] for name in axes}
