@@ -10,8 +10,8 @@ from pandas import DataFrame
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import percent, seconds, signed, three_figures, usd
 from gpucalc.core.quantities import DEFAULTS
-from gpucalc.decisions.layouts import (as_good, AXES, best_of, CLOSE, in_layout, LAYOUT, layout_name, layouts_of, NEUTRAL,
-                                       OVER_MEMORY, readable, reasons, recommended, usual_axes)
+from gpucalc.decisions.layouts import (as_good, AXES, best_of, CLOSE, in_layout, KINDS, LAYOUT, layout_name, layouts_of,
+                                       NEUTRAL, OVER_MEMORY, readable, reasons, recommended, usual_axes)
 from gpucalc.laws.training_time import step_seconds
 from gpucalc.rows import bands, catalogue
 from ..components.charts import axis, bars, finish, slider_chart
@@ -21,19 +21,6 @@ from ..components.show import table
 
 
 # Layouts that were published, each beside what the search finds for its job.
-
-# By name: the row of measurements, inputs instead of its own, and the values of axes that its software had.
-WITHOUT_CONTEXT = dict(context_parallel=[1], zero_stage=[0], recompute=[0, 1, 2])
-OF_2021 = WITHOUT_CONTEXT | dict(recompute=[2], sequence_parallel=[0])
-PUBLISHED = {"Llama 3 405B on 8,192 GPUs": ("step-llama3-405b-8192-8192", {}, {}),
-             "Llama 3 405B on 16,384": ("step-llama3-405b-16384-8192", {}, {}),
-             "Llama 3 405B, sequences of 131,072": ("step-llama3-405b-16384-131072", {}, {}),
-             "DeepSeek-V3 on 2,048": ("step-deepseek-v3-2048", dict(overlap=0), {}),
-             "NVIDIA, 405B on 1,024, BF16 gradients": ("step-bridge-405b-512", dict(recipe="mixed-adamw"), {}),
-             "NVIDIA, 70B on 64": ("step-nemo2407-llama-3-70b-pretrain-64", {}, {}),
-             "Megatron-LM, 530B on 2,520": ("step-sc21-529.6b", {}, OF_2021),
-             "Megatron-LM, 1T on 512": ("step-korthikanti-1t-selective", {}, WITHOUT_CONTEXT)}
-
 
 # What each setting of a layout divides, and what it costs.
 EFFECT = {"tensor_parallel": ("each matrix", "two all-reduces a layer, each way"),
@@ -53,30 +40,34 @@ EFFECT = {"tensor_parallel": ("each matrix", "two all-reduces a layer, each way"
 
 
 def published_layouts() -> pd.DataFrame:
-    """Each of PUBLISHED as `published_layout` has it, by name; `measured_seconds` is the published step.
+    """Each row of data/layouts.csv as `published_layout` has it, by name; `measured_seconds` is the published step, NaN for none.
 
     `band` is that of the formula, and the publication has no part in it.
     """
     rows, found = catalogue.measurements(), {}
-    for name, (row, changes, axes) in PUBLISHED.items():
-        inputs, source = json.loads(rows.loc[row, "inputs"]), rows.loc[row, "source"]
-        found[name] = published_layout(inputs | changes, axes) | dict(
-            measured_seconds=_measured(Case.of(inputs), rows.loc[row]),
-            band=bands.band(Case.of(inputs | changes), step_seconds, without=source))
+    for name, row in catalogue.layouts().iterrows():
+        measured = rows.loc[row["row"]] if row["row"] else row
+        own = json.loads(measured["inputs"])
+        inputs = own | json.loads(row["inputs"])
+        found[name] = published_layout(inputs, json.loads(row["tried"])) | dict(
+            measured_seconds=_measured(Case.of(own), measured),
+            band=bands.band(Case.of(inputs), step_seconds, without=measured["source"]))
     return pd.DataFrame.from_dict(found, orient="index")
 
 
 def _measured(case, row):
     """The published step (s), where a rate was published by what the formula has for both."""
-    return row["value"] if row["law"] == "step_seconds" else case(step_seconds) * case(row["law"]) / row["value"]
+    law = row.get("law", "gpu_token_rate")
+    return row["value"] if law == "step_seconds" else case(step_seconds) * case(law) / row["value"]
 
 
 def published_layout(inputs: dict[str, Any], axes: dict[str, Any]) -> dict[str, Any]:
     """A published layout beside the best found for its job; `inputs` are those of a row of measurements.
 
-    `axes` are what its software could do instead of the usual values; its own are always among them. `published`, `found` and
-    `simplest` are rows of the search; of its `layouts` that run, `rank` - 1 are faster and `as_good` within the error of the
-    best; `fits` is yes, no or too close to call; `slower` by what share the published step is longer than the best.
+    `axes` are what its software or its recipe allows instead of the usual values; its own are always among them. It ran, so those
+    that need no more memory by the formulas fit too. `published`, `found` and `simplest` are rows of the search, `alike` is the
+    best of its degrees; of the `layouts`, `rank` - 1 are faster than that and `as_good` within the error of the best; `fits`, by
+    the formulas, is yes, no or too close to call; `slower` by what share the best of its degrees is longer than the best.
     """
     whole = {name: inputs.get(name, NEUTRAL.get(name, 1)) for name in LAYOUT}
     kept = {name: value for name, value in inputs.items() if name not in LAYOUT}
@@ -87,12 +78,14 @@ def published_layout(inputs: dict[str, Any], axes: dict[str, Any]) -> dict[str, 
     theirs = layouts_of(case, gpus, batch, {name: [whole[name]] for name in AXES}).to_dict("records")[0]
     usual = usual_axes(case.rows["model"], [gpus]) | axes
     every = layouts_of(case, gpus, batch, {name: sorted({*usual[name], whole[name]}) for name in AXES})
-    good = best_of(every)
-    return dict(gpus=gpus, case=in_layout(case, theirs), published=theirs, found=good.to_dict("records")[0],
+    room = every["training_bytes"] <= theirs["training_bytes"] * (1 + 1e-9)
+    good = best_of(every.assign(reason=every["reason"].where(~room | ~every["reason"].isin([CLOSE, OVER_MEMORY]), "")))
+    alike = good[(good[list(KINDS[:4])] == [whole[name] for name in KINDS[:4]]).all(axis=1)].to_dict("records")[0]
+    return dict(gpus=gpus, case=in_layout(case, theirs), published=theirs, found=good.to_dict("records")[0], alike=alike,
                 simplest=recommended(good), layouts=len(good), as_good=len(as_good(good)),
-                rank=1 + int((good["plan_seconds"] < theirs["plan_seconds"]).sum()),
+                rank=1 + int((good["plan_seconds"] < alike["plan_seconds"]).sum()),
                 fits={"": "yes", CLOSE: "too close to call", OVER_MEMORY: "no"}.get(theirs["reason"], theirs["reason"]),
-                slower=theirs["plan_seconds"] / good["plan_seconds"][0] - 1)
+                slower=alike["plan_seconds"] / good["plan_seconds"][0] - 1)
 
 
 # Diagrams of layouts: what each kind of parallelism cuts, and how a layout stands on a cluster.
@@ -167,7 +160,7 @@ LABELS = {"gpus": "GPUs", "micro_batches": "micro-batches × sequences", "virtua
           "recompute": "recompute", "step_seconds": "step", "step": "plan for (8 in 10)", "plan_seconds": "plan for",
           "measured_seconds": "step as measured", "memory": "memory (8 in 10)", "layout_mfu": "MFU", "reached_hfu": "HFU",
           "training_bytes": "memory", "fits": "fits in memory", "used": "in a published run", "gpu_hours": "GPU-hours",
-          "training_days": "days", "compute_usd": "cost", "slower": "over the best"}
+          "training_days": "days", "compute_usd": "cost", "slower": "over the best", "found": "best found"}
 FORMATS = {"plan_seconds": seconds, "measured_seconds": seconds,
            "layout_mfu": percent, "reached_hfu": percent, "share": percent, "gpu_hours": "{:,.0f}".format,
            "training_days": three_figures, "compute_usd": usd, "slower": lambda value: signed(round(value, 9), percent)}
@@ -194,7 +187,7 @@ def published_table(layouts, caption):
         rank=[f"{row.rank:,} of {row.layouts:,}" for row in layouts.itertuples()],
         found=[layout_name(row) for row in layouts["found"]], job=layouts.index)
     columns = ["job", "layout", "fits", "plan_seconds", "measured_seconds", "slower", "rank", "memory", "found"]
-    return steps_table(shown[columns], caption, labels={"found": "best found", "measured_seconds": "measured"})
+    return steps_table(shown[columns], caption, labels={"measured_seconds": "measured"})
 
 
 def reasons_table(layouts, caption):

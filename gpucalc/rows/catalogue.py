@@ -92,6 +92,7 @@ memories = _whole("memories", "All levels of memory of a GPU server, by name, fr
 quality = _whole("quality", "What public boards say of models: a score of a model on a board a row.")
 software = _whole("software", "What does at each vendor what a part of CUDA does, by what it does.")
 measurements = _whole("measurements", "All published figures that a law predicts, by id.")
+layouts = _whole("layouts", "All layouts of training that somebody ran and published, by name.")
 reported = _one("reported", "reported", "One figure that others reported of running GPUs: `value`, with its source.")
 node = _one("node", "nodes", "The row of one node.")
 link = _one("link", "links", "The row of one link.")

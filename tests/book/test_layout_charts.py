@@ -30,10 +30,11 @@ def test_a_table_of_published_layouts_says_whether_they_fit():
     row = dict.fromkeys(LAYOUT, 1) | NEUTRAL | dict(
         tensor_parallel=8, training_bytes=70e9, low_bytes=60e9, plan_bytes=72e9, high_bytes=90e9, step_seconds=2.0,
         low_seconds=2.0, plan_seconds=3.0, high_seconds=4.0)
-    frame = pd.DataFrame([dict(published=row, found=row, fits="too close to call", measured_seconds=3.5, slower=0.1, rank=1_002,
-                               layouts=4_000, band=SimpleNamespace(plan=3.0))], index=["a run"])
+    run = dict(published=row, found=row, fits="too close to call", measured_seconds=3.5, slower=0.1, rank=1_002, layouts=4_000,
+               band=SimpleNamespace(plan=3.0))
+    frame = pd.DataFrame([run, run | dict(measured_seconds=float("nan"))], index=["a run", "another"])
     shown = published_table(frame, "Published")._repr_html_()
-    for text in ("a run", "TP\u00a08", "70 GB (60 to 90)", "too close to call", "3 s", "3.50 s", "+10 %", "1,002 of 4,000"):
+    for text in ("a run", "TP\u00a08", "70 GB (60 to 90)", "too close to call", "3 s", "3.50 s", "+10 %", "1,002 of 4,000", "–"):
         assert f">{text}<" in shown, text
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from book.components.memory import fullest
-from book.pages.layouts import cluster_picture, cuts_picture, OF_2021, PUBLISHED, published_layout, published_layouts
-from gpucalc.decisions.layouts import AXES, best_layouts, in_layout, layout_name, usual_axes
+from book.pages.layouts import cluster_picture, cuts_picture, published_layout, published_layouts
+from gpucalc.decisions.layouts import AXES, best_layouts, in_layout, KINDS, layout_name, usual_axes
 from gpucalc.rows import catalogue
 from tests.gpucalc.test_layouts import case_of, LLAMA, ONE
 from tests.pictures import boxes
@@ -24,30 +24,49 @@ def published():
 
 
 def test_published_layouts_are_in_the_space():
-    rows = catalogue.measurements()
-    for row, changes, axes in PUBLISHED.values():
-        inputs = json.loads(rows.loc[row, "inputs"]) | changes
+    rows, without = catalogue.measurements(), {"zero_bubble", "shard_parallel"}
+    for name, row in catalogue.layouts().iterrows():
+        inputs = (json.loads(rows.loc[row["row"], "inputs"]) if row["row"] else {}) | json.loads(row["inputs"])
         gpus = np.prod([inputs.get(name, 1) for name in (
             "tensor_parallel", "pipeline_parallel", "context_parallel", "data_parallel")])
         model = catalogue.model(inputs["model"]) if "model" in inputs else inputs
-        usual = usual_axes(model, [int(gpus)]) | axes
-        for name in set(inputs) & set(AXES) - {"zero_bubble"}:
-            assert inputs[name] in usual[name], (row, name)
+        usual = usual_axes(model, [int(gpus)]) | json.loads(row["tried"])
+        for axis in set(inputs) & set(AXES) - without:
+            assert inputs[axis] in usual[axis], (name, axis)
 
 
 def test_published_layouts_fit_where_they_ran_or_are_too_close_to_call(published):
-    """Meta freed what later computation does not need (arXiv 2407.21783, section 3.3.2): more than the formulas on half of the GPUs."""
+    """Meta freed what later computation does not need (arXiv 2407.21783, section 3.3.2): more than the formulas on half of the GPUs.
+    What NVIDIA's two recomputed is not printed, and nothing is taken."""
     refused = published.index[published["fits"] == "no"]
-    assert list(refused) == ["Llama 3 405B on 8,192 GPUs"]
+    assert list(refused) == ["Llama 3 405B on 8,192 GPUs", "Megatron-LM, Mixtral 8x22B on 128", "NVIDIA, Llama 3 8B on 8"]
     assert set(published["fits"]) == {"yes", "no", "too close to call"}
     assert published.loc["NVIDIA, 405B on 1,024, BF16 gradients", "fits"] == "too close to call"
 
 
 def test_published_layouts_are_ranked_near_the_best(published):
-    """All are within a sixth of the best step found, and half of them within 7 %."""
-    assert (published["slower"] < 1 / 6).all() and published["slower"].median() < 0.07
+    """Eleven of seventeen are as good as the best found for their job under their own recipe, and all within a sixth or so."""
+    slower = published["slower"]
+    assert (slower >= 0).all() and (slower <= 0.05).sum() == 11 and slower.median() < 0.03 and slower.max() < 0.18
+    assert set(published.index[slower > 0.1]) == {"Llama 3 405B on 8,192 GPUs", "Llama 3 405B on 16,384", "torchtitan, 405B on 512",
+                                                  "NVIDIA, 405B on 1,024, BF16 gradients"}
     many = published[published["layouts"] > 1000]
-    assert len(many) > 5 and (many["rank"] <= many["layouts"] / 200).all()
+    assert len(many) > 5 and (many["rank"] <= many["layouts"] / 15).all()
+
+
+def test_a_layout_that_ran_is_compared_with_all_that_need_no_more_memory(published):
+    """Otherwise one that the formulas refuse would be held against recipes that spend time to save memory, and seem the faster."""
+    for row in published.itertuples():
+        most = max(row.published["training_bytes"], row.case.rows["gpu"].memory_bytes)
+        assert row.found["training_bytes"] <= most and row.found["plan_seconds"] <= row.alike["plan_seconds"] <= row.published["plan_seconds"]
+        assert all(row.alike[name] == row.published[name] for name in KINDS[:4])
+
+
+def test_the_step_of_a_published_rate(published):
+    """torchtitan, table 5: 128 tokens a second on each of 512 GPUs; 256 sequences of 8,192 are 2,097,152 tokens: 32 s. Qwen3's has no
+    printed speed."""
+    assert published.loc["torchtitan, 405B on 512", "measured_seconds"] == pytest.approx(2_097_152 / (512 * 128))
+    assert np.isnan(published.loc["NVIDIA, Qwen3 30B on 16", "measured_seconds"])
 
 
 def test_deepseek_v3_is_trained_with_expert_parallelism(published):
@@ -61,9 +80,9 @@ def test_deepseek_v3_is_trained_with_expert_parallelism(published):
 
 def test_a_published_layout_beside_the_best_of_its_time():
     inputs = json.loads(catalogue.measurements().loc["step-sc21-3.6b", "inputs"])
-    row = published_layout(inputs, OF_2021)
+    row = published_layout(inputs, dict(context_parallel=[1], zero_stage=[0], recompute=[2], sequence_parallel=[0]))
     assert (row["gpus"], layout_name(row["published"]).replace("\u00a0", " ")) == (64, "TP 2, DP 32")
-    assert -0.01 < row["slower"] < 0.25 and row["rank"] <= row["layouts"] + 1
+    assert 0 <= row["slower"] < 0.25 and row["rank"] <= row["layouts"]
     only = published_layout(inputs, {name: [inputs.get(name, ONE[name])] for name in AXES})
     assert only["found"] == {name: value for name, value in only["published"].items() if name != "reason"} and only["slower"] == 0
     assert only["rank"] == only["layouts"] == only["as_good"] == 1
