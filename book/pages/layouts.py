@@ -10,8 +10,8 @@ from pandas import DataFrame
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import percent, seconds, signed, three_figures, usd
 from gpucalc.core.quantities import DEFAULTS
-from gpucalc.decisions.layouts import (as_good, AXES, best_of, CLOSE, in_layout, KINDS, LAYOUT, layout_name, layouts_of,
-                                       NEUTRAL, OVER_MEMORY, readable, reasons, recommended, usual_axes)
+from gpucalc.decisions.layouts import (AXES, best_of, CLOSE, in_layout, KINDS, LAYOUT, layout_name, layouts_of,
+                                       NEUTRAL, OVER_MEMORY, readable, reasons, usual_axes)
 from gpucalc.laws.training_time import step_seconds
 from gpucalc.rows import bands, catalogue
 from ..components.charts import axis, bars, finish, slider_chart
@@ -65,9 +65,9 @@ def published_layout(inputs: dict[str, Any], axes: dict[str, Any]) -> dict[str, 
     """A published layout beside the best found for its job; `inputs` are those of a row of measurements.
 
     `axes` are what its software or its recipe allows instead of the usual values; its own are always among them. It ran, so those
-    that need no more memory by the formulas fit too. `published`, `found` and `simplest` are rows of the search, `alike` is the
-    best of its degrees; of the `layouts`, `rank` - 1 are faster than that and `as_good` within the error of the best; `fits`, by
-    the formulas, is yes, no or too close to call; `slower` by what share the best of its degrees is longer than the best.
+    that need no more memory by the formulas fit too. `published` and `found` are rows of the search, `alike` is the best of its
+    degrees; of the `layouts`, `rank` - 1 are faster than that; `fits`, by the formulas, is yes, no or too close to call; `slower`
+    by what share the best of its degrees is longer than the best.
     """
     whole = {name: inputs.get(name, NEUTRAL.get(name, 1)) for name in LAYOUT}
     kept = {name: value for name, value in inputs.items() if name not in LAYOUT}
@@ -82,8 +82,7 @@ def published_layout(inputs: dict[str, Any], axes: dict[str, Any]) -> dict[str, 
     good = best_of(every.assign(reason=every["reason"].where(~room | ~every["reason"].isin([CLOSE, OVER_MEMORY]), "")))
     alike = good[(good[list(KINDS[:4])] == [whole[name] for name in KINDS[:4]]).all(axis=1)].to_dict("records")[0]
     return dict(gpus=gpus, case=in_layout(case, theirs), published=theirs, found=good.to_dict("records")[0], alike=alike,
-                simplest=recommended(good), layouts=len(good), as_good=len(as_good(good)),
-                rank=1 + int((good["plan_seconds"] < alike["plan_seconds"]).sum()),
+                layouts=len(good), rank=1 + int((good["plan_seconds"] < alike["plan_seconds"]).sum()),
                 fits={"": "yes", CLOSE: "too close to call", OVER_MEMORY: "no"}.get(theirs["reason"], theirs["reason"]),
                 slower=alike["plan_seconds"] / good["plan_seconds"][0] - 1)
 

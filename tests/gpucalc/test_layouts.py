@@ -120,9 +120,10 @@ def test_all_layouts_of_the_largest_model():
     assert len(all_layouts(**LLAMA)) == heads * stages * chunks * contexts * zero * micro * recompute * sequence_parallel
 
 
-@pytest.mark.parametrize("layers, stages, chunks", [(80, [1, 2, 4, 8, 16], {5, 10, 20}), (126, [1, 16], {8}), (61, [1, 8], {4})])
+@pytest.mark.parametrize("layers, stages, chunks", [(80, [1, 2, 4, 8, 16], {5, 10, 20}), (126, [1, 16], {8}), (61, [1, 8], {4}),
+                                                     (48, [1, 2], {24})])
 def test_chunks_that_practitioners_use_are_tried(layers, stages, chunks):
-    """NVIDIA's 5, 10 and 20 for 80 layers, Meta's 16 x 8 for 126, Megatron-Bridge's 8 x 4 for 61."""
+    """NVIDIA's 5, 10 and 20 for 80 layers, Meta's 16 x 8 for 126, Megatron-Bridge's 8 x 4 for 61 and 2 x 24 for 48."""
     axes = usual_axes(dict(layers=layers, heads=64), [stages[-1]])
     assert set(stages) <= set(axes["pipeline_parallel"]) and chunks <= set(axes["virtual_stages"])
 
