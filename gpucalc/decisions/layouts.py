@@ -116,7 +116,7 @@ def _worked_out(case, values, global_batch, usd_per_hour, memory_ends, published
     if usd_per_hour is not None:
         figures["step_usd"] = figures["gpu_seconds"] / SECONDS_PER_HOUR * usd_per_hour
     asked = [("published_only: degrees of a published run", used(layout, architecture))] if published_only else []
-    rules = [*asked, *_rules(architecture, cluster, layout, global_batch, **sizes(case)),
+    rules = [*asked, *_rules(architecture, case.inputs, cluster, layout, global_batch),
              *((text, figures["training_bytes"] <= card.memory_bytes / end)
                for text, end in ((OVER_MEMORY, memory_ends[0]), (CLOSE, memory_ends[2])))]
     layout = {"gpus": cluster} | {name: layout[name] for name in LAYOUT}
@@ -126,23 +126,18 @@ def _worked_out(case, values, global_batch, usd_per_hour, memory_ends, published
     return Block(layout, figures, broken, ["", *(text for text, _ in rules)])
 
 
-def sizes(case: Case) -> dict[str, Any]:
-    """What the rules of a layout need of the case beside the layout."""
-    return {name: case.inputs.get(name) for name in ("sequence", "gpus_per_node", "flash_attention")}
-
-
 def _along_axes(values):
     """Each list as an array along a dimension of its own."""
     return {name: np.array(each, float).reshape([-1 if name == other else 1 for other in values])
             for name, each in values.items()}
 
 
-def _rules(architecture, cluster, layout, global_batch, sequence, gpus_per_node, flash_attention):
+def _rules(architecture, inputs, cluster, layout, global_batch):
     """What a layout must keep to, in order, and whether it does: divisibility, the schedule, and no layout counted twice."""
     tensor, pipeline, micro_batches = (layout[name] for name in ("tensor_parallel", "pipeline_parallel", "micro_batches"))
     chunks, zero, recompute, shard = (layout[name] for name in ("virtual_stages", "zero_stage", "recompute", "shard_parallel"))
     replicas = layout["data_parallel"] * layout["context_parallel"]
-    divide = layout_rules(architecture, sequence=sequence, **layout)
+    divide, gpus_per_node = layout_rules(architecture, sequence=inputs["sequence"], **layout), inputs["gpus_per_node"]
     places = pipeline * chunks * np.ceil(architecture["layers"] / (pipeline * chunks))
     return [("gpus: a multiple of tensor x pipeline x context parallel", tensor * pipeline * replicas == cluster),
             *((f"{name}: {allowed}", holds) for name, allowed, _, holds in divide),
@@ -338,8 +333,9 @@ def layouts_of(case: Case, gpus: Any, global_batch: float, axes: dict[str, Any] 
 def _searched(case, gpus, global_batch, axes, usd_per_hour, most, place, published_only=False):
     """The blocks of the search, and its bands. Raises ValueError for a value that is not allowed, and for more than `most`."""
     counts = sorted(set(np.atleast_1d(gpus).tolist()))
+    asked = {name: case.inputs.get(name) for name in ("sequence", "gpus_per_node", "flash_attention")}
     prices = {} if usd_per_hour is None else {"usd_per_hour": usd_per_hour}
-    for name, value in [*(("gpus", count) for count in counts), *({"global_batch": global_batch} | sizes(case) | prices).items()]:
+    for name, value in [*(("gpus", count) for count in counts), *({"global_batch": global_batch} | asked | prices).items()]:
         check(name, value, "layouts")
     axes = usual_axes(case.rows["model"], counts) | _checked(axes or {})
     values = {"gpus": counts} | {axis: axes[axis] for axis in AXES}
