@@ -601,14 +601,6 @@ def test_the_most_that_a_budget_carries_is_carried_and_more_is_not(book):
         answer_words.told(answer, book).headline)
 
 
-def test_a_model_too_large_for_own_cards_says_by_how_much(book):
-    answer = deciding.answered(deciding.read(OWN_LOAD | {"model": "gpt-oss-120b", "cards": "RTX 3090 24GB", "own_cards": 2}), book)
-    told = answer_words.told(answer, book)
-    assert "the weights take 65.2 GB, and your 2 GPUs hold 51.5 GB" in told.headline
-    assert "offloaded to host memory, as llama.cpp does it, a token of one user takes" in told.headline
-    assert told.helps == ["With twice the cards (4) it can be done"]
-
-
 def test_a_load_of_sessions_keeps_the_caches_that_memory_holds(book):
     """With turns the prompts are the session's and the cached share follows from what is kept: it fits beside what runs. One turn alone
     is a prompt as any; memory of the host makes it no dearer; a longer wait between turns makes it no cheaper."""

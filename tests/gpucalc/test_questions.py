@@ -56,6 +56,7 @@ def test_cards_of_ones_own_that_lack_memory_say_how_much(book):
     """116.8e9 parameters of 4.25 bits, and what stays in BF16; two cards of 24 GiB."""
     _, told = asked("can my 2 x 3090 run gpt-oss-120b", book)
     assert "the weights take 65.2 GB, and your 2 GPUs hold 51.5 GB" in told.headline
+    assert "offloaded to host memory, as llama.cpp does it, a token of one user takes" in told.headline
     assert told.helps == ["With twice the cards (4) it can be done"]
 
 
