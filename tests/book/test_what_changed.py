@@ -3,7 +3,6 @@ import math
 
 import pandas
 import pytest
-from hypothesis import given, settings, strategies as st
 
 from book.pages import what_changed as page
 from book.prices.book_diff import matched
@@ -263,35 +262,7 @@ def test_own_servers_against_an_api(books, book):
     assert next(each for each in page.conclusions(dear, situation) if each.topic == "serving").answer == "API"
 
 
-@pytest.mark.long
-@settings(max_examples=25)
-@given(before=st.floats(5, 200), factor=st.floats(0.2, 5))
-def test_break_even_falls_as_rents_rise(tmp_path_factory, before, factor):
-    path, edges = tmp_path_factory.mktemp("rents") / "book.csv", []
-    for rent in (before, before * factor):
-        path.write_text(OLD.replace("on-demand,80,", f"on-demand,{rent},").replace(",reserved-3y,44,", ",reserved-3y,0.1,"))
-        edges.append(wc.decision(prices(path), H100, provider="AWS")["break_even_utilization"])
-    assert edges[0] >= edges[1] if factor >= 1 else edges[1] >= edges[0]
-
-
 # The project's books
-
-def test_the_books_compared_by_default():
-    old, new = wc.two_books()
-    assert [old.attrs["file"], new.attrs["file"]] == [path.name for path in price_books()[-2:]]
-
-
-def test_the_readers_book_is_compared_with_the_newest_other_one(tmp_path):
-    mine = tmp_path / "mine.csv"
-    mine.write_text(OLD)
-    old, new = wc.two_books(prices=mine)
-    assert (old.attrs["file"], new.attrs["file"]) == ("mine.csv", price_books()[-1].name), "the older first"
-    mine.write_text(price_books()[-1].read_text() + "power,Sun,kWh,,,all,list,0.05,USD,USD/kWh,,,,,,2026-11-01,list,seen,\n")
-    assert wc.two_books(prices=mine)[1].attrs["file"] == "mine.csv"
-    mine.write_bytes(price_books()[-1].read_bytes())
-    assert wc.two_books(prices=mine)[0].attrs["file"] == price_books()[-2].name
-    chosen = wc.two_books(before=mine, after=price_books()[0])
-    assert [each.attrs["file"] for each in chosen] == ["mine.csv", price_books()[0].name]
 
 
 @pytest.fixture(scope="module")

@@ -345,9 +345,7 @@ def test_a_bad_file_is_refused_with_all_its_faults(run, tmp_path):
     for fault in ("model: data/models.csv has no model 'Llama-3-80B'", "requests_per_second: 'ten'", "batch: not for the job serve",
                   "bad.csv, row 2", "bad.csv, row 3", "none.yaml"):
         assert fault in err
-    assert run()[0] == 2 and run(CASES / "three_on_one.yaml", "--rows", "1,x")[0] == 2
-    assert run(CASES / "three_on_one.yaml", "--rows", "1,9999")[0] == 2
-    assert run(CASES / "three_on_one.yaml", "--only", "1")[0] == 2
+    assert run()[0] == 2 and run(CASES / "three_on_one.yaml", "--only", "1")[0] == 2
     assert run("--help")[0] == 0
 
 

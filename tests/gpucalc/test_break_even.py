@@ -2,7 +2,6 @@
 import math
 
 import pytest
-from hypothesis import strategies as st
 
 from gpucalc import break_even as be
 from gpucalc.core.evaluate import Case
@@ -12,7 +11,6 @@ from tests.gpucalc.test_owning import SERVER
 DEAL = SERVER | dict(usd_per_hour=4.5, rent_decline=0.1, utilization=0.6)
 CARDS_ALONE = dict(network_usd=0, gpus_per_server=1, years=3, discount_rate=0, hosting_usd_per_month=0, usd_per_kwh=0,
                    watts_per_gpu=1, pue=1)
-share = st.floats(0.05, 1)
 
 
 @pytest.mark.parametrize("usd_per_gpu, usd_per_hour, expected", [

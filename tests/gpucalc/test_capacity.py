@@ -1,13 +1,11 @@
-"""Plans of one card by hand, and a plan held against a simulated queue."""
-import heapq
+"""Plans of one card by hand, and of a chat on three cards."""
 import math
-import random
 
 import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from gpucalc import Case, queueing
+from gpucalc import Case
 from gpucalc.decisions import capacity
 from gpucalc.rows import catalogue
 from gpucalc.rows.bands import Band
@@ -147,71 +145,6 @@ def test_a_chat_has_something_to_spare():
     assert (load <= 0.8).all() and (found["gpus"].to_numpy() >= edge["gpus"].to_numpy()).all()
     fewest = found.groupby("gpu")["gpus"].min()
     assert fewest.to_dict() == {"B200 SXM 180GB": 3, "H200 SXM 141GB": 4, "H100 SXM 80GB": 6}
-
-
-@pytest.mark.parametrize("gpu", KINDS)
-def test_a_simulated_queue_keeps_the_first_token_in_time(gpu):
-    """With a replica out of service too. What the formula says of all but one in twenty is within a twentieth while all run. With one
-    out nine tenths of the places are filled and about one in twenty waits for one, so that one run of ten minutes has thrice the
-    time of another: of several together the formula is not below by more than a fifth, nor above by more than 2.4 times;
-    test_simulator.py has long runs."""
-    found = capacity.plans(SEARCHED, 10, 20, first_token_limit=1)
-    best = found[found["gpu"] == gpu].sort_values("gpus").iloc[0]
-    size, prompt = int(best["batch"]), best["replica_prefill_seconds"]
-    # What the prompts of a full batch leave of a request's time are its passes, of which a part grows with those inside.
-    full, alone = (best["request_seconds"] - size * prompt) / 300, best["replica_pass_seconds"] * best["fixed_share"]
-    steps = [alone + (full - alone) * inside / size for inside in range(size + 1)]
-    for out, seeds, least, most in ((0, [1], 0.95, 1.05), (1, [1, 2, 3], 0.8, 2.4)):
-        together = []
-        for seed in seeds:
-            first, whole = simulated(10, int(best["replicas"]) - out, size, prompt, steps, 300, 6000, seed)
-            assert late(first) <= 1 and late(whole) <= 20
-            together += first
-        law = Case(best.to_dict(), requests_per_second=10).but(replicas=best["replicas"] - out, prompt_host_seconds=0)
-        assert least * late(together) <= law(queueing.time_to_first_token) <= most * late(together)
-
-
-def late(times):
-    """What all but one in twenty stay below."""
-    return sorted(times)[int(0.95 * len(times))]
-
-
-def simulated(rate, replicas, size, prefill, steps, output, count, seed):
-    """Times to first token and to the whole answer of `count` requests that come at random to engines with `size` places each.
-
-    An engine reads waiting prompts first, one at a time; else it makes a pass, which gives a token to each of its sequences and
-    takes what `steps` says of so many. A request goes to the engine with the fewest inside, and waits there for a place.
-    """
-    generator, now, arrivals = random.Random(seed), 0.0, []
-    for _ in range(count):
-        now += generator.expovariate(rate)
-        arrivals.append(now)
-    engines = [dict(waiting=[], inside=[]) for _ in range(replicas)]
-    events = [(0.0, place) for place in range(replicas)]
-    first, whole, following = [], [], 0
-    while events:
-        now, place = heapq.heappop(events)
-        while following < count and arrivals[following] <= now:
-            least = min(engines, key=lambda engine: len(engine["waiting"]) + len(engine["inside"]))
-            least["waiting"].append(arrivals[following])
-            following += 1
-        engine = engines[place]
-        if engine["waiting"] and len(engine["inside"]) < size:
-            came, end = engine["waiting"].pop(0), now + prefill
-            first.append(end - came)
-            engine["inside"].append([came, output])
-        elif engine["inside"]:
-            end = now + steps[len(engine["inside"])]
-            for request in engine["inside"]:
-                request[1] -= 1
-            whole += [end - came for came, left in engine["inside"] if not left]
-            engine["inside"] = [request for request in engine["inside"] if request[1]]
-        elif following < count:
-            end = max(arrivals[following], now)
-        else:
-            continue
-        heapq.heappush(events, (end, place))
-    return first, whole
 
 
 # Formats and cards
