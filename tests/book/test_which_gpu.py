@@ -14,7 +14,6 @@ from gpucalc import Case
 from gpucalc.core.quantities import DATA
 from gpucalc.decisions.jobs import JOBS
 from gpucalc.decisions.rule import Limit
-from gpucalc.laws.choosing import largest_params, largest_trained_params
 from gpucalc.rows import catalogue, price_book
 from gpucalc.rows.case_file import read_case
 from tests.close import close
@@ -45,12 +44,6 @@ def best_of(key):
 
 
 # By hand
-
-def test_how_large_a_model_may_be():
-    # 76 GB usable less 1 GB of cache hold 75 GB of weights; 8 billion parameters take 10 GB, so 60 billion fit.
-    assert largest_params(8e9, 76e9, 10e9, 1e9) == close(60e9) and largest_params(8e9, 1e9, 10e9, 2e9) == 0
-    # 7 billion parameters take 112 GB in all, so 80 GB hold 5 billion.
-    assert largest_trained_params(7e9, 80e9, 112e9) == close(5e9)
 
 
 def test_a_model_of_the_largest_size_just_fits():

@@ -1,7 +1,5 @@
 """Post-training by hand: lengths of answers, engines and their passes, the copies in memory, steps, runs, and published steps."""
 import math
-import random
-import statistics
 
 import pytest
 
@@ -22,25 +20,10 @@ def test_a_lognormal_has_its_mean_and_its_p95():
     assert ro.output_spread(1000, 99000) == pytest.approx(1.6449, rel=1e-4)    # no lognormal has a p95 of 99 means
 
 
-@pytest.mark.parametrize("count", [8, 64, 512, 2048])
-def test_the_longest_of_many_answers_is_that_of_draws(count):
-    drawn, spread = random.Random(3), ro.output_spread(1000, 2500)
-    longest = [max(drawn.lognormvariate(math.log(1000) - spread**2 / 2, spread) for _ in range(count)) for _ in range(400)]
-    assert ro.longest_answer(1000, spread, count) == pytest.approx(statistics.geometric_mean(longest), rel=0.06)
-
-
 def test_the_longest_answer_is_at_least_the_mean_and_at_most_the_limit():
     spread = ro.output_spread(1000, 2500)
     assert ro.longest_answer(1000, 0, 2048) == 1000 and ro.longest_answer(1000, spread, 1) == 1000
     assert ro.longest_answer(1000, spread, 2048, 4096) == 4096 and ro.longest_answer(1000, spread, 4, 4096) < 4096
-
-
-def test_long_answers_are_in_more_of_the_passes():
-    drawn, spread = random.Random(5), ro.output_spread(1000, 2500)
-    lengths = [drawn.lognormvariate(math.log(1000) - spread**2 / 2, spread) for _ in range(200_000)]
-    passed = sum(length**2 / 2 for length in lengths) / sum(lengths)
-    assert ro.rollout_context(100, 1000, spread, 1e9) == pytest.approx(100 + passed, rel=0.02)
-    assert ro.rollout_context(100, 1000, 0, 1000) == 600    # all alike: half of the answer is there on average
 
 
 def test_gpus_write_in_turn_or_apart():
@@ -73,18 +56,6 @@ def test_passes_by_hand():
     # Answers that may be a step older: 512 in hand keep the places filled, but no answer is faster than its tokens.
     assert ro.rollout_passes(2048, 8, 512, 1000, 4000, 1) == 2000 and ro.rollout_passes(2048, 8, 128, 1000, 1100, 1) == 2000
     assert ro.rollout_passes(2048, 8, 0, 1000, 4000, 0) == math.inf
-
-
-def test_a_shrinking_batch_takes_as_long_as_its_passes_one_by_one():
-    """Passes of a draw, each as long as its own batch makes it, against the mean batch."""
-    drawn, spread = random.Random(7), ro.output_spread(600, 1200)
-    lengths = [round(drawn.lognormvariate(math.log(600) - spread**2 / 2, spread)) for _ in range(64)]
-    fixed, each = 0.012, 0.00004
-    one_by_one = sum(fixed + each * sum(length > step for length in lengths) for step in range(max(lengths)))
-    mean = sum(lengths) / 64
-    passes = ro.rollout_passes.formula(64, 1, 64, mean, max(lengths), 0)
-    assert passes == pytest.approx(max(lengths))
-    assert passes * (fixed + each * ro.rollout_batch.formula(64, 1, mean, passes)) == pytest.approx(one_by_one, rel=1e-9)
 
 
 def test_a_pass_is_that_of_a_server():
