@@ -213,13 +213,9 @@ def per_dollar(book: Any, gpu: str) -> float | None:
 def goodput_slider_chart(job, repair, largest):
     """Work that counts against the GPUs of a run."""
     return slider_chart(
-        job,
-        {"restart as set": goodput,
-         "waiting for a repair": (goodput, {"restart_seconds": repair + job.inputs["restart_seconds"]})},
-        x="gpus",
-        values=[8 * 2**step for step in range(12)],
-        y_title="share of the time that is work",
-        log_x=True,
+        job, {"restart as set": goodput,
+              "waiting for a repair": (goodput, {"restart_seconds": repair + job.inputs["restart_seconds"]})},
+        x="gpus", values=[8 * 2**step for step in range(12)], y_title="share of the time that is work", log_x=True,
         sliders={"gpu_failure_seconds": (27e6, 300e6, 1e6, job.inputs["gpu_failure_seconds"]),
                  "checkpoint_seconds": (5, 600, 5, job.inputs["checkpoint_seconds"]),
                  "restart_seconds": (60, 7200, 60, job.inputs["restart_seconds"])},

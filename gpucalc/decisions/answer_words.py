@@ -18,9 +18,7 @@ from .answer_texts import BARS, CAUTIONS, NOUNS, PAGE, PARTS as _PARTS, TEXTS, T
 from .jobs import Change, JOBS, trains
 from .points import number_of, value_of
 from .rent_or_buy import Verdict
-from .rent_own_or_api import API, OWNED
-from .rent_own_or_api import Ways
-
+from .rent_own_or_api import API, OWNED, Ways
 
 # What the sentences about an answer name: numbers and names of its case, its choices and other ways, as plain facts.
 
@@ -528,10 +526,9 @@ def helping(answer: Answer, found: Help) -> str:
     """What a change does to the objective."""
     change, less = found.change, _less(answer, found)
     held = ("training_bytes", "memory_bytes") if change.name == "recipe" else ()
-    return fill("helps", plain({name: found.choice[name] for name in held if name in found.choice}
-                               | {"kind": answer.kind, "priced": found.choice["priced"], "before": _before(answer),
-                                  "after": found.after, "less": less,
-                                  "words": change.words, "value_text": _value(change)}))
+    return fill("helps", plain({name: found.choice[name] for name in held if name in found.choice} | {
+        "kind": answer.kind, "priced": found.choice["priced"], "before": _before(answer), "after": found.after, "less": less,
+        "words": change.words, "value_text": _value(change)}))
 
 
 def _before(answer):
