@@ -23,8 +23,7 @@ from book.build.inputs import ROOT
 from gpucalc import break_even, training_memory
 from gpucalc.core.evaluate import Case
 from gpucalc.decisions import answer, jobs, rent_or_buy, rule
-from gpucalc.decisions.layouts import CLOSE, OVER_MEMORY, size
-from gpucalc.decisions.layouts import all_layouts, best_layouts, usual_axes
+from gpucalc.decisions.layouts import all_layouts, best_layouts, CLOSE, OVER_MEMORY, size, usual_axes
 from gpucalc.decisions.market import market
 from gpucalc.rows import case_file, catalogue, price_book, store
 from gpucalc.rows.tables import rows

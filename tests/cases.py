@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from book.build.inputs import alone, digest, files_in, ROOT
 from gpucalc.core.quantities import QUANTITIES
-from gpucalc.decisions import answer_words
-from gpucalc.decisions import answer as plan, jobs, rule
+from gpucalc.decisions import answer as plan, answer_words, jobs, rule
 from gpucalc.decisions.market import market
 from gpucalc.rows import case_file
 from gpucalc.rows.project_books import MissingPrice

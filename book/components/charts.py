@@ -18,8 +18,7 @@ from gpucalc.core.figures import unit_symbol, UNITS
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import FRACTION, QUANTITIES, RATE, SHARE
 from .show import FAMILIAR
-from .sentences import markdown
-from .sentences import Figure, held
+from .sentences import Figure, held, markdown
 
 
 # What moves a chart: sliders, switches, rows to choose among, and expressions that the browser computes once.

@@ -17,8 +17,7 @@ from gpucalc.core.quantities import DEFAULTS
 from ..web import drills
 from ..web.drills import plain
 from .formula import in_words
-from .sentences import Markdown, markdown, numbered
-from .sentences import Figure, Yours, held
+from .sentences import Figure, held, markdown, Markdown, numbered, Yours
 
 
 class InUnit(Figure):

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from gpucalc.core.evaluate import Case, Step
 from gpucalc.core.law import Law
 from gpucalc.core.quantities import DEFAULTS, QUANTITIES
-from .derivation import written
-from .derivation import called, said
+from .derivation import called, said, written
 from .sentences import Figure
 from .show import Html
 

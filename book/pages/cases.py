@@ -13,8 +13,7 @@ from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import DATA, DEFAULTS, QUANTITIES
 from gpucalc.decisions import answer as plan, answer_words, decide as deciding
 from gpucalc.decisions.answer_texts import WORDS
-from gpucalc.decisions.rent_own_or_api import API
-from gpucalc.decisions.rent_own_or_api import ways
+from gpucalc.decisions.rent_own_or_api import API, ways
 from gpucalc.decisions.rule import value_of
 from gpucalc.rows.case_file import read_case
 from gpucalc.rows.kept import derivation, selection

@@ -14,10 +14,9 @@ from gpucalc.rows.mapping import check_names, read_mapping
 from gpucalc.rows.price_book import price
 from gpucalc.rows.rents import cheapest_rent
 from gpucalc.rows.tables import rows
-from ..components.links import linked
+from ..components.links import linked, PAGES
 from ..components.sentences import environment
 from ..components.show import Html
-from ..components.links import PAGES
 
 if TYPE_CHECKING:
     from pandas import DataFrame

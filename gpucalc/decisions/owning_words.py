@@ -11,8 +11,7 @@ from ..rows.price_report import notes
 from ..rows.tables import rows
 from .answer import Figure
 from .answer_texts import OWN
-from .answer_words import book_facts, plain, row_age, said_verdict
-from .answer_words import Card, Told, begun, fill
+from .answer_words import begun, book_facts, Card, fill, plain, row_age, said_verdict, Told
 from .rent_or_buy import RentOrBuy, given_value, rent_or_buy
 
 

@@ -12,8 +12,7 @@ from book.build.finish import EMBED, secured
 from book.web import front
 from gpucalc import cli_decide
 from gpucalc.core.quantities import QUANTITIES
-from gpucalc.decisions import answer_words, decide as deciding, owning_words
-from gpucalc.decisions import answer as plan, jobs, rent_or_buy, rule
+from gpucalc.decisions import answer as plan, answer_words, decide as deciding, jobs, owning_words, rent_or_buy, rule
 from gpucalc.rows import case_file, choices, price_book
 from gpucalc.rows.tables import rows
 from tests import edges

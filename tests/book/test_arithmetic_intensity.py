@@ -3,8 +3,7 @@ import math
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from book.components.measured import compare
 from book.pages.arithmetic_intensity import clocks, decode_operators, every_gpu, prefill_operators, turning_batches, two_speeds

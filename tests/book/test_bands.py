@@ -13,9 +13,7 @@ from book.components.claims import measurements
 from book.components.measured import engine_table, era_table, every_figure, family_table, how_wrong, kind_table, worst_table
 from book.components.sentences import banded, cheaper, CLOSE, enough, NOT_CHECKED, said
 from book.pages.measurements import engine_chart, speed_chart
-from gpucalc import LAWS, QUANTITIES, Case
-from gpucalc import arithmetic_intensity as ai
-from gpucalc import training_memory
+from gpucalc import arithmetic_intensity as ai, Case, LAWS, QUANTITIES, training_memory
 from gpucalc.core.figures import percent
 from gpucalc.rows import bands, tables
 from tests.gpucalc.test_bands import CASE, FAMILIES, STEP

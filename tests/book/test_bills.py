@@ -6,8 +6,7 @@ import re
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from book.pages import total_cost as page
 from book.pages.total_cost import card_terms, fine_print_table, many, open_words, out_words, parts_bars, substitutes

@@ -5,8 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from book.pages.break_even import break_evens, hours_paid, moves_most, outcome, owned_hour
 from gpucalc.decisions import rent_or_buy

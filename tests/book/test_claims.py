@@ -10,8 +10,7 @@ import pandas
 import pytest
 
 from book.components import claims as held
-from book.components.claims import DATED
-from book.components.claims import claim, claims, dearest
+from book.components.claims import claim, claims, DATED, dearest
 from book.components.claims import ASSUMING, BOUNDS, CONTRADICTED, CORRECT, OPEN, OUTDATED, WRONG, agrees, factor, judged
 from book.components.measured import compare, comparison_table, error_table, signed_percent
 from book.components.links import PAGES

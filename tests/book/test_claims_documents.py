@@ -4,8 +4,7 @@ import json
 import pytest
 
 from book.components import claims as held
-from book.components.claims import claim, claims
-from book.components.claims import ASSUMING, CONTRADICTED, CORRECT, OPEN, OUTDATED, WRONG
+from book.components.claims import ASSUMING, claim, claims, CONTRADICTED, CORRECT, OPEN, OUTDATED, WRONG
 from gpucalc.rows.tables import table
 
 CLAIMS = claims()

@@ -3,8 +3,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from pandas import DataFrame
 
 from book.pages.break_even import (bands_table, duration_text, input_text, map_chart, map_says, outcome, OWNING, parts_table,

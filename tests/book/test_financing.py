@@ -6,8 +6,7 @@ import pytest
 
 from book.pages import commitments as financing
 from book.pages.commitments import payments_picture
-from gpucalc import financing as fin
-from gpucalc import owning
+from gpucalc import financing as fin, owning
 from gpucalc.core.figures import hourly
 from gpucalc.decisions import rent_or_buy
 from gpucalc.rows import catalogue, price_book

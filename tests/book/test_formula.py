@@ -12,8 +12,7 @@ from book.components import derivation
 from book.components.formula import formula
 from book.web import lessons
 from gpucalc import LAWS, QUANTITIES, Case, kv_cache
-from gpucalc.core import arithmetic
-from gpucalc.core import expression
+from gpucalc.core import arithmetic, expression
 from gpucalc.core.quantities import read_rows
 from tests.gpucalc.test_laws import cases
 from tests.gpucalc.test_printer import read, trees

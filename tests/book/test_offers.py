@@ -5,8 +5,7 @@ import math
 
 import pandas
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from book.pages.training_cost import (assurance, BANDS, behind, by_deadline, by_interruption, cheapest_flops, decided, doubtful,
                                       drawn, front, nearest, offer, outcome, ranked, recommended, searched, TAKEN_BACK, tied)

@@ -7,8 +7,7 @@ import re
 
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, HealthCheck, settings, strategies as st
 
 from book.build.charts import compile_chart, specs_in
 from book.build.editions import follow

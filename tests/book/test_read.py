@@ -15,12 +15,10 @@ from book.web.reading import reading
 from gpucalc.core.law import LAWS
 from gpucalc.core.figures import UNITS
 from gpucalc.core.quantities import QUANTITIES
-from gpucalc.rows import catalogue, config, free_words, intake, price_book
-from gpucalc.rows import names as names_of
+from gpucalc.rows import catalogue, config, free_words, intake, names as names_of, price_book
 from gpucalc.rows.config import architectures
 from gpucalc.rows.tables import rows
-from tests.gpucalc import test_config as known
-from tests.gpucalc import test_config_kinds as kinds
+from tests.gpucalc import test_config as known, test_config_kinds as kinds
 from tests.gpucalc.test_names import LINES, NAMES
 from tests.book import test_pasted as lines
 

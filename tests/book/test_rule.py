@@ -6,8 +6,7 @@ import pytest
 
 from book.pages.training_cost import SERVER
 from gpucalc.core.law import LAWS
-from gpucalc.decisions import answer, rule
-from gpucalc.decisions import jobs
+from gpucalc.decisions import answer, jobs, rule
 from gpucalc.decisions.market import NETWORKS
 from gpucalc.decisions.run_speeds import planned_mfu
 from gpucalc.laws.sharding import DEGREES, layout_rules

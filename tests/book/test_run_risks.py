@@ -4,8 +4,7 @@ import math
 import numpy as np
 import pandas
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from book.pages.training_cost import joint, share_below
 from gpucalc.rows import catalogue

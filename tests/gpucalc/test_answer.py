@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 import gpucalc
-from gpucalc import compare, decide
-from gpucalc import cli_decide
+from gpucalc import cli_decide, compare, decide
 from gpucalc.core import figures
 from gpucalc.core.quantities import DATA, DEFAULTS
 from gpucalc.decisions import answer as answering, answer_words, decide as deciding, token_offers

@@ -1,7 +1,6 @@
 """Prompts and answers apart, against hand calculations and published figures."""
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from gpucalc import Case, apart as ap, kv_cache as kv, serving as sv, serving_layouts as sl
 from gpucalc.rows import catalogue

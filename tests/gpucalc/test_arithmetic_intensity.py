@@ -4,11 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from gpucalc import arithmetic_intensity as ai, kernels
-from gpucalc import shares as fills
+from gpucalc import arithmetic_intensity as ai, kernels, shares as fills
 from gpucalc.core.evaluate import Case
 from gpucalc.rows import catalogue
 from tests.close import close

@@ -4,8 +4,7 @@ import math
 import numpy
 import pytest
 
-from gpucalc import LAWS, QUANTITIES, Case
-from gpucalc import arithmetic_intensity as ai
+from gpucalc import arithmetic_intensity as ai, Case, LAWS, QUANTITIES
 from gpucalc.rows import bands, tables
 from gpucalc.rows.bands import Band
 

@@ -10,8 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from gpucalc import Case
 from gpucalc.core.quantities import DATA, DOMAINS, QUANTITIES
-from gpucalc.decisions import answer_words
-from gpucalc.decisions import answer, points
+from gpucalc.decisions import answer, answer_words, points
 from gpucalc.rows import case_file, price_book, tables
 from gpucalc.rows.case_file import as_yaml, case_of, read_case
 from gpucalc.rows.files import hidden

@@ -11,8 +11,7 @@ from gpucalc import Case
 from gpucalc.decisions import capacity, rule
 from gpucalc.decisions.answer import completed
 from gpucalc.decisions.jobs import REPLICAS
-from gpucalc.decisions.layouts import AXES, NEUTRAL, blocks
-from gpucalc.decisions.layouts import layout_case
+from gpucalc.decisions.layouts import AXES, blocks, layout_case, NEUTRAL
 from gpucalc.decisions.market import cards, replica_degrees
 from gpucalc.laws import choosing, serving, training_cost
 from gpucalc.rows import catalogue

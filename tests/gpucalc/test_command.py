@@ -9,8 +9,7 @@ import sys
 import pytest
 
 from gpucalc import LAWS, QUANTITIES, Case
-from gpucalc.cli import KINDS, TABLES, main
-from gpucalc.cli import Printed
+from gpucalc.cli import KINDS, main, Printed, TABLES
 from gpucalc.core.evaluate import FINDERS
 from gpucalc.core.figures import number
 from gpucalc.rows import catalogue

@@ -1,8 +1,7 @@
 """How much to reserve: by hand, against a search over all levels, and from the prices of a book."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from gpucalc import commitments as cm
 from gpucalc.core.evaluate import Case

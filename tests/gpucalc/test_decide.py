@@ -2,11 +2,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from gpucalc import break_even as be
-from gpucalc import owning, renting
+from gpucalc import break_even as be, owning, renting
 from gpucalc.core.evaluate import Case
 from gpucalc.decisions import rent_or_buy
 from gpucalc.rows import bands, catalogue, price_book, tables

@@ -9,8 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gpucalc.decisions import answer_words, engine_flags
-from gpucalc.decisions import answer as plan
+from gpucalc.decisions import answer as plan, answer_words, engine_flags
 from gpucalc.decisions.answer_words import fill
 from gpucalc.rows import case_file
 from gpucalc.rows.tables import rows

@@ -1,10 +1,8 @@
 """Lease, loan, used servers and the year in which to sell, against hand calculations and flows kept month by month."""
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from gpucalc import financing as fin
-from gpucalc import owning
+from gpucalc import financing as fin, owning
 from gpucalc.core.evaluate import Case
 from tests.close import close
 

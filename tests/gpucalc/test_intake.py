@@ -7,8 +7,7 @@ import types
 import zipfile
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from gpucalc.rows import ages, catalogue, intake, own_gpus as own_cards, price_book, price_report, tables
 from gpucalc.rows.price_book import prices

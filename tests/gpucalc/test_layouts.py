@@ -8,8 +8,7 @@ import pytest
 
 from gpucalc.core.evaluate import Case
 from gpucalc.decisions import layouts
-from gpucalc.decisions.layouts import as_good, comparison_error, ends, recommended
-from gpucalc.decisions.layouts import CLOSE, OVER_MEMORY, NEUTRAL
+from gpucalc.decisions.layouts import as_good, CLOSE, comparison_error, ends, NEUTRAL, OVER_MEMORY, recommended
 from gpucalc.decisions.layouts import (AXES, LAYOUT, all_layouts, best_layouts, best_of, fastest_by_gpus, fine_axes, in_layout,
                                        layout_case, layout_name, layouts_of, pareto_front, readable, reasons, recomputed, runs_of,
                                        same_step, same_steps, step_parts, used, usual_axes)

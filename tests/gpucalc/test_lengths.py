@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from gpucalc.laws import choosing, lengths, serving
-from gpucalc.rows.case_file import case_of, read_case
-from gpucalc.rows.case_file import MOST_RATIO, check_p95, read_lengths
+from gpucalc.rows.case_file import case_of, check_p95, MOST_RATIO, read_case, read_lengths
 from tests.simulator import drawn
 
 

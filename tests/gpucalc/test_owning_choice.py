@@ -7,11 +7,9 @@ import pytest
 
 from gpucalc import Case, break_even, demand, owning
 from gpucalc.core.arithmetic import HOURS_PER_MONTH, HOURS_PER_YEAR
-from gpucalc.decisions import answer_words, decide as deciding, owning_words
-from gpucalc.decisions import rent_or_buy as deals
+from gpucalc.decisions import answer_words, decide as deciding, owning_words, rent_or_buy as deals
 from gpucalc.decisions.rent_or_buy import DRAWS, rent_or_buy, shares
-from gpucalc.decisions.rent_own_or_api import API, BATCH, OWNED, RENTED
-from gpucalc.decisions.rent_own_or_api import FOR_HOURS, owned_gpus, ways
+from gpucalc.decisions.rent_own_or_api import API, BATCH, FOR_HOURS, OWNED, owned_gpus, RENTED, ways
 from gpucalc.decisions.token_offers import SERVERS
 from gpucalc.rows import case_file, catalogue
 from gpucalc.rows.tables import DATA

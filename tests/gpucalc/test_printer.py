@@ -9,8 +9,7 @@ import pytest
 from latex2mathml.converter import convert
 
 from gpucalc import LAWS, QUANTITIES
-from gpucalc.core import arithmetic
-from gpucalc.core import expression, printer
+from gpucalc.core import arithmetic, expression, printer
 from tests.gpucalc.test_laws import cases
 
 every_law = pytest.mark.parametrize("law", LAWS.values(), ids=LAWS.keys())

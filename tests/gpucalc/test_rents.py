@@ -1,8 +1,7 @@
 """Offers to rent: the cheapest of each kind, and one error for what is not there."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from gpucalc import renting
 from gpucalc.core.evaluate import Case, Row

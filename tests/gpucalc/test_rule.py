@@ -11,10 +11,8 @@ from hypothesis import given, settings, strategies as st
 
 from gpucalc import Case
 from gpucalc.core.law import LAWS
-from gpucalc.decisions import answer, capacity, columns, points, rule, token_offers
-from gpucalc.decisions import jobs
-from gpucalc.decisions.market import forbidden
-from gpucalc.decisions.market import cards, market, replica_degrees
+from gpucalc.decisions import answer, capacity, columns, jobs, points, rule, token_offers
+from gpucalc.decisions.market import cards, forbidden, market, replica_degrees
 from gpucalc.rows import case_file, catalogue, price_book
 from gpucalc.rows.project_books import MissingPrice
 from gpucalc.rows.tables import rows

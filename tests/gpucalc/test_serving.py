@@ -5,16 +5,14 @@ import math
 from statistics import median
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from pandas import DataFrame, Series, concat
 
 from gpucalc import serving as sv
 from gpucalc.core.evaluate import Case
 from gpucalc.decisions import capacity
 from gpucalc.decisions.capacity import ENGINE
-from gpucalc.laws import queueing as qu
-from gpucalc.laws import shares
+from gpucalc.laws import queueing as qu, shares
 from gpucalc.laws.lengths import late_deviations
 from gpucalc.rows import bands, catalogue
 from gpucalc.rows.tables import rows

@@ -2,8 +2,7 @@
 
 import pytest
 
-from gpucalc import LAWS, activation_memory, low_rank, sharding
-from gpucalc import training_memory as tm
+from gpucalc import activation_memory, LAWS, low_rank, sharding, training_memory as tm
 from gpucalc.core.evaluate import Case
 from gpucalc.rows import catalogue
 from tests.close import close

@@ -3,8 +3,7 @@ import itertools
 
 import pytest
 
-from gpucalc import LAWS
-from gpucalc import training_products as products, training_time as tt
+from gpucalc import LAWS, training_products as products, training_time as tt
 from gpucalc.core.evaluate import Case
 from gpucalc.rows import catalogue
 from tests.close import close
