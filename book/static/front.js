@@ -99,8 +99,7 @@
     if (text && !found.state && state.job) return; // a link to a heading
     ({ versus, faults } = found);
     state = found.state || usable(PRESETS[0][1]);
-    if (place.contains(ask.element)) later();
-    else first();
+    (place.contains(ask.element) ? later : first)();
   }
 
   // A preset without what this book lacks, and with the defaults of what the sentence asks for.
@@ -287,7 +286,8 @@
   }
 
   gpucalc.front = { askSeveral };
-  addEventListener("hashchange", arrive);
-  addEventListener("popstate", arrive);
+  for (const moved of ["hashchange", "popstate"]) addEventListener(moved, arrive);
   arrive();
+  const searched = new URLSearchParams(location.search).get("ask"); // of a search without a hit
+  if (searched && !location.hash) worded(searched);
 })();

@@ -49,9 +49,9 @@
     const index = Search._index, stemmer = new Stemmer(), { whole, hits } = ranked(query, index, (word) => stemmer.stemWord(word));
     document.getElementById("search-progress")?.replaceChildren();
     if (!whole) {
-      const said = document.createElement("p"), href = `index.html?ask=${encodeURIComponent(query)}`;
-      said.append("No page has all these words. Ask the front page: ", Object.assign(document.createElement("a"), { href, textContent: query }));
-      said.className = "search-ask";
+      const said = Object.assign(document.createElement("p"), { className: "search-ask" }), href = `index.html?ask=${encodeURIComponent(query)}`;
+      const link = { href, textContent: query, onclick: () => localStorage.removeItem("sphinx_highlight_terms") }; // there they mark no find
+      said.append("No page has all these words. Ask the front page: ", Object.assign(document.createElement("a"), link));
       Search.output.before(said);
     }
     return hits.map(({ file, section, score }) => [index.docnames[file], index.titles[file] + (section ? ` › ${section.title}` : ""),

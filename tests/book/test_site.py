@@ -281,6 +281,9 @@ def test_a_search_without_a_hit_leads_to_the_front_page_with_its_words(served, b
     page = visit(browser, f"{served}/search.html?q={quote('2x3090 gpt-oss-120b & more')}")
     link = page.locator(".search-ask a")
     assert link.get_attribute("href") == "index.html?ask=2x3090%20gpt-oss-120b%20%26%20more"
+    link.click()
+    page.locator(".case-took", has_text="Understood: serve a model to users · RTX 3090 24GB").wait_for()
+    assert page.locator("#case-words").input_value() == "2x3090 gpt-oss-120b & more" and "model=gpt-oss-120b" in page.url
     leave(page)
 
 
