@@ -18,6 +18,9 @@ from gpucalc.core.printer import in_words, words
 from gpucalc.rows.texts import read_texts
 from .inputs import ROOT
 
+# Letters of an equation above which it stands folded, and the fold.
+LONG, FOLD = 500, ("<details><summary>The whole equation, which is long</summary>", "</details>")
+
 
 class Formulas(SphinxDirective):
     """Every formula of a page of data/texts/formulas.yaml, by part and topic: unit, equation, docstring, and what it takes."""
@@ -98,8 +101,9 @@ def entry(target, shown, says, after=""):
 def formula(name, law):
     """The entry of a formula: also its unit, its equation in words, and what it takes in which unit."""
     item = entry(name, name, inspect.getdoc(law), f" → {unit(name)}")
-    takes = ", ".join(map(taken(law), law.arguments))
-    item[-1] += [nodes.paragraph("", equation(name)), nodes.paragraph("", f"Takes {takes}.")]
+    takes, said = ", ".join(map(taken(law), law.arguments)), nodes.paragraph("", equation(name))
+    begins, ends = (nodes.raw("", text, format="html") for text in FOLD)
+    item[-1] += [*([begins, said, ends] if len(said.astext()) > LONG else [said]), nodes.paragraph("", f"Takes {takes}.")]
     return item
 
 

@@ -52,6 +52,8 @@ def test_a_formula_says_its_unit_its_equation_and_what_it_takes():
     assert text.startswith("kv_bytes_per_token → byte\n") and "Pope et al. 2022 (arXiv 2211.05102, section 3.3)." in text
     assert "KV bytes per token = (latent bytes per token if KV LoRA rank > 0, else 2 × cached layers × KV heads" in text
     assert "Takes cached_layers (count), kv_heads (count), head_dim (count), latent_bytes_per_token (byte), index_bytes_per_token (byte), cache" in text
+    folded = formula("expert_product_seconds", LAWS["expert_product_seconds"]).astext()
+    assert "<details>" not in text and folded.index("<details>") < folded.index("expert product seconds = ") < folded.index("</details>")
 
 
 def test_a_signature_stands_as_in_the_source_without_its_types():
