@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from gpucalc import Case
 from gpucalc.core.law import LAWS
-from gpucalc.decisions import answer, capacity, columns, jobs, points, rule, token_offers
+from gpucalc.decisions import answer, answer_words, capacity, columns, jobs, points, rule, token_offers
 from gpucalc.decisions.market import cards, forbidden, market, replica_degrees
 from gpucalc.rows import case_file, catalogue, price_book
 from gpucalc.rows.project_books import MissingPrice
@@ -223,7 +223,11 @@ OTHER = dict(model="Llama-3-70B", cards="L40S 48GB", provider="AWS", term="spot"
              recipe="fp32-adamw", runs=3, prompt_p95=2500, output_p95=800, prompt_chunk=256, tensor_parallel=2, attention_parallel=2,
              pipeline_parallel=2, prompts_apart=1, drafted=4, acceptance=0.9, preference_pairs=10**6, references=0, rollout_steps=500,
              prompts_per_step=16, group_size=4, output_limit=4000, critic=1, staleness=0, offloaded_states=0, engine="TensorRT-LLM",
-             own_cards=1, gpus_per_server=4, usd_per_kwh=0.3)
+             own_cards=1, gpus_per_server=4, usd_per_kwh=0.3, published_only=1, setup_hours=500, max_loras=64, turns=9, first_prompt=3000,
+             turn_tokens=500, think_seconds=3000, host_cache_bytes=1e12)
+# What stands beside an input that says nothing alone.
+ADAPTERS = dict(max_loras=4, lora_rank=8)
+SESSION = dict(turns=5, first_prompt=1000, turn_tokens=200, think_seconds=1, host_cache_bytes=0)
 # Cards that the reader has, enough for each of these.
 OWN = dict(cards="B200 SXM 180GB", own_cards=512, gpus_per_server=8, usd_per_kwh=0.1)
 TAKEN = {job: [name for name in f"{row['needs']} {row['takes']}".replace("|", " ").split() if name not in ELSEWHERE]
@@ -232,7 +236,7 @@ TAKEN = {job: [name for name in f"{row['needs']} {row['takes']}".replace("|", " 
 
 @functools.cache
 def told(job, **changes):
-    """What an answer says: its choices, what they cost, and where the others stopped."""
+    """What an answer says: its choices, what they cost, the command that runs the best, and where the others stopped."""
     row = rows("jobs")[job]
     held = FULL[row["kind"]] | {"window_requests": 10**7} if job in ("batch", "embed") else FULL[row["kind"]]
     held |= {"images_per_day": 10**8} if job == "images" else {}
@@ -242,17 +246,19 @@ def told(job, **changes):
         left = {other, "messages_per_day"} if one in changes else ()
         held = {name: value for name, value in held.items() if name not in left}
     held = {"job": job, "model": "Llama-3-8B", "cards": "H100 SXM 80GB, L40S 48GB"} | held | changes
-    with patch.object(answer, "helping"):  # takes most of the time, and is not compared
+    with patch.object(answer, "helping", return_value=[]):  # takes most of the time, and is not compared
         found = answer.answer(case_file.case_of({name: value for name, value in held.items() if name in ["job", *TAKEN[job]]}), BOOK)
     costs = [found.kept[f"{end}{found.objective}"].tolist() if found.best else [] for end in ("", "low_", "high_")]
-    return costs, found.figures, sorted((gpu, lost.limit.of, lost.value, lost.most) for gpu, lost in found.lost.items())
+    runs = [command.text for command in answer_words.told(found, BOOK).commands]
+    return costs, found.figures, runs, sorted((gpu, lost.limit.of, lost.value, lost.most) for gpu, lost in found.lost.items())
 
 
 @pytest.mark.parametrize("job, name", [(job, name) for job, names in TAKEN.items() for name in names])
 def test_no_input_that_a_job_takes_is_ignored(job, name):
     value = "us-east-1" if name == "region" else dict(output=1500, output_p95=2500).get(name, OTHER[name]) if job == "grpo" else OTHER[name]
     tight = {"first_token_limit": 0.08} if name == "prompt_p95" else {}
-    held = OWN if name in OWN else tight
+    beside = ADAPTERS if name in ADAPTERS and job == "serve" else SESSION if name in SESSION else tight
+    held = OWN if name in OWN else beside
     assert told(job, **held | {name: value}) != told(job, **held)
 
 
