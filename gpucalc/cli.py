@@ -105,13 +105,13 @@ def of_name(given: list[str]) -> Printed:
             record = _argument(name, {name: DEFAULTS[name].value} if name in DEFAULTS else {})
             cells = [(key, str(value)) for key, value in record.items() if value not in (None, "")]
             return Printed(lambda: "\n".join(aligned(cells)), [record], record)
-        case [kind, name] if kind in KINDS:
-            row = FINDERS[kind](name)
+        case [kind, *parts] if kind in KINDS and parts:
+            row = FINDERS[kind](" ".join(parts))
             records = [dict(column=column, value=value, unit=QUANTITIES[column].unit if column in QUANTITIES else "")
                        for column, value in row.items()]
             cells = [(column, number(column, value) if column in QUANTITIES and not isinstance(value, str) else str(value))
                      for column, value in row.items() if value == value and value != ""]
-            return Printed(lambda: "\n".join(aligned(cells)), records, {kind: name} | row)
+            return Printed(lambda: "\n".join(aligned(cells)), records, {kind: row.name} | row)
         case [name]:
             raise ValueError(f"{name!r}: unknown; allowed: a formula, a quantity, or {', '.join(KINDS)} and a name"
                              f"{close(name, QUANTITIES)}")

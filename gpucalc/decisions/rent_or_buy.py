@@ -605,11 +605,11 @@ def _of_size(book, gpu, given):
 
 
 def _lacking(book, gpu, given, choice):
-    """The name of the price that neither the case nor the book has; empty where none is missing."""
+    """The name of the price that neither the case nor the book has, or of the GPU's power; empty where none is missing."""
     if "server_usd" not in given and not ((book["item"] == "server") & (book["gpu"] == gpu)).any():
         return "server_usd"
     if "server_usd" in given and "gpus_per_server" not in given:
         return "gpus_per_server"
     if "usd_per_hour" not in given and rents(book, gpu=gpu, required=False, **choice).empty:
         return "usd_per_hour"
-    return ""
+    return "tdp_watts" if math.isnan(catalogue.gpu(gpu)["tdp_watts"]) else ""

@@ -347,7 +347,8 @@ def read(path, columns):
     if os.path.exists(index):
         counted = Case(row, weight_format=FINDERS["weight_format"](row["native_format"]))(weight_bytes)
         row |= released(_load(index, _MOST_INDEX_BYTES), row, counted)
-    return Row(row, named(fields, path.stem), "model")
+    # A download is a folder that has the model's name.
+    return Row(row, named(fields, path.absolute().parent.name if path.name == "config.json" else path.stem), "model")
 
 
 def released(held, row, counted):

@@ -212,7 +212,8 @@ _FORMS = {"sxm2": "sxm", "sxm3": "sxm", "sxm4": "sxm", "sxm5": "sxm", "sxm6": "s
 _VARIANT = re.compile(r"sxm|pcie|nvl|nvl72|server|workstation|maxq|\d+gb")
 # What is put in place of what, one after the other, in a name in lower case.
 _SPELLING = [(r"max-?q", "maxq"), (r"[^a-z0-9]+", " "), (r"\b(gaudi|trainium|inferentia) (?=\d\b)", r"\1"),
-             (r"\b(\d+) ?g(i?b)?\b", r" \1gb "), (r"\b(rtx|gtx|tpu|quadro|pro)(?=\w)", r"\1 ")]
+             (r"\b(\d+) ?g(i?b)?\b", r" \1gb "), (r"\b(rtx|gtx|tpu|quadro|pro)(?=\w)", r"\1 "),
+             (r"(?<=\d)(sxm|pcie|nvl)", r" \1")]
 _COUNTED = re.compile(r"(?:(\d{1,5}) ?[x×*] ?)?(.*?)(?:(?: x ?|[×*])(\d{1,5}))?", re.IGNORECASE)
 
 

@@ -140,7 +140,7 @@ def test_what_is_shown_of_a_formula_a_quantity_and_a_row(told):
     arguments = json.loads(told("show", "kv_bytes_per_token", "--json"))["arguments"]
     assert arguments[0]["name"] == "cached_layers" and arguments[0]["default"] is None and arguments[5]["default"] == 2
     assert "meaning  tokens in the context\n" in told("show", "context")
-    assert re.search(r"\nbandwidth +3\.35 TB/s\n", told("show", "gpu", "H100 SXM 80GB"))
+    assert re.search(r"\nbandwidth +3\.35 TB/s\n", told("show", "gpu", "h100sxm"))
     assert json.loads(told("show", "model", "Llama-3-70B", "--json"))["kv_heads"] == 8
 
 

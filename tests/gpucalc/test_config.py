@@ -161,13 +161,13 @@ def test_same_columns_as_the_row_of_the_catalogue(name):
     assert [type(value) for value in row.values()] == [type(value) for value in known.values()]
 
 
-def test_name_and_origin(changed):
+def test_name_and_origin(changed, tmp_path):
     assert catalogue.model(path_of("OPT-13B")).name == "facebook/opt-13b"
     row = catalogue.model(path_of("Llama-3-8B"))
     assert row.name == "Llama-3-8B"
     assert [row[column] for column in ORIGIN] == ["count, tokens", "Hugging Face config configs/Llama-3-8B.json", "", "seen", ""]
     assert catalogue.model(path_of("DeepSeek-V3"))["note"] == "without the multi-token-prediction module"
-    assert changed("Llama-3-8B", _name_or_path=" ").name == "config"
+    assert changed("Llama-3-8B", _name_or_path=" ").name == tmp_path.name    # the folder of its config.json
 
 
 def test_head_dim_given_rules_over_width_by_heads(changed):

@@ -124,7 +124,8 @@ def test_a_commitment_has_no_break_even_utilization(book):
 
 @pytest.mark.parametrize("case, lacks", [
     (dict(gpu="L4 24GB"), "server_usd"), (dict(gpu=H100, gpus_per_server=3), "server_usd"), (dict(gpu=H100, server_usd=1e5), "gpus_per_server"),
-    (dict(gpu=H100, provider="Nobody"), "usd_per_hour"), (dict(gpu=H100, term="reserved-3y"), "usd_per_hour")])
+    (dict(gpu=H100, provider="Nobody"), "usd_per_hour"), (dict(gpu=H100, term="reserved-3y"), "usd_per_hour"),
+    (dict(gpu="VR200 NVL72 288GB", server_usd=4e6, gpus_per_server=72, usd_per_hour=6), "tdp_watts")])
 def test_a_missing_price_is_a_value(book, case, lacks):
     assert rent_or_buy(Case(**case), book)[:3] == (lacks, None, None)
 
