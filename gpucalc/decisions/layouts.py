@@ -385,8 +385,8 @@ def _ordered(layouts, by):
 def _running(layouts, counted):
     """The table of what runs; ValueError if nothing does, with how many break what."""
     if layouts.empty:
-        raise ValueError("no layout runs; of {:,}: {}".format(counted.sum(), "; ".join(
-            f"{number:,} break {text}" for text, number in counted.items() if number)))
+        broken = [f"\n  {number:,} break {text}" for text, number in counted.items() if number]
+        raise ValueError(f"no layout runs; of {counted.sum():,}:{''.join(broken)}")
     return layouts.drop(columns="reason").reset_index(drop=True)
 
 

@@ -354,8 +354,8 @@ def test_tensor_parallel_stays_inside_the_node():
     (dict(by="speed"), r"by: 'speed'; allowed: plan_seconds, step_seconds, gpu_seconds, gpus, training_bytes"),
     (dict(gpu="Gaudi3 128GB"), r"^Gaudi3 RoCE: latency .* is blank; give latency"),
     (dict(colour="red"), r"^colour: unknown; allowed: "),
-    (dict(global_batch=7), r"no layout runs; of [\d,]+: .*global_batch: a multiple of data_parallel x micro_batch"),
-    (dict(model="Llama-3.1-405B"), r"no layout runs; of [\d,]+: .*training_bytes: at most the memory of a GPU"),
+    (dict(global_batch=7), r"(?s)no layout runs; of [\d,]+:.*global_batch: a multiple of data_parallel x micro_batch"),
+    (dict(model="Llama-3.1-405B"), r"(?s)no layout runs; of [\d,]+:.*training_bytes: at most the memory of a GPU"),
 ])
 def test_bad_input_is_named(changed, message):
     axes = dict(context_parallel=[1], pipeline_parallel=[1], tensor_parallel=[1])
