@@ -11,7 +11,7 @@
   // The names of a job in order; what it needs may be one name or another: `requests_per_second|daily_users`.
   function namesOf(job) {
     const { needs, takes } = catalogue().jobs[job];
-    return [...new Set([...needs.flatMap((name) => name.split("|")), ...takes, "rents"])];
+    return [...new Set([...needs.flatMap((name) => name.split("|")), ...takes, "discount", "rents"])];
   }
 
   const takes = (job, key) => key === "job" || namesOf(job).includes(key === "model_row" ? "model" : key);

@@ -20,6 +20,7 @@ window.gpucalc = window.gpucalc || {};
     if (gpucalc.cases.choice(name).free) {
       const good = text && value.length <= gpucalc.limits.letters && !gpucalc.text.hidden(value);
       const what = `any, or a name of 1 to ${gpucalc.limits.letters} characters without control and invisible ones`;
+      if (good && name === "discount") return gpucalc.py.attempt(() => gpucalc.choices.discounts(text))[1].replace("discount: ", "") || null;
       return good ? null : `${shown(value)}; allowed: ${what}`;
     }
     const names = gpucalc.cases.choices(name), isList = gpucalc.limits.lists.includes(name);
@@ -41,7 +42,7 @@ window.gpucalc = window.gpucalc || {};
       yield fault("job", `${shown(state.job ?? "")}; allowed: ${Object.keys(jobs).join(", ")}`);
       return;
     }
-    const job = jobs[state.job], taken = [...job.needs.flatMap((each) => each.split("|")), ...job.takes];
+    const job = jobs[state.job], taken = [...job.needs.flatMap((each) => each.split("|")), ...job.takes, "discount"];
     for (const [name, value] of Object.entries(state)) {
       if (["job", "model_row", "rents"].includes(name)) continue;
       const found = taken.includes(name) ? valueFault(name, value, state)

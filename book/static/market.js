@@ -253,25 +253,43 @@ window.gpucalc = window.gpucalc || {};
 
   // Offers with rents of the reader's own, as readRents gives them, in place of all of the same GPUs and terms, quotes beside them.
   function offersWith(rents, left) {
-    const { offers } = gpucalc.data, { gpu, term } = readOf(offers);
+    const { offers } = gpucalc.data, of = { sure: 1, yours: 1, stale: 0, date: "given", sku: null, rest: null };
     if (!rents.length) return offers;
     const said = new Set(rents.filter(({ quote }) => !quote).map((each) => `${each.gpu}|${each.term}`));
-    const places = left ?? gpu.map((_, k) => k).filter((k) => !said.has(`${gpu[k]}|${term[k]}`));
-    const of = { sure: 1, yours: 1, stale: 0, date: "given" };
-    const years = ({ term }) => gpucalc.reading?.rents.reserved_years[term];
-    const cellOf = (name, rent) => (name === "reserved_years" ? years(rent) : of[name] ?? rent[name]) ?? null;
-    const column = (name, given) => [...places.map((k) => given[k]), ...rents.map((rent) => cellOf(name, rent))];
-    return Object.fromEntries(Object.entries(offers).map(([name, given]) => {
-      const cells = column(name, given.texts ? text(given) : given);
-      return [name, given.texts ? { texts: cells, at: cells.map((_, k) => k) } : cells];
-    }));
+    const years = ({ term }) => gpucalc.reading?.rents.reserved_years[term] ?? null;
+    return tableOf([...left ?? rowsOf(offers).filter(({ gpu, term }) => !said.has(`${gpu}|${term}`)),
+      ...rents.map((rent) => ({ ...rent, ...of, reserved_years: years(rent) }))], offers);
+  }
+
+  // Offers as rows, and back.
+  function rowsOf(offers) {
+    const columns = Object.entries(offers).map(([name, given]) => [name, given.texts ? text(given) : given]);
+    return offers.usd_per_hour.map((_, k) => Object.fromEntries(columns.map(([name, cells]) => [name, cells[k]])));
+  }
+
+  const tableOf = (rows, offers) => Object.fromEntries(Object.entries(offers).map(([name, given]) => {
+    const cells = rows.map((row) => row[name]);
+    return [name, given.texts ? { texts: cells, at: cells.map((_, k) => k) } : cells];
+  }));
+
+  // The rents with the discounts of a case off, as gpucalc/rows/rents.py takes them off.
+  function discounted(rents, wanted) {
+    for (const [who, share, term] of wanted ? gpucalc.choices.discounts(wanted) : []) {
+      const theirs = rents.filter((rent) => rent.provider.toLowerCase() === who.toLowerCase() && (!term || rent.term === "on-demand"));
+      if (!theirs.length) throw new MissingPrice(`discount: ${who}: ${gpucalc.data.file} has no ${term ? "rent on demand" : "rent"} of it`);
+      const cheaper = theirs.map((rent) => ({ ...rent, usd_per_hour: rent.usd_per_hour * (1 - share), yours: 1, sure: 1,
+        ...(term ? { term, reserved_years: gpucalc.reading.rents.reserved_years[term] } : {}) }));
+      const key = ({ provider, sku, region, term: on, gpu }) => [provider, sku, region, on, gpu].join("|"), there = new Set(cheaper.map(key));
+      rents = [...rents.filter((rent) => !there.has(key(rent))), ...cheaper].sort((a, b) => a.usd_per_hour - b.usd_per_hour);
+    }
+    return rents;
   }
 
   // Markets of cases that want the same are one, so that the rule knows them again.
   const kept = new Map();
 
   function market(job, kind, rents = []) {
-    const names = ["job", "cards", "provider", "region", "term", "weight_format"].map((name) => job.rows[name]?.name);
+    const names = ["job", "cards", "provider", "region", "term", "weight_format", "discount"].map((name) => job.rows[name]?.name);
     const { recipe = {}, model = {} } = job.rows, given = ["max_context", "cache_element_bytes", "gpus", "sequence", "own_cards",
       "gpus_per_server", "usd_per_kwh", "turns", "published_only", "tensor_parallel",
       "attention_parallel", "pipeline_parallel"];
@@ -284,11 +302,12 @@ window.gpucalc = window.gpucalc || {};
   }
 
   function marketOf(job, kind, rents) {
-    const offers = offersOf(job, kind, offersWith(rents)), tables = { offers, assumed: assumed() };
+    const book = offersWith(rents), wanted = job.rows.discount?.name;
+    const offers = offersOf(job, kind, wanted ? tableOf(discounted(rowsOf(book), wanted), book) : book), tables = { offers, assumed: assumed() };
     if (trains(kind)) return { ...tables, clusters: clustersOf(job, offers), ...degreesOf(job) };
     const cards = cardsOf(job, offers);
     return { ...tables, cards, ...replicaDegrees(job, cards) };
   }
 
-  Object.assign(gpucalc, { MissingPrice, row, market, stands, trains });
+  Object.assign(gpucalc, { MissingPrice, discounted, row, market, stands, trains });
 }

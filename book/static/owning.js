@@ -58,7 +58,7 @@ window.gpucalc = window.gpucalc || {};
   // Offers of the GPU on the term, from whom and where the case wants, the cheapest hour first.
   function offers(state, term, data) {
     const { columns, rows } = data.rents, [provider, region] = [words(state.provider), words(state.region)];
-    return rows.map((row) => Object.fromEntries(columns.map((name, place) => [name, row[place]])))
+    return gpucalc.discounted(rows.map((row) => Object.fromEntries(columns.map((name, place) => [name, row[place]]))), state.discount)
       .filter((row) => row.gpu === state.gpu && row.term === term && among(provider, row.provider)
         && (region === null || gpucalc.stands(region, row.region, row.yours)));
   }
@@ -103,7 +103,8 @@ window.gpucalc = window.gpucalc || {};
     const [server] = found, size = server.gpus_per_server, rents = offers(state, name, data);
     if (size === undefined) return { lacks: "gpus_per_server" };
     if (!("usd_per_hour" in given) && !rents.length) return { lacks: "usd_per_hour" };
-    if (data.watts[state.gpu] === undefined) return { lacks: "tdp_watts" };
+    const watts = data.watts[state.gpu];
+    if (watts === undefined) return { lacks: "tdp_watts" };
     const rent = "usd_per_hour" in given ? { usd_per_hour: given.usd_per_hour, provider: "given" } : cheapest(rents, size);
     const likely = { usd_per_hour: rent.usd_per_hour, server_usd: server.server_usd, usd_per_kwh: data.site.usd_per_kwh,
       hosting_usd_per_month: hosting(size, watts, data), ...given };
@@ -114,7 +115,7 @@ window.gpucalc = window.gpucalc || {};
       cheaper: rent.provider === "given" ? null : rents.find((row) => !row.sure && row.usd_per_hour < rent.usd_per_hour) ?? null,
       ranges: ranges(likely, term.names.filter((each) => !(covered && each === "rent_decline")), data),
       fixed: { gpus_per_server: size, ...network, ...term.fixed, ...(covered ? { rent_decline: 0 } : {}) },
-      inputs: { residual: "law:declining_residual", tdp_watts: data.watts[state.gpu] },
+      inputs: { residual: "law:declining_residual", tdp_watts: watts },
     };
   }
 

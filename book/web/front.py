@@ -60,6 +60,7 @@ def _choices(book, models):
         "provider": dict(label="provider", names=[choices.ANY, *sellers], free=True),
         "region": dict(label="region", names=[choices.ANY, *AREAS, *regions], free=True),
         "data_at": dict(label="provider that holds the data", names=sellers, free=True),
+        "discount": dict(label="discounts, such as AWS=18 % or GCP=40 % reserved-1y", free=True),
         "sure": dict(label="share of cases in which the limits must hold", names=SURE), "rents": dict(label="your own rents"),
         "cache_element_bytes": dict(label="format of the cache")}
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from gpucalc.core import figures
 from gpucalc.decisions import answer_words, engine_flags, owning_words
-from gpucalc.rows import case_file, config, files, free_words, intake, names
+from gpucalc.rows import case_file, choices, config, files, free_words, intake, names
 from . import drills, pasted, pyjs, typed
 
 _FIGURES = ("number", "three_figures", "rounded_up", "seconds", "unit_symbol", "exact", "gib", "percent", "usd", "hourly",
@@ -55,7 +55,8 @@ def case_script() -> str:
                     {"QUANTITIES": "gpucalc.catalogue.quantities", "about": "gpucalc.cases.quantity", "_digits": "String",
                      "_shown": "gpucalc.text.shown", "ANY": "gpucalc.limits.any"})
     amounts = _block("typed", _those(typed, _AMOUNTS), {name: f"gpucalc.case_file.{name}" for name in ("fits", "spanned")})
-    return faults + amounts + _block("files", [files.few], {})
+    told = _block("choices", [choices.discounts], {"shortened": "gpucalc.text.shortened"})
+    return faults + amounts + told + _block("files", [files.few], {})
 
 
 def answers_script() -> str:

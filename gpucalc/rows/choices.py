@@ -12,8 +12,7 @@ WAYS = ("rent", "own", "api")
 # The most characters that a provider or a region has.
 LONGEST = 100
 # Who, how much and, of a savings plan, for how long.
-_DISCOUNT = re.compile(r"(?P<provider>[^=]+?) *[=:] *(?P<share>[1-9]\d?(\.\d+)?) *%"
-                       rf"( +(?P<term>{'|'.join(RESERVED_YEARS)}))?", re.ASCII)
+_DISCOUNT = re.compile(rf"([^=]+?) *[=:] *([1-9]\d?(?:\.\d+)?) *%(?: +({'|'.join(RESERVED_YEARS)}))?", re.ASCII)
 
 
 def job(name: str) -> Row:
@@ -66,13 +65,13 @@ def discount(name: str) -> Row:
 
 def discounts(text: str) -> list[tuple[str, float, str | None]]:
     """Of such a text each provider, its share off (fraction), and the term of a savings plan. Raises ValueError."""
-    found = []
-    for each in map(str.strip, text.split(",")):
-        read = _DISCOUNT.fullmatch(each)
+    found: list[tuple[str, float, str | None]] = []
+    for each in [part.strip() for part in text.split(",")]:
+        read = re.fullmatch(_DISCOUNT, each)
         if not read:
             raise ValueError(f"discount: {shortened(each, 60)!r}; allowed: a provider and a share of 1 to 99 %, of a "
                              "savings plan with its term, such as AWS=18 % or GCP=40 % reserved-1y; several with commas between")
-        found.append((read["provider"], float(read["share"]) / 100, read["term"]))
+        found.append((read[1], float(read[2]) / 100, read[3]))
     return found
 
 

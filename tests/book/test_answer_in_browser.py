@@ -1,4 +1,5 @@
 """The answers of the front page against Python's: random cases, what a reader types wrong, and the page by its own policy."""
+import json
 import math
 import re
 from unittest.mock import patch
@@ -6,6 +7,7 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
+import yaml
 
 from book.build.assets import ENGINE, FRONT
 from book.build.finish import EMBED, secured
@@ -285,18 +287,42 @@ def test_rents_of_ones_own_are_laid_over_the_book_as_in_python(page, tmp_path, r
     assert ("quote" in rents and held is ASKING[0]) <= ("; it saves " in told[0] or "; at your " in told[0])
 
 
+def test_discounts_are_taken_off_as_in_python(page, book):
+    """Also those of a savings plan, which has a term, and of two contracts."""
+    for held in (ASKING[0] | {"discount": "AWS=80 %"}, ASKING[2] | {"discount": "runpod: 12.5 %, AWS=80 % reserved-1y", "term": "any"}):
+        (found,), case = page.evaluate(ANSWERS, [held]), case_file.case_of(held)
+        answer = plan.answer(case, deciding.priced(case, book))
+        names = ["gpu", "provider", "term", "row", answer.objective]
+        assert found["kept"] == rule.count(answer.kept) and "AWS" in found["first"]["provider"]
+        assert unlike([found["first"][name] for name in names], [[plain(each) for each in answer.kept[name]][:FIRST] for name in names]) == []
+    held = OWNED[0] | {"discount": "Massed Compute=30 %"}
+    case = case_file.case_of(held)
+    told = owning_words.told(rent_or_buy.rent_or_buy(case, deciding.priced(case, book)), case, deciding.priced(case, book))
+    found = page.evaluate("(states) => states.map((state) => gpucalc.answer(state))", [held, OWNED[0]])
+    assert [card.big for card in told.cards] == [card["big"] for card in found[0]["cards"] if card["id"] != "decision"] != [
+        card["big"] for card in found[1]["cards"] if card["id"] != "decision"]
+    wrong = page.evaluate("(texts) => texts.map((discount) => gpucalc.jobOf({ ...CHAT, discount }).faults)".replace("CHAT", json.dumps(CHAT)),
+                          ["AWS 18", "AWS=18 %"])
+    assert wrong[0][0]["text"].startswith("discount: 'AWS 18'; allowed: a provider and a share of 1 to 99 %") and wrong[1] == []
+    state = CHAT | {"discount": "AWS=18 %, GCP=40 % reserved-1y"}
+    text, there = page.evaluate("""(state) => [gpucalc.cases.yaml(state),
+      gpucalc.cases.fromAddress(gpucalc.cases.address(state)).state]""", state)
+    assert yaml.safe_load(text) == there == state
+
+
 RUN = {"job": "qlora", "model": "Llama-2-7B", "training_tokens": 1e9, "epochs": 3}
 BESIDE = [CHAT, CHAT | {"region": "eu, uk"}, CHAT | {"cards": "H100 SXM 80GB", "model": "Gemma-3-27B", "requests_per_second": 40},
           CHAT | {"model": "Llama-2-70B"}, RUN, RUN | {"term": "spot"}, RUN | {"term": "any"}, RUN | {"budget_usd": 90, "sure": 0.5},
-          RUN | {"cards": "MI350X 288GB"}]
+          RUN | {"cards": "MI350X 288GB"}, CHAT | {"discount": "RunPod=30 %"}]
 
 
 def test_what_stands_beside_a_plan_is_said_as_in_python(page, book):
     """The card of rent, buy or API, with spot beside a run, and what to be careful of, once all further solves are done."""
     said = set()
     for held in BESIDE:
-        answer = plan.answer(case_file.case_of(held), book)
-        told = answer_words.told(answer, book, *deciding.more(answer, book))
+        case = case_file.case_of(held)
+        answer = plan.answer(case, priced := deciding.priced(case, book))
+        told = answer_words.told(answer, priced, *deciding.more(answer, priced))
         found = page.evaluate("(state) => gpucalc.more(state, gpucalc.answer(state))", held)
         wanted = [[card.big, card.small, card.note] for card in told.cards if card.name == "ways"]
         assert wanted == [[card[part] for part in ("big", "small", "note")] for card in found["cards"] if card["id"] == "ways"], held
