@@ -112,6 +112,7 @@
     if (gpucalc.text.hidden(key === "rents" ? text.replace(/[\t\r\n]/g, "") : text)) return "holds a character that nobody sees";
     if (key === "model_row") return row(text) ? null : "no row of a model";
     if (brought) return text.trim() && text.length <= gpucalc.limits.letters ? null : `no name of 1 to ${gpucalc.limits.letters} letters`;
+    if (key === "discount") return gpucalc.pasted.discount_fault(text) || null;
     const words = quantity(key) ? null : choices(key);
     const kind = { model: "model", gpu: "gpu", cards: "gpu" }[key], fault = kind && gpucalc.names.typed(kind, text, false).fault;
     if (words) return known(key, text, words) ? null : fault || `“${shortened(text)}” is not in the book`;

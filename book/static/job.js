@@ -20,7 +20,7 @@ window.gpucalc = window.gpucalc || {};
     if (gpucalc.cases.choice(name).free) {
       const good = text && value.length <= gpucalc.limits.letters && !gpucalc.text.hidden(value);
       const what = `any, or a name of 1 to ${gpucalc.limits.letters} characters without control and invisible ones`;
-      if (good && name === "discount") return gpucalc.py.attempt(() => gpucalc.choices.discounts(text))[1].replace("discount: ", "") || null;
+      if (good && name === "discount") return gpucalc.pasted.discount_fault(text) || null;
       return good ? null : `${shown(value)}; allowed: ${what}`;
     }
     const names = gpucalc.cases.choices(name), isList = gpucalc.limits.lists.includes(name);

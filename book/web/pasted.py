@@ -9,6 +9,7 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
+from gpucalc.rows.choices import discounts
 from gpucalc.rows.files import hidden, shortened
 from gpucalc.rows.intake import (
     agreed, amount, by_the_gpu, column, gpu_named, in_usd, is_quote, NOT_STATED, NUMERAL, OWN_PROVIDER, PER_GPU, plain, question,
@@ -18,6 +19,11 @@ from gpucalc.rows.price_checks import ITEMS, MOST_GPUS
 from gpucalc.rows.tables import rows
 
 MOST_LETTERS, MOST_LINES, MOST_FAULTS, LONGEST_CELL = 200_000, 2_000, 200, 300
+
+
+def discount_fault(text: str) -> str:
+    """What is wrong with the discounts of a case as text; empty where nothing is."""
+    return attempt(lambda: discounts(text))[1].replace("discount: ", "")
 
 
 def attempt(step: Callable[[], Any]) -> tuple[Any, str]:

@@ -95,10 +95,11 @@ def reading_script() -> str:
              "INDEX": repr(config.INDEX), "shortened": "gpucalc.text.shortened"}
     rents = _block("names", _those(names, _NAMES), items) + _block("rents", _those(intake, _RENTS), items)
     lines = items | {name: f"gpucalc.rents.{name}" for name in _RENTS if not name.startswith("_")} | {
-        "counted": "gpucalc.names.counted", "attempt": "py.attempt", "by_the_gpu": "gpucalc.own.byTheGpu"}
+        "counted": "gpucalc.names.counted", "discounts": "gpucalc.choices.discounts", "attempt": "py.attempt",
+        "by_the_gpu": "gpucalc.own.byTheGpu"}
     free = items | {"FINDERS": "gpucalc.catalogue.choices"}
     rents += _block("free", _those(free_words, _WORDED), free)
-    rents += _block("pasted", _those(pasted, ("cells_of", "offer_of", "Rents", "_at")), lines)
+    rents += _block("pasted", _those(pasted, ("cells_of", "offer_of", "discount_fault", "Rents", "_at")), lines)
     return _script("python_reading.js") + rents + _block("configs", _those(config, _CONFIGS), texts)
 
 
