@@ -125,7 +125,7 @@
   // The likely values of a deal, by the formulas of owning.
   function bought(kind, state, facts, rents = []) {
     if (!gpucalc.owning) return { kind, said: ["The prices given leave out what an owned server costs."] };
-    const data = gpucalc.atOwnRents(gpucalc.owning, state.gpu, rents), { deal, lacks } = gpucalc.rentOrBuy(state, data);
+    const data = { ...gpucalc.owning, own: rents }, { deal, lacks } = gpucalc.rentOrBuy(state, data);
     const known = { ...facts, gpu: state.gpu, lacks };
     if (lacks) return { kind, said: [`This lesson has no numbers for your case: ${gpucalc.told.fill("lacks", known)}.`] };
     const held = new gpucalc.Case({}, { ...deal.inputs, ...deal.fixed, ...deal.likely });

@@ -272,19 +272,6 @@ window.gpucalc = window.gpucalc || {};
     return [name, given.texts ? { texts: cells, at: cells.map((_, k) => k) } : cells];
   }));
 
-  // The rents with the discounts of a case off, as gpucalc/rows/rents.py takes them off.
-  function discounted(rents, wanted) {
-    for (const [who, share, term] of wanted ? gpucalc.choices.discounts(wanted) : []) {
-      const theirs = rents.filter((rent) => rent.provider.toLowerCase() === who.toLowerCase() && (!term || rent.term === "on-demand"));
-      if (!theirs.length) throw new MissingPrice(`discount: ${who}: ${gpucalc.data.file} has no ${term ? "rent on demand" : "rent"} of it`);
-      const cheaper = theirs.map((rent) => ({ ...rent, usd_per_hour: rent.usd_per_hour * (1 - share), yours: 1, sure: 1,
-        ...(term ? { term, reserved_years: gpucalc.reading.rents.reserved_years[term] } : {}) }));
-      const key = ({ provider, sku, region, term: on, gpu }) => [provider, sku, region, on, gpu].join("|"), there = new Set(cheaper.map(key));
-      rents = [...rents.filter((rent) => !there.has(key(rent))), ...cheaper].sort((a, b) => a.usd_per_hour - b.usd_per_hour);
-    }
-    return rents;
-  }
-
   // Markets of cases that want the same are one, so that the rule knows them again.
   const kept = new Map();
 
@@ -303,11 +290,11 @@ window.gpucalc = window.gpucalc || {};
 
   function marketOf(job, kind, rents) {
     const book = offersWith(rents), wanted = job.rows.discount?.name;
-    const offers = offersOf(job, kind, wanted ? tableOf(discounted(rowsOf(book), wanted), book) : book), tables = { offers, assumed: assumed() };
+    const offers = offersOf(job, kind, wanted ? tableOf(gpucalc.pasted.discounted(rowsOf(book), wanted), book) : book), tables = { offers, assumed: assumed() };
     if (trains(kind)) return { ...tables, clusters: clustersOf(job, offers), ...degreesOf(job) };
     const cards = cardsOf(job, offers);
     return { ...tables, cards, ...replicaDegrees(job, cards) };
   }
 
-  Object.assign(gpucalc, { MissingPrice, discounted, row, market, stands, trains });
+  Object.assign(gpucalc, { MissingPrice, row, market, stands, trains });
 }

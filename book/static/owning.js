@@ -58,7 +58,8 @@ window.gpucalc = window.gpucalc || {};
   // Offers of the GPU on the term, from whom and where the case wants, the cheapest hour first.
   function offers(state, term, data) {
     const { columns, rows } = data.rents, [provider, region] = [words(state.provider), words(state.region)];
-    return gpucalc.discounted(rows.map((row) => Object.fromEntries(columns.map((name, place) => [name, row[place]]))), state.discount)
+    const book = rows.map((row) => Object.fromEntries(columns.map((name, place) => [name, row[place]]))), { laid_over: over, discounted } = gpucalc.pasted;
+    return discounted(over(book, data.own ?? [], state.gpu), state.discount)
       .filter((row) => row.gpu === state.gpu && row.term === term && among(provider, row.provider)
         && (region === null || gpucalc.stands(region, row.region, row.yours)));
   }

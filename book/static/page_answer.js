@@ -87,24 +87,13 @@ window.gpucalc = window.gpucalc || {};
 
   function owningAnswer(state, rents) {
     if (!gpucalc.owning) return nothing(fill("lacks", { lacks: "book" }));
-    const data = atOwnRents(gpucalc.owning, state.gpu, rents), found = gpucalc.rentOrBuy(state, data), words = gpucalc.owning_words;
+    const data = { ...gpucalc.owning, own: rents }, found = gpucalc.rentOrBuy(state, data), words = gpucalc.owning_words;
     const known = { kind: "own", gpu: state.gpu, lacks: found.lacks, sure: state.sure ?? data.inside };
     if (found.lacks) return nothing(fill("lacks", known));
     Object.assign(known, word().plain(words.of_deal(found)));
     const turns = words.turning(found, gpucalc.catalogue.jobs[state.job].takes);
     return { ...nothing(), cards: cardsOf(words.cards(found, known), known, fill("headline_own", known), "", ["break_even", "how the draws are made"]),
       flips: turns.map(([key, value, text]) => ({ key, value: Number(value.toPrecision(6)), text: begun(text) })) };
-  }
-
-  // Rents that the reader pasted, over those of the book
-
-  function atOwnRents(data, gpu, rents) {
-    const own = rents.filter((rent) => rent.gpu === gpu), { columns, rows } = data.rents, term = columns.indexOf("term");
-    if (!own.length) return data;
-    const of = { sure: true, confidence: "seen", date: "given", yours: true, row: "" };
-    const mine = own.map((rent) => columns.map((name) => rent[name] ?? of[name])), hour = columns.indexOf("usd_per_hour");
-    const left = rows.filter((row) => row[columns.indexOf("gpu")] !== gpu || !own.some((rent) => rent.term === row[term] && !rent.quote));
-    return { ...data, rents: { columns, rows: [...left, ...mine].sort((a, b) => a[hour] - b[hour]) } };
   }
 
   // The answer, in which a price is as old as it is on the day of the reader.
@@ -215,5 +204,5 @@ window.gpucalc = window.gpucalc || {};
   // Something of each script before this one: where one did not load there is no answer, rather than one in part.
   const PARTS = ["data", "owning", "catalogue", "Grid", "Case", "figures", "columns", "solve", "Points", "market", "rentOrBuy", "text",
     "rents", "configs", "readConfig", "readRents", "jobOf", "answerTo", "words"];
-  if (PARTS.every((name) => gpucalc[name])) Object.assign(gpucalc, { answer, atOwnRents, decided, more });
+  if (PARTS.every((name) => gpucalc[name])) Object.assign(gpucalc, { answer, decided, more });
 }

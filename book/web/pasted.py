@@ -15,7 +15,7 @@ from gpucalc.rows.intake import (
     agreed, amount, by_the_gpu, column, gpu_named, in_usd, is_quote, NOT_STATED, NUMERAL, OWN_PROVIDER, PER_GPU, plain, question,
     readings, settled, Spread, standing, SYMBOLS, term_named, times_an_hour, WHOLE)
 from gpucalc.rows.names import counted
-from gpucalc.rows.price_checks import ITEMS, MOST_GPUS
+from gpucalc.rows.price_checks import ITEMS, MOST_GPUS, RESERVED_YEARS
 from gpucalc.rows.tables import rows
 
 MOST_LETTERS, MOST_LINES, MOST_FAULTS, LONGEST_CELL = 200_000, 2_000, 200, 300
@@ -24,6 +24,36 @@ MOST_LETTERS, MOST_LINES, MOST_FAULTS, LONGEST_CELL = 200_000, 2_000, 200, 300
 def discount_fault(text: str) -> str:
     """What is wrong with the discounts of a case as text; empty where nothing is."""
     return attempt(lambda: discounts(text))[1].replace("discount: ", "")
+
+
+def laid_over(rents: list[dict[str, Any]], own: list[dict[str, Any]], gpu: str) -> list[dict[str, Any]]:
+    """The rents with the reader's own of the GPU over those of the same term, or beside them where they are quotes."""
+    of = {"sure": True, "confidence": "seen", "date": "given", "yours": True, "row": ""}
+    mine = [of | rent for rent in own if rent["gpu"] == gpu]
+    said = [rent["term"] for rent in mine if not rent.get("quote")]
+    left = [rent for rent in rents if rent["gpu"] != gpu or rent["term"] not in said]
+    return sorted([*left, *mine], key=lambda rent: rent["usd_per_hour"])
+
+
+def discounted(rents: list[dict[str, Any]], wanted: str | None) -> list[dict[str, Any]]:
+    """The rents with the discounts of a case off, the cheapest hour first, as gpucalc/rows/rents.py takes them off a book.
+
+    Raises ValueError for a provider that rents nothing out.
+    """
+    for provider, share, term in (discounts(wanted) if wanted else []):
+        theirs = [rent for rent in rents
+                  if rent["provider"].lower() == provider.lower() and (not term or rent["term"] == "on-demand")]
+        if not theirs:
+            raise ValueError(f"discount: {provider}: there is no {'rent on demand' if term else 'rent'} of it in this book")
+        years = {"term": term, "reserved_years": RESERVED_YEARS[term]} if term else {}
+        cheaper = [rent | {"usd_per_hour": rent["usd_per_hour"] * (1 - share), "yours": 1, "sure": 1} | years for rent in theirs]
+        there = [_offer(rent) for rent in cheaper]
+        rents = sorted([*[rent for rent in rents if _offer(rent) not in there], *cheaper], key=lambda rent: rent["usd_per_hour"])
+    return rents
+
+
+def _offer(rent):
+    return "|".join([f"{rent.get(name)}" for name in ["provider", "sku", "region", "term", "gpu"]])
 
 
 def attempt(step: Callable[[], Any]) -> tuple[Any, str]:

@@ -21,6 +21,7 @@ _RENTS = ("Amount", "Column", "Spread", "plain", "amount", "_without_currency", 
 _NAMES = ("Meant", "Typed", "meant", "typed", "refusal", "spelled", "near", "_pairs", "_shared", "_joined", "_same", "_words_of",
           "words", "_model", "_aliases", "vocabulary", "telling", "families", "_stored", "_unless_native", "gpu_words", "of_gpus",
           "family", "counted", "_gpus", "_from")
+_PASTED = ("cells_of", "offer_of", "discount_fault", "laid_over", "discounted", "_offer", "Rents", "_at")
 _WORDED = ("Ask", "Words", "understood", "sought", "plain", "amount", "rounded", "named_gpus", "number_before", "may_name",
            "example", "told")
 _CONFIGS = ("Fields", "Architecture", "described", "released", "named", "families", "nesting", "whole", "fields_of",
@@ -96,10 +97,10 @@ def reading_script() -> str:
     rents = _block("names", _those(names, _NAMES), items) + _block("rents", _those(intake, _RENTS), items)
     lines = items | {name: f"gpucalc.rents.{name}" for name in _RENTS if not name.startswith("_")} | {
         "counted": "gpucalc.names.counted", "discounts": "gpucalc.choices.discounts", "attempt": "py.attempt",
-        "by_the_gpu": "gpucalc.own.byTheGpu"}
+        "by_the_gpu": "gpucalc.own.byTheGpu", "RESERVED_YEARS": "gpucalc.reading.rents.reserved_years"}
     free = items | {"FINDERS": "gpucalc.catalogue.choices"}
     rents += _block("free", _those(free_words, _WORDED), free)
-    rents += _block("pasted", _those(pasted, ("cells_of", "offer_of", "discount_fault", "Rents", "_at")), lines)
+    rents += _block("pasted", _those(pasted, _PASTED), lines)
     return _script("python_reading.js") + rents + _block("configs", _those(config, _CONFIGS), texts)
 
 

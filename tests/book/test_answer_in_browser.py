@@ -11,7 +11,7 @@ import yaml
 
 from book.build.assets import ENGINE, FRONT
 from book.build.finish import EMBED, secured
-from book.web import front
+from book.web import front, pasted
 from gpucalc import cli_decide
 from gpucalc.core.quantities import QUANTITIES
 from gpucalc.decisions import answer as plan, answer_words, decide as deciding, jobs, owning_words, rent_or_buy, rule
@@ -394,16 +394,13 @@ def test_what_is_fine_alone_is_judged_together_at_its_ends(page):
     assert texts[0].startswith(f"job: '{'x' * 58}'; ") and texts[1].startswith(f"job: '{'x' * 56}...; ")
 
 
-def test_a_rent_of_ones_own_stands_for_those_of_its_term_alone(page):
-    before, after = page.evaluate("""() => {
-      const gpu = "H100 SXM 80GB", own = { "on-demand": 0.5, spot: 0.25 };
-      const mine = gpucalc.atOwnRents(gpucalc.owning, gpu, Object.entries(own).map(([term, usd_per_hour]) => ({ gpu, term, usd_per_hour })));
-      return [gpucalc.owning, mine].map(({ rents: { columns, rows } }) => rows.filter((row) => row[columns.indexOf("gpu")] === gpu)
-        .map((row) => [row[columns.indexOf("term")], row[columns.indexOf("usd_per_hour")]]));
-    }""")
-    others = [[term, usd] for term, usd in before if term not in ("on-demand", "spot")]
-    assert len(others) > 1 and {"on-demand", "spot"} < {term for term, _ in before}
-    assert sorted(after) == sorted([*others, ["on-demand", 0.5], ["spot", 0.25]]) and [usd for _, usd in after] == sorted(usd for _, usd in after)
+def test_a_rent_of_ones_own_stands_for_those_of_its_term_alone():
+    book = [{"gpu": gpu, "term": term, "usd_per_hour": usd} for gpu, term, usd in [
+        ("A", "spot", 1), ("A", "on-demand", 2), ("A", "reserved-1y", 1.5), ("B", "on-demand", 3)]]
+    own = [{"gpu": gpu, "term": term, "usd_per_hour": usd, "quote": quote} for gpu, term, usd, quote in [
+        ("A", "on-demand", 0.5, False), ("A", "spot", 4, True), ("B", "on-demand", 9, False)]]
+    found = [(rent["gpu"], rent["term"], rent["usd_per_hour"]) for rent in pasted.laid_over(book, own, "A")]
+    assert found == [("A", "on-demand", 0.5), ("A", "spot", 1), ("A", "reserved-1y", 1.5), ("B", "on-demand", 3), ("A", "spot", 4)]
 
 
 def test_a_flip_flips_and_a_bar_has_room(page):
