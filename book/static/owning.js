@@ -58,8 +58,9 @@ window.gpucalc = window.gpucalc || {};
   // Offers of the GPU on the term, from whom and where the case wants, the cheapest hour first.
   function offers(state, term, data) {
     const { columns, rows } = data.rents, [provider, region] = [words(state.provider), words(state.region)];
-    const book = rows.map((row) => Object.fromEntries(columns.map((name, place) => [name, row[place]]))), { laid_over: over, discounted } = gpucalc.pasted;
-    return discounted(over(book, data.own ?? [], state.gpu), state.discount)
+    let found = rows.map((row) => Object.fromEntries(columns.map((name, place) => [name, row[place]])));
+    if (data.own?.length) found = gpucalc.pasted.laid_over(found, data.own, state.gpu);
+    return (state.discount ? gpucalc.pasted.discounted(found, state.discount) : found)
       .filter((row) => row.gpu === state.gpu && row.term === term && among(provider, row.provider)
         && (region === null || gpucalc.stands(region, row.region, row.yours)));
   }

@@ -35,12 +35,12 @@ def laid_over(rents: list[dict[str, Any]], own: list[dict[str, Any]], gpu: str) 
     return sorted([*left, *mine], key=lambda rent: rent["usd_per_hour"])
 
 
-def discounted(rents: list[dict[str, Any]], wanted: str | None) -> list[dict[str, Any]]:
+def discounted(rents: list[dict[str, Any]], wanted: str) -> list[dict[str, Any]]:
     """The rents with the discounts of a case off, the cheapest hour first, as gpucalc/rows/rents.py takes them off a book.
 
     Raises ValueError for a provider that rents nothing out.
     """
-    for provider, share, term in (discounts(wanted) if wanted else []):
+    for provider, share, term in discounts(wanted):
         theirs = [rent for rent in rents
                   if rent["provider"].lower() == provider.lower() and (not term or rent["term"] == "on-demand")]
         if not theirs:
