@@ -582,7 +582,7 @@ class _Rows:
         book, (rows, *more) = self._book, key if isinstance(key, tuple) else (key,)
         if isinstance(rows, str):
             return by_key(book, str(rows), *more)
-        if _is_of(book, rows) or _is_mask(rows):
+        if _is_mask(rows):
             found = book[rows]
         else:
             wanted = list(rows) if hasattr(rows, "__len__") else [None]
