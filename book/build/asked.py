@@ -3,7 +3,6 @@ import functools
 import hashlib
 import importlib
 import json
-import re
 import types
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,7 +14,6 @@ from pandas import DataFrame, Series
 from gpucalc.core.evaluate import Case, FINDERS, is_law, law_named, Row
 from gpucalc.core.quantities import DATA
 from gpucalc.rows import kept
-from gpucalc.rows.ages import sold
 from gpucalc.rows.kept import selection
 
 
@@ -163,8 +161,6 @@ _known: dict[str, str] = {}
 # What tables and tuples are, by their names, which begin with this.
 NAME = "@"
 _specs: dict[str, str] = {}
-# How the reader's prices are taken that lie over the newest book while it is asked again.
-_over: dict[str, Any] = {}
 
 
 def ask(function: Callable, arguments: tuple, named: dict) -> Any:
@@ -251,42 +247,16 @@ def in_project(path: Path) -> str:
 @functools.cache
 def made_of(name: str) -> Any:
     """The table or tuple of that name."""
-    from gpucalc.rows.price_book import newest, prices
+    from gpucalc.rows.price_book import prices
     held = json.loads(_specs[name])
     if isinstance(held, list):
         path, *how = held
-        book = prices(DATA.parent / path, *how)
-        return laid_over(book, prices(**_over)) if _over and path == in_project(newest()) else book
+        return prices(DATA.parent / path, *how)
     (kind, made), = held.items()
     if kind == "of":
         return _called(*made)
     whole = made_of(made[0])
-    if kind == "part":
-        return getattr(whole, made[1])
-    return whole[_compared(whole, made[1])] if kind == "where" else whole.iloc[_places(made[1])]
-
-
-def lay_over(given: dict) -> bool:
-    """Has the newest book be asked as it is under these prices of the reader's; whether that is a change."""
-    changed = given != _over
-    if changed:
-        _over.clear()
-        _over.update(given)
-        made_of.cache_clear()
-    return changed
-
-
-def laid_over(book: DataFrame, mine: DataFrame) -> DataFrame:
-    """The reader's prices and what they leave of the book, under the book's name and date, so that what takes none of the
-    reader's is the same: each row that is left in its place, the reader's in those of rows that they replace."""
-    left, fresh = set(mine.index), iter(mine.index[mine["yours"]])
-    order = [key if key in left else next(fresh, None) for key in book.index]
-    found = mine.loc[[*filter(None, order), *fresh]]
-    dated = book.copy(deep=False)
-    dated.attrs = mine.attrs
-    found = found.drop(book.index.difference(sold(dated).index).intersection(sold(book).index), errors="ignore")
-    found.attrs = book.attrs
-    return found
+    return getattr(whole, made[1]) if kind == "part" else whole.iloc[_places(made[1])]
 
 
 def ranges(places: Any) -> str:
@@ -298,11 +268,6 @@ def ranges(places: Any) -> str:
         else:
             runs.append([place])
     return ",".join("-".join(map(str, run)) for run in runs)
-
-
-def weight(call: str) -> int:
-    """How long a call is with what names in it stand for: short ones take less time."""
-    return len(call) + sum(weight(_specs[name]) for name in re.findall(rf"{NAME}[0-9a-f]{{8}}", call))
 
 
 def _places(text):
@@ -407,10 +372,9 @@ class Book(DataFrame):
         for name in ("spec", "files"):
             self.__dict__.pop(name, None)
 
-    def _take(self, places, made=None):
-        """The rows at these places, which a comparison found if it is `made`: a few are read now, more are a book."""
-        spec = known_as({"where": [self.spec, made]} if made else {"rows": [self.spec, ranges(places)]})
-        found = watched(silently(DataFrame.take, self, places), spec)
+    def _take(self, places):
+        """The rows at these places: a few are read now, more are a book."""
+        found = watched(silently(DataFrame.take, self, places), known_as({"rows": [self.spec, ranges(places)]}))
         found.__dict__["carrier"] = self.__dict__.get("carrier", self)
         return found if len(places) > _FEW else whole(found)
 
@@ -418,9 +382,7 @@ class Book(DataFrame):
         if self._plain():
             return super().__getitem__(key)
         if isinstance(key, str):
-            return _cells_of(self, ["column", key])
-        if _is_of(self, key):
-            return self._take(silently(numpy.flatnonzero, key), key.made)
+            return column(self, key)
         if _is_mask(key):
             own = silently(getattr, self, "index")
             if key.index.equals(own) if isinstance(key, Series) else len(key) == len(own):
@@ -475,72 +437,6 @@ class Book(DataFrame):
         DataFrame.columns.__set__(self, value)
 
 
-class Cells(Series):
-    """A column of a book, or what comes of comparing columns of it: to take rows by it is not to read it.
-
-    book, made: of which book it is, and how it comes of it: a column's name, or a method, what it is of, and with what.
-    """
-
-    @property
-    def _constructor(self):
-        return Series
-
-    @property
-    def _mgr(self):
-        if not kept.now.answered and "made" in self.__dict__:
-            op, name, *_ = self.made
-            column(self.book, name) if op == "column" else compared(self.book, self.made)
-        return self.__dict__["_cells"]
-
-    def any(self):
-        """Whether one of them holds."""
-        return compared(self.book, ["any", self.made]) if _is_of(self.__dict__.get("book"), self) else super().any()
-
-    @_mgr.setter
-    def _mgr(self, cells):
-        self.__dict__.pop("made", None)    # it is changed
-        self.__dict__["_cells"] = cells
-
-
-def _cells_of(book, made):
-    cells = Cells(silently(_compared, book, made), copy=False)
-    cells.attrs = {}
-    cells.__dict__ |= {"book": book, "made": made}
-    return cells
-
-
-def _compared(book, made):
-    op, of, *more = made
-    if op == "column":
-        return book[of]
-    others = [_compared(book, each) if type(each) is list and op != "isin" else each for each in more]
-    return getattr(_compared(book, of), op)(*others)
-
-
-def _comparison(op):
-    inner = getattr(Series, op)
-
-    def method(self, *others):
-        if kept.now.answered or "made" not in self.__dict__ or not all(
-                _is_plain(each) or _is_of(self.book, each) for each in others):
-            return inner(self, *others)
-        return _cells_of(self.book, [op, self.made, *(each if _is_plain(each) else each.made for each in others)])
-    return method
-
-
-def _is_of(book, each):
-    return type(each) is Cells and each.__dict__.get("book") is book and "made" in each.__dict__
-
-
-def _is_plain(each):
-    return type(each) in PLAIN or type(each) is list and all(type(one) in PLAIN for one in each)
-
-
-for _op in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "eq", "ne", "isin", "notna", "isna", "__and__", "__or__",
-            "__invert__"):
-    setattr(Cells, _op, _comparison(_op))
-
-
 def _is_mask(key):
     return isinstance(key, (Series, numpy.ndarray)) and key.dtype.kind == "b"
 
@@ -593,8 +489,6 @@ class _Rows:
             if (places < 0).any():
                 return getattr(super(Book, book), self._kind)[key]
             found = book._take(places)
-        if len(more) == 1 and isinstance(more[0], str):
-            return found[more[0]]
         return found.loc[:, *more] if more else found
 
     def __setitem__(self, key, value):
@@ -614,12 +508,6 @@ def column(book, name):
     found = book[name]
     found.attrs = {}
     return found
-
-
-@selection
-def compared(book, made):
-    """What comes of comparing columns."""
-    return _compared(book, made)
 
 
 @selection

@@ -14,7 +14,7 @@ import time
 from ast import literal_eval
 from pathlib import Path
 
-from .given import Given, OWN_WORDS
+from .given import Given
 from .inputs import BuildError, digest, surroundings, write_whole
 
 KEPT = 4
@@ -135,29 +135,14 @@ class Editions:
 
     def standing(self, topics, given, pictures):
         """The runs of topics that stand though prices have changed: of all else that they are made from nothing has, and their
-        notebooks would find the same in the books. So does one from the newest book alone of which the reader's prices, laid over
-        it, leave all that it found: it shows none of them."""
-        def beside(topic, parameters, books=None):
-            return lambda made: books in (None, made["books"]) and (
-                made["beside_hash"] == known_by(self.frozen, topic, parameters, made)["beside_hash"])
-        files, folder = self.given.files, self.frozen.folder
-        newest = [max(self.frozen.under("data/prices/"), default="")]
-        runs = {}
-        for topic in topics:
-            own = {name: value for name, value in here(given[topic], files, folder).items() if name in OWN_WORDS}
-            plain = {name: value for name, value in given[topic].items() if name not in OWN_WORDS}
-            tests = [(beside(topic, given[topic]), {})]
-            if "prices" in own:
-                tests.append((beside(topic, plain, newest), {"path": own.pop("prices")} | own))
-            runs[topic] = [(str(path), over) for path in self.candidates(topic) for test, over in tests
-                           if matches(path, pictures, test)]
-        runs, around = {topic: paths for topic, paths in runs.items() if paths}, self.given.around(folder)
-        found = {topic: Path(path) for topic, path in (still(runs, folder, surroundings(**around)) if runs else {}).items()}
-        unmoved = [topic for topic, path in found.items() if dict(runs[topic])[str(path)]]
-        if unmoved:
-            print(f"Show none of the prices in {self.given.prices.name}: {', '.join(unmoved)}", flush=True)
-        return {topic: path if topic in unmoved else self.keep(topic, given[topic], made_of(path)["pictures"], path)
-                for topic, path in found.items()}
+        notebooks would find the same in the books."""
+        def beside(topic):
+            return lambda made: made["beside_hash"] == known_by(self.frozen, topic, given[topic], made)["beside_hash"]
+        runs = {topic: [str(path) for path in self.candidates(topic) if matches(path, pictures, beside(topic))]
+                for topic in topics}
+        runs, around = {topic: paths for topic, paths in runs.items() if paths}, self.given.around(self.frozen.folder)
+        found = still(runs, self.frozen.folder, surroundings(**around)) if runs else {}
+        return {topic: self.keep(topic, given[topic], made_of(path)["pictures"], Path(path)) for topic, path in found.items()}
 
     def run(self, given, pictures, target=None, answer=False):
         """Executes the topics with what each is given, as far as the `answer` if that is all; returns the file of each."""

@@ -301,8 +301,7 @@ def by_volume(months, points, book, term, case, offers, batch=None):
     `token_offers.batch_offer`; its requests wait for no start but for their batch, so its `cold` is blank. Only prices that are
     `firm` count.
     """
-    kinds = {way: token_offers.holding(_firm(token_offers.servers(book, by)), points)
-             for way, by in ((SERVERLESS, "serverless"), (SCALED, term))}
+    kinds = {SERVERLESS: _firm(token_offers.servers(book, "serverless")), SCALED: _firm(token_offers.servers(book, term))}
     starts = _starts(case)
     grids = {way: _up_grid(points, held, case) for way, held in kinds.items() if len(held)}
     owned = owned_hours(book, term)
@@ -500,7 +499,7 @@ def waiting_usd(points, book, term, case):
 
     `fleet` and `row` say which; None if no server of the book with a firm price holds a replica.
     """
-    kinds = token_offers.holding(_firm(token_offers.servers(book, term)), points)
+    kinds = _firm(token_offers.servers(book, term))
     bills = {}
     for end in ("low", "plan", "high"):
         moved = capacity.paced(points, end)

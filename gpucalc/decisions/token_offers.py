@@ -1,7 +1,5 @@
 """What a price book says about tokens: the APIs that sell a model's, and the servers to rent that make them."""
-import functools
 import math
-import operator
 from collections.abc import Iterable
 
 import numpy as np
@@ -15,7 +13,7 @@ from ..laws.serving_cost import (api_batch_request_usd, api_request_usd, break_e
                                  replica_seconds, requests_per_second, serving_usd_per_month)
 from ..rows import tables
 from ..rows.ages import firm
-from ..rows.kept import derivation, selection
+from ..rows.kept import selection
 from ..rows.price_book import MissingPrice
 from ..rows.rents import cheapest_rent, rents
 from . import capacity
@@ -124,20 +122,12 @@ def request_usd_of(offers, case):
     return case.but(**{name: offers[name] for name in API_ITEMS.values()})(api_request_usd)
 
 
-@derivation
+@selection
 def servers(book, term):
     """The cheapest server to rent of each GPU and size, by GPU-hour."""
     found = rents(book, term=term, per="server", required=False)
     found = found.assign(firm=firm(found)).rename_axis("row").reset_index()
     return found[["row", "gpu", "gpus_per_server", *OFFER, "usd_per_hour", "date", "source", "confidence", "firm"]]
-
-
-def holding(kinds, plans):
-    """Those kinds of server that hold a replica of one of the plans."""
-    least = plans.groupby("gpu")["tensor_parallel"].min()
-    able = [kinds["gpu"].isin(sorted(gpus)) & (kinds["gpus_per_server"] >= int(degree))
-            for degree, gpus in least.groupby(least).groups.items()]
-    return kinds[functools.reduce(operator.or_, able)] if able else kinds[kinds["gpu"] == ""]
 
 
 def rentable(cards, book, term):
@@ -198,7 +188,6 @@ def on_servers(plans, kinds, most_servers):
     """The plans on each kind of server that holds a replica, with the GPUs that are paid on each side and their bill, by the
     rule; those within the cap."""
     plans, sides = plans[plans["limit"] == ""], {}
-    kinds = holding(kinds, plans)
     degree = plans["tensor_parallel"].to_numpy()
     offers = {name: kinds[name].to_numpy() for name in ("gpu", "gpus_per_server", "usd_per_hour")}
     offers |= {"kind": np.arange(len(kinds)), "most_gpus": most_servers * offers["gpus_per_server"]}
@@ -235,8 +224,8 @@ def break_even_plans(points, book, term, api_request_usd, answer_limit=None, pea
     kept = capacity.limited(answer_limit=answer_limit, **limits)
     points = capacity.paced(points)
     sizes = [count for count in SERVERS if count <= (most_servers or SERVERS[-1])]
-    points, kinds = points[points["batch"] <= points["places"]], servers(book, term)
-    found = points.merge(holding(kinds[kinds["firm"]], points), on="gpu")
+    kinds = servers(book, term)
+    found = points[points["batch"] <= points["places"]].merge(kinds[kinds["firm"]], on="gpu")
     found = found[found["gpus_per_server"] >= found["tensor_parallel"]].merge(pd.DataFrame({"servers": sizes}), how="cross")
     replicas = found["servers"] * floor(found["gpus_per_server"] / found["tensor_parallel"])
     paid = serving_usd_per_month(found["usd_per_hour"], found["servers"] * found["gpus_per_server"])

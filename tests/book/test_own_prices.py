@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from book.build.editions import Editions, outputs_hash, text
+from book.build.editions import Editions, text
 from book.build.given import read_given
 from book.build.inputs import alone, Frozen, ROOT
 from book.build.site import build_book
@@ -36,32 +36,14 @@ def own(tmp_path_factory):
     return path
 
 
-def editions(topics, own, recorded=False):
-    """The editions of these notebooks with that file."""
+def run(topics, own):
+    """The file of each of these notebooks from a run with that file."""
     class Few(Frozen):
         topics = None
 
     Few.topics = topics
-    return Editions(Few(ROOT, ROOT / "_build/frozen", read_given(prices=str(own))), recorded)
-
-
-def run(topics, own):
-    """The file of each of these notebooks from a run with that file."""
     with alone(ROOT / "_build"):
-        return editions(topics, own).current()
-
-
-def test_a_file_of_one_gpu_has_only_pages_that_show_it_run_again(executed, tmp_path):
-    """AWS's A10G stands in the table of machines, in no figure on faults of a fleet or on the cause of a slow step."""
-    own, others = tmp_path / "one.csv", ("failures", "find_cause")
-    own.write_text("gpu,usd_per_hour\nA10G,0.893\n", encoding="utf-8")
-    with alone(ROOT / "_build"):
-        made = editions(("nodes", *others), own, recorded=True)
-        found = made.current()
-        again = made.run({"nodes": made.parameters("nodes")}, False, tmp_path / "nodes.ipynb")
-    assert {topic: found[topic] for topic in others} == {topic: executed[topic] for topic in others}
-    one, other = (json.loads(path.read_text(encoding="utf-8")) for path in (found["nodes"], again["nodes"]))
-    assert "0.893 USD/h" in found["nodes"].read_text(encoding="utf-8") and outputs_hash(one) == outputs_hash(other)
+        return Editions(Few(ROOT, ROOT / "_build/frozen", read_given(prices=str(own))), recorded=False).current()
 
 
 @pytest.fixture(scope="module")
