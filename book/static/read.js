@@ -183,7 +183,8 @@ window.gpucalc = window.gpucalc || {};
     const { params: _, ...others } = row;
     row.params = params(others);
     if (index) Object.assign(row, configs.released(index, row, held(row)));
-    return { name: configs.named(fields, path.at(-1).replace(/\.\w+$/, "")), row };
+    const folder = path.at(-1) === "config.json" && path.length > 1;
+    return { name: configs.named(fields, folder ? path[0] : path.at(-1).replace(/\.\w+$/, "")), row };
   }
 
   gpucalc.text.written = written;

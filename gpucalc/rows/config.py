@@ -348,7 +348,8 @@ def read(path, columns):
         counted = Case(row, weight_format=FINDERS["weight_format"](row["native_format"]))(weight_bytes)
         row |= released(_load(index, _MOST_INDEX_BYTES), row, counted)
     # A download is a folder that has the model's name.
-    return Row(row, named(fields, path.absolute().parent.name if path.name == "config.json" else path.stem), "model")
+    folder = path.absolute().parent.name if path.name == "config.json" else ""
+    return Row(row, named(fields, folder or path.stem), "model")
 
 
 def released(held, row, counted):

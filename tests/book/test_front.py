@@ -620,7 +620,7 @@ def test_the_keyboard_reaches_and_changes_everything(opened):
         if "try it" in seen:
             break
         page.keyboard.press("Tab")
-    assert {"case-model", "case-requests_per_second", "case-cards", "More inputs (7)", "YAML", "use this", "try it"} <= set(seen)
+    assert {"case-model", "case-requests_per_second", "case-cards", "More inputs (8)", "YAML", "use this", "try it"} <= set(seen)
     page.locator("#case-requests_per_second").focus()
     page.keyboard.press("Control+A")
     page.keyboard.type("30")

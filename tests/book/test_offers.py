@@ -292,7 +292,7 @@ def test_a_server_has_eight_gpus_or_more():
 
 
 def test_experts_are_spread_where_there_are_experts():
-    assert example("DeepSeek")[1].tables["expert_degrees"] == (1, 8, 32) and example("page")[1].tables["expert_degrees"] == (1,)
+    assert example("DeepSeek")[1].tables["expert_parallel"] == (1, 8, 32) and example("page")[1].tables["expert_parallel"] == (1,)
 
 
 def test_three_machines_have_three_stages():
