@@ -25,7 +25,7 @@ SERVED = ["chat_70b", "four_cards", "house_or_api", "three_on_one", "two_million
 TRAINED = ["deadline_7b", "lab_rtx6000", "qlora_s3", "researcher_2000", "tokens_100b", "two_million_train"]
 # The limit of the file that costs most.
 BINDS = {"chat_70b": "token_limit", "deadline_7b": "deadline_days", "deepseek_nodes": "token_limit", "four_cards": "answer_limit",
-         "grpo_32b": "deadline_days", "qlora_s3": "deadline_days", "two_million_serve": "first_token_limit",
+         "grpo_32b": "deadline_days", "qlora_s3": "deadline_days",
          "two_million_train": "deadline_days"}
 HOURS = 365 * 24 / 12
 BOOK = price_book.prices()
