@@ -74,7 +74,7 @@ PAGES = [
      "plan for 2 × H100 SXM 80GB in replicas of 1"),
     ("training_time", {"tensor_parallel": 1, "pipeline_parallel": 1, "virtual_stages": 1, "data_parallel": 1, "micro_batches": 1},
      "own step has 1 micro-batch and waits 0 %"),
-    ("layouts", {"gpus": 1}, "no layout runs; of 800:\n  640 break gpus"),
+    ("layouts", {"gpus": 1}, "no layout runs; of 800: 640 break gpus"),
     ("break_even", {"server_usd": 400000.0}, "parameter gpus_per_server: missing; give the GPUs of the server"),
     ("break_even", {"usd_per_hour": 0.0}, "usd_per_hour .* is 0.0; allowed: a number above 0"),
     ("break_even", {"gpu": "DGX Spark 128GB"}, "no price for item 'server', gpu 'DGX Spark 128GB'.*give the parameter server_usd"),

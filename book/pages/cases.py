@@ -79,9 +79,11 @@ def nearest(name: str, book: pd.DataFrame, **changes: Any) -> Worked:
     first = choices.iloc[0]
     if found.best is None and told.loosen:
         first = next(row for _, row in choices.iterrows() if f"{row['gpu']} comes nearest" in told.loosen[0])
-    rows = [lost.row["row"] for lost in found.lost.values() if lost.row.get("row")]
+    # What nobody rents out is no row of a book.
+    rows = [lost.row["row"] for lost in found.lost.values() if lost.row.get("row") and lost.row.get("priced", 1)]
     if found.best:
-        rows = [found.kept["row"][place] for place in choices[choices["reason"] == ""].drop_duplicates("gpu").index]
+        places = choices[choices["reason"] == ""].drop_duplicates("gpu").index
+        rows = [found.kept["row"][place] for place in places if found.kept["priced"][place]]
     first.attrs = {}    # else it would carry all that was found
     return Worked(found.case, found, told, choices, first, found.figures.get("cost"), book.loc[rows[:5]])
 

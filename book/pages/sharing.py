@@ -33,6 +33,11 @@ def slice_name(gpu: str, profile: str) -> str:
     return f"{profile} of {gpu}"
 
 
+def smallest(gpu: str) -> str:
+    """The profile of a GPU's smallest slices; an empty one where it has none."""
+    return next(iter(catalogue.partitions().query("gpu == @gpu")["profile"]), "")
+
+
 def slice_row(gpu: str, profile: str) -> Row:
     """A slice as a row for a case: the GPU's, with its part of multiprocessors, memory and bandwidth, and its `instances`.
 

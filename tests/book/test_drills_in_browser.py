@@ -66,7 +66,8 @@ def opened(browser, folder):
 
     def open_(address="", script="", **options):
         if script:
-            page = visit(browser, "about:blank", drawn=False, **PHONE | options)
+            # In a context of its own: a tab keeps what it runs first, and may be handed on.
+            page = visit(browser.new_context(**PHONE | options), "about:blank", drawn=False)
             page.add_init_script(script)
             page.goto(f"{(folder / 'drills.html').as_uri()}#{address}")
         else:

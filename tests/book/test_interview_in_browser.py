@@ -95,7 +95,7 @@ BLOCKED = "Object.defineProperty(window, 'localStorage', { get() { throw new DOM
 
 @pytest.mark.long
 def test_it_works_where_storage_is_blocked(browser, files):
-    page = visit(browser, "about:blank", drawn=False)
+    page = visit(browser.new_context(), "about:blank", drawn=False)
     page.add_init_script(BLOCKED)
     page.goto(files["interview"])
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")

@@ -197,7 +197,7 @@ def test_papermill_shows_kind_default_and_comment(path, tmp_path):
         assert shown[name]["help"] and kind in KINDS, f"{name}: {kind}"
         assert default is None or isinstance(default, KINDS[kind]), f"{name}: {kind} = {default!r}"
         quantity = name if name in QUANTITIES else name.partition("_")[2]
-        if quantity in QUANTITIES:
+        if quantity in QUANTITIES and kind != "str":  # the name of a file or a row
             assert kind == "float" or kind == "int" and DOMAINS[QUANTITIES[quantity].allowed][3], f"{name}: {kind}"
 
 
