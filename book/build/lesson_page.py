@@ -21,7 +21,6 @@ HERE = Path(__file__).parents[1]
 CLAIMS = HERE.parent / "data" / "claims.csv"
 # The part of the table of contents that has the lessons.
 COURSE = "Learn"
-# Its parameters are what its reader came for, and stay on top.
 FORMULA = re.compile(r'<div class="formula" id="([\w-]+)">')
 FOLD_ENDS = "</details></div>"
 # What pandas writes of a frame, and of a number in it.

@@ -27,7 +27,7 @@ from ..components.measured import compare
 from ..components.show import difference, table
 from . import find_cause, hardware_facts
 from .hardware_facts import fleet, wasted
-from .sharing import slice_row
+from .sharing import slice_row, smallest
 
 
 # How often published runs stopped, what a stop costs jobs of each size, and the formula beside what was published.
@@ -146,8 +146,8 @@ def speed(model: str, gpu: str) -> dict[str, Any]:
                  for batch in (1, BATCH))
     cards, kernels = catalogue.gpus(), hardware_facts.kernels().set_index("kernel")
     named = cards[cards.index.str.startswith(gpu.split()[0] + " ")]
-    cuts = catalogue.partitions().query("gpu == @gpu")["profile"]
-    part = slice_row(gpu, cuts.iloc[0]) if len(cuts) else None
+    cut = smallest(gpu)
+    part = slice_row(gpu, cut) if cut else None
     fp8, tf32 = (peak if peak == peak else None for peak in (card.fp8_flops / card.peak_flops, card.tf32_flops / card.fp32_flops))
     return dict(named=len(named), family=gpu.split()[0], faster=named["bandwidth"].max() / named["bandwidth"].min(),
                 desks=int(((cards["kind"] == "consumer") & (cards["vendor"] == "NVIDIA")).sum()), one_unit=1 / card.units,

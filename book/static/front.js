@@ -99,7 +99,8 @@
     if (text && !found.state && state.job) return; // a link to a heading
     ({ versus, faults } = found);
     state = found.state || usable(PRESETS[0][1]);
-    (place.contains(ask.element) ? later : first)();
+    if (place.contains(ask.element)) later();
+    else first();
   }
 
   // A preset without what this book lacks, and with the defaults of what the sentence asks for.
@@ -286,7 +287,8 @@
   }
 
   gpucalc.front = { askSeveral };
-  for (const moved of ["hashchange", "popstate"]) addEventListener(moved, arrive);
+  addEventListener("hashchange", arrive);
+  addEventListener("popstate", arrive);
   arrive();
   const searched = new URLSearchParams(location.search).get("ask"); // of a search without a hit
   if (searched && !location.hash) worded(searched);

@@ -63,8 +63,8 @@
   const kindOf = ({ job }) => (gpucalc.data.chains[job] ? job : gpucalc.catalogue.jobs[job].kind);
 
   function links(state, kind) {
-    const { titles, views } = gpucalc.lessons;
-    const link = (to, textContent) => make("a", { href: `${to}.html#${gpucalc.cases.address(state)}`, textContent });
+    const { titles, views } = gpucalc.lessons, hash = gpucalc.cases.address(state);
+    const link = (to, textContent) => make("a", { href: `${to}.html#${hash}`, textContent });
     const pages = Object.keys(titles), from = pages.indexOf(page);
     const next = [...pages.slice(from + 1), ...pages.slice(0, Math.max(from, 0))].filter((each) => views[each][kind]);
     return make("p", { className: "lesson-links" }, link("index", "Back to your case"),

@@ -290,7 +290,8 @@ window.gpucalc = window.gpucalc || {};
 
   function marketOf(job, kind, rents) {
     const book = offersWith(rents), wanted = job.rows.discount?.name;
-    const offers = offersOf(job, kind, wanted ? tableOf(gpucalc.pasted.discounted(rowsOf(book), wanted), book) : book), tables = { offers, assumed: assumed() };
+    const sold = wanted ? tableOf(gpucalc.pasted.discounted(rowsOf(book), wanted), book) : book;
+    const offers = offersOf(job, kind, sold), tables = { offers, assumed: assumed() };
     if (trains(kind)) return { ...tables, clusters: clustersOf(job, offers), ...degreesOf(job) };
     const cards = cardsOf(job, offers);
     return { ...tables, cards, ...replicaDegrees(job, cards) };

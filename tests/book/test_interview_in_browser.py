@@ -104,7 +104,7 @@ def test_it_works_where_storage_is_blocked(browser, files):
     start(page, 15)
     page.get_by_role("button", name="Finish now").or_(page.get_by_role("button", name="Finish", exact=True)).first.click()
     assert page.locator(".mock h3").inner_text() == "How it went"
-    leave(page)
+    page.context.close()
 
 
 # The mock
