@@ -13,6 +13,7 @@ from zlib import crc32
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 from playwright.sync_api import sync_playwright
 from xdist.scheduler import LoadScopeScheduling
 
@@ -26,6 +27,8 @@ from tests.browser import launch, serving, visit
 
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
+# Hypothesis tries constants of the modules that are loaded, which differ from one worker to another: the same seed draws the same without.
+providers._get_local_constants = lambda: providers._local_constants
 
 
 # The tests of these files share nothing, so that any worker may take any of them.
@@ -77,11 +80,13 @@ def pytest_addoption(parser):
     parser.addoption("--seed", default="", metavar="N", help=f"draw the random cases from this seed ({SEED}), or from a `new` one")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
     given = config.option.seed or str(SEED)
     if given != "new" and not (given.isascii() and given.isdecimal()):
         raise pytest.UsageError(f"--seed={given}: allowed: a whole number, or new")
     config.option.seed = random.randrange(10**6) if given == "new" else int(given)
+    config.option.hypothesis_seed = str(config.option.seed)
     gc.set_threshold(50_000, 20, 50)
 
 

@@ -40,9 +40,9 @@ def test_a_headline_unfolds_to_its_formula_numbers_and_sources(on_disk, name):
 @each_of(["index", "kv_cache", "memory_worksheet", "conventions", *BESIDES])
 def test_a_page_from_a_server_is_as_good(browser, served, name):
     page = visit(browser, f"{served}/{name}.html")
-    leave(page)
     assert from_elsewhere(page, served) == []
     assert page.problems == []
+    leave(page)
 
 
 def from_elsewhere(page, base):
