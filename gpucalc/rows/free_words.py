@@ -18,12 +18,14 @@ PRESETS: dict[str, str] = _HELD["presets"]
 # Parts of patterns by what stands for them, powers of ten, seconds of a unit, digits; jobs, inputs and words by pattern.
 _PARTS, _POWERS, _SECONDS, _COUNTS = (_HELD[name] for name in ("parts", "powers", "seconds", "counts"))
 _JOBS, _RULES, _WORDS, _NO_NAMES = (_HELD[name] for name in ("jobs", "rules", "words", "no_names"))
+# Words of prices, and of memory.
+_OFFERED, _MEMORY = _HELD["offered"], _HELD["memory"]
 # Words that ask, and those that are said by the job.
 _SAID = set(_HELD["said"].split())
 # The share of a card's memory that an engine takes, how many models that fit are offered, and tokens of a training example.
 _USED, _CANDIDATES, _EXAMPLE = DEFAULTS["memory_utilization"].value, 5, DEFAULTS["example_tokens"].value
-# Requests a second of somebody who asks alone, one in 20 s: on cards that one has, where no load is named.
-_ALONE = 0.05
+# Requests a second of somebody who asks alone, one in 20 s: on cards that one has, where no load is named; and the loads.
+_ALONE, _LOADS = 0.05, ["requests_per_second", "daily_users"]
 # Tokens a second above which a user's own answer is not meant.
 _FASTEST = 300
 # Ways to tune of which "fine-tune" leaves open which.
@@ -34,6 +36,7 @@ _OWN = r"\b(?:my|our|have|has|own) §"
 _VERSION = re.compile(r"v?\d+(\.\d+)*")
 _WEAK = re.compile(r"v\d\w*|m\d|\d{1,3}|[2-9]000|max|maxq|ultra|super|ti|ada|pro")
 _THINGS = re.compile("tokens?|users?|requests?|people|usd|dollars?|in|out|steps|pairs")
+_ONE = ["a", "an", "my", "our", "on", "single", "x"]
 _VARIANT = re.compile(r"sxm|pcie|nvl|nvl72|server|workstation|maxq|\d+gb")
 
 
@@ -56,14 +59,15 @@ class Words:
     def __init__(self, line, sellers):
         self.text = plain(line)
         self.sellers = sellers
-        self.inputs, self.usual, self.granted, self.asks, self.left, self.count = {}, {}, [], [], [], 0
-        self.question = False
+        self.inputs, self.usual, self.granted, self.asks, self.left, self.named, self.count = {}, {}, [], [], [], [], 0
+        self.question, self.offered, self.memory = False, False, False
 
     def read(self):
         """Reads the line, rule by rule."""
         self.aside()
         self.job()
         why = re.search(r"\bwhy\b", self.text) is not None
+        self.offered, self.memory = (re.search(pattern, self.text) is not None for pattern in (_OFFERED, _MEMORY))
         self.cards()
         kind = rows("jobs")[self.inputs["job"]]["kind"]
         for pattern, name, said in _WORDS:
@@ -72,10 +76,8 @@ class Words:
         for pattern, name, counts, kinds in _RULES:
             if not kinds or kind in kinds.split():
                 self.number(self.take(pattern), name, counts)
-        if "own_cards" in self.inputs and kind == "serve" and not [
-                name for name in ("requests_per_second", "daily_users") if name in self.inputs]:
-            self.usual = {"requests_per_second": _ALONE}
         self.provider()
+        self.of_cards()
         self.model()
         self.fitting()
         self.format()
@@ -157,7 +159,8 @@ class Words:
         """GPUs, each with the number of them before it; more than one is any of them."""
         parts, kept, found, said, after = self.text.split(), [], [], [], 0
         for place in range(len(parts)):
-            size = next((size for size in (5, 4, 3, 2, 1) if named_gpus(parts[place:place + size], parts[place + size:])), 0)
+            size = next((size for size in (5, 4, 3, 2, 1)
+                         if named_gpus(parts[:place], parts[place:place + size], parts[place + size:])), 0)
             if place >= after and size:
                 name = " ".join(parts[place:place + size])
                 many, start = number_before(kept)
@@ -167,30 +170,39 @@ class Words:
                 kept, after = [*kept[:start], "§"], place + size
             elif place >= after:
                 kept = [*kept, parts[place]]
-        if found:
-            self.text = " ".join(kept)
-            self.of_cards([key for key in rows("gpus") if key in found], said)
-
-    def of_cards(self, found, said):
-        """The cards as the job's input, and the number of them where it has one."""
-        job, first, own = self.inputs["job"], said[0][1].names[0], self.takes("own_cards") and self.take(_OWN) and len(said) == 1
-        single = job == "rent_or_buy"
-        if single and "NVL72" in first and (self.take(r"(?<=§ )racks?\b") or self.count < 2):
+        if not found:
+            return
+        self.text, self.named = " ".join(kept), said
+        self.inputs = self.inputs | {"cards": ", ".join([key for key in rows("gpus") if key in found])}
+        single = self.inputs["job"] == "rent_or_buy"
+        if single and "NVL72" in said[0][1].names[0] and (self.take(r"(?<=§ )racks?\b") or self.count < 2):
             self.count = 72 * max(self.count, 1)    # nobody sells less than a rack
-        self.inputs = self.inputs | ({"gpu": first} if single else {"cards": first if own else ", ".join(found)})
-        for name, meant in said:
-            if not meant.sure:
-                others, taken = [key for key in rows("gpus") if key in meant.names], first if single or own else "any of them"
-                self.asks.append(Ask("gpu" if single else "cards", name, taken, others))
         number = "gpus_per_server" if single else "gpus"
-        if own:
-            self.inputs = self.inputs | {"own_cards": self.count or 1}
-            if not self.count:
-                self.granted.append("you have one of them")
         if self.count and self.takes(number):
             self.inputs = self.inputs | {number: self.count}
-        elif self.count and not own:
+
+    def of_cards(self):
+        """Whose the cards are: so many of one, or one for a desk, with no load and no word of a price, are the reader's own."""
+        job, named = self.inputs["job"], self.named[0][1].names if len(self.named) == 1 else []
+        single, serves = job == "rent_or_buy", rows("jobs")[job]["kind"] == "serve"
+        asked = serves and len([name for name in _LOADS if name in self.inputs]) == 0
+        desk = all(rows("gpus")[key]["kind"] in ("consumer", "unified") for key in named)
+        own = len(named) > 0 and self.takes("own_cards") and (
+            self.take(_OWN) is not None or asked and not self.offered and (self.count > 0 or desk))
+        for name, meant in self.named:
+            if not meant.sure:
+                taken, others = meant.names[0], [key for key in rows("gpus") if key in meant.names]
+                self.asks.append(Ask("gpu" if single else "cards", name, taken if single or own else "any of them", others))
+        if single and self.named:
+            kept = {name: value for name, value in self.inputs.items() if name != "cards"}
+            self.inputs = kept | {"gpu": self.named[0][1].names[0]}
+        elif own:
+            self.inputs = self.inputs | {"cards": named[0], "own_cards": self.count or 1}
+            self.granted.append(f"you have {self.count if self.count > 1 else 'one'} of them")
+        elif self.count and "gpus" not in self.inputs:
             self.granted.append(f"{self.count} of these: how many are needed is what the answer says")
+        if asked and (own or self.memory):
+            self.usual = {"requests_per_second": _ALONE}
         self.text = self.text.replace("§", "|")
 
     def provider(self):
@@ -310,6 +322,7 @@ def plain(line: str) -> str:
     text = re.sub(r"\b(one|two|three|four|five|six|seven|eight|ten|twelve|sixteen)\b", lambda found: _COUNTS[found[1]], text)
     text = re.sub(r"\bon (\d+(?:\.\d+)?) ?t\b(?! ?tok)", r"on \1t tokens", text)
     text = re.sub(r"\b((?!l40s)[a-z]{1,3}\d{2,4}x?|[1-9]0\d0)s\b", r"\1", text)
+    text = re.sub(r"\b(?:(?:nvidia|geforce|rtx|gtx) )+(?=[a-z]?\d|pro\b)", "", text)
     return " ".join(re.sub(r"\b(\d+) ?x ?(?!\d+b)(?=[a-z0-9])", r"\1 x ", text).split())
 
 
@@ -323,15 +336,18 @@ def rounded(value: float) -> float:
     return float(f"{value:.12g}")
 
 
-def named_gpus(parts: list[str], behind: list[str]) -> bool:
-    """Whether words are the whole name of a GPU, and more than a number or a word that other things have too."""
+def named_gpus(before: list[str], parts: list[str], behind: list[str]) -> bool:
+    """Whether words are the whole name of a GPU, and more than a number or a word that other things have too.
+
+    "4090 in" is a prompt, "a 4090 in 4 bits" is none."""
     words = names.gpu_words(names.counted(" ".join(parts))[0])
     known = names.of_gpus()
     if not words or "|" in parts or not all(word in known for word in words) or not names.gpu_words(parts[0]):
         return False
     strong = [word for word in words if not re.fullmatch(_WEAK, word) and not re.fullmatch(_VARIANT, word)]
     several = [word for word in words if not re.fullmatch(_VARIANT, word)]
-    if not strong and len(several) < 2 or words[0].isdigit() and behind and re.fullmatch(_THINGS, behind[0]):
+    counted = words[0].isdigit() and behind and re.fullmatch(_THINGS, behind[0]) and not (before and before[-1] in _ONE)
+    if not strong and len(several) < 2 or counted:
         return False
     return bool(names.meant("gpu", " ".join(parts)).names)
 
@@ -348,7 +364,9 @@ def number_before(parts: list[str]) -> tuple[int, int]:
 def may_name(part: str) -> bool:
     """Whether a word may be one of a model's name."""
     words = names.words(part.split("/")[-1])
+    if part in _NO_NAMES:
+        return False
     if "/" in part and not part.startswith("/") and names.telling(words):
         return True
-    return bool(words) and part not in _NO_NAMES and all(
+    return bool(words) and all(
         word in names.vocabulary() or re.fullmatch(_VERSION, word) or names.telling([word]) for word in words)

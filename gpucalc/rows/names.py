@@ -267,7 +267,7 @@ def _from(found, of):
 
 def held() -> dict[str, dict[str, dict[str, Any]]]:
     """What of the rows a browser needs to know names by."""
-    columns = {"models": ("native_format", "date", "params"), "gpus": ("memory_type", "marketed_bytes", "memory_bytes"),
+    columns = {"models": ("native_format", "date", "params"), "gpus": ("kind", "memory_type", "marketed_bytes", "memory_bytes"),
                "formats": ("weight_element_bytes",), "aliases": ("kind", "means"),
                "jobs": ("kind", "needs", "takes", "usual_model")}
     return {table: {key: {column: row[column] for column in own} for key, row in rows(table).items()}

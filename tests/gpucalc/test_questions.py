@@ -57,7 +57,16 @@ def test_cards_of_ones_own_that_lack_memory_say_how_much(book):
     _, told = asked("can my 2 x 3090 run gpt-oss-120b", book)
     assert "the weights take 65.2 GB, and your 2 GPUs hold 51.5 GB" in told.headline
     assert "offloaded to host memory, as llama.cpp does it, a token of one user takes" in told.headline
-    assert told.helps == ["With twice the cards (4) it can be done"]
+    assert len(told.helps) == 1 and re.match(r"With twice the cards \(4\) it can be done, with a p95 TPOT of 1\d\.\d ms$", told.helps[0])
+
+
+def test_cards_that_are_counted_without_a_load_are_those_one_has(book):
+    """27e9 parameters of 2 bytes. What the change promises is on the cards of the same case in 4 bits."""
+    _, told = asked("does gemma 3 27b fit on a 4090", book)
+    assert "the weights take 54.0 GB, and your one GPU holds 25.8 GB" in told.headline
+    promised = re.fullmatch(r"With weights in 4 bits it can be done, with a p95 TPOT of (\d\d\.\d ms)", told.helps[0])
+    _, done = asked("does gemma 3 27b fit on a 4090 in int4", book)
+    assert any(f"p95 TPOT {promised[1]} in eight of ten cases" in card.note for card in done.cards)
 
 
 def test_what_does_not_fit_whole_is_offered_as_adapters_with_their_memory(book):
