@@ -48,6 +48,7 @@
   Search._performSearch = (query) => {
     const index = Search._index, stemmer = new Stemmer(), { whole, hits } = ranked(query, index, (word) => stemmer.stemWord(word));
     document.getElementById("search-progress")?.replaceChildren();
+    localStorage.setItem("sphinx_highlight_terms", split(query).filter((word) => word.length > 2).join(" "));   // else "a" marks letters
     if (!whole) {
       const said = Object.assign(document.createElement("p"), { className: "search-ask" }), href = `index.html?ask=${encodeURIComponent(query)}`;
       const link = { href, textContent: query, onclick: () => localStorage.removeItem("sphinx_highlight_terms") }; // there they mark no find
