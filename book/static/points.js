@@ -224,7 +224,7 @@ window.gpucalc = window.gpucalc || {};
     }
 
     // Where a least number is looked for, the choices that may be best, each with the least whole number that keeps the limits,
-    // or the high one of its two laws where none does. Those that won before are searched first, then the others together, each
+    // or one above the high one of its two laws where none does. Those that won before are searched first, then the others together, each
     // until it is found or another one of its group comes before it with any number that is left.
     contenders(table, far) {
       const { least, objective: [objective, ...rest] } = this.step;
@@ -361,8 +361,8 @@ window.gpucalc = window.gpucalc || {};
     return both.subarray(0, size).map((value, k) => Math.max(value, both[size + k]));
   }
 
-  // The number to try between two: from the low one on in ever longer strides, and by halving.
-  const sought = (low, high, round) => Math.min(Math.floor((low + high) / 2), low + 2 ** round - 1);
+  // The number to try between two: the high one, then from the low one on in ever longer strides, and by halving.
+  const sought = (low, high, round) => (round ? Math.min(Math.floor((low + high) / 2), low + 2 ** (round - 1) - 1) : high);
 
   gpucalc.Points = Points;
 }

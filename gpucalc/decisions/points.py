@@ -340,8 +340,8 @@ def _best(groups, keys):
 
 
 def _least(least, held, size):
-    """The least whole number that keeps the limits, for columns: from the low one of its two laws on in ever longer strides, then
-    by halving; else the high one. Beyond the whole numbers that a float holds it is the least that was found to keep them.
+    """The least whole number that keeps the limits, for columns: if the high one of its two laws does, from the low one on in ever
+    longer strides, then by halving. Beyond the whole numbers that a float holds it is the least that was found to keep them.
 
     The laws are not quite monotone in the number, so that another order of what is tried may find another one.
     """
@@ -354,7 +354,7 @@ def _least(least, held, size):
     for passed in range(ROUNDS):
         if not len(left := np.flatnonzero(low < high)):
             break
-        tried = np.minimum(floor((low[left] + high[left]) / 2), low[left] + 2.0 ** passed - 1)
+        tried = np.minimum(floor((low[left] + high[left]) / 2), low[left] + 2.0 ** (passed - 1) - 1) if passed else high[left]
         terms = again(left, **dict.fromkeys(least.names, tried))
         enough = np.all([terms[law] <= each[left] for law, each in zip(laws, most)], axis=0)
         low[left], high[left] = np.where(enough, low[left], tried + 1), np.where(enough, tried, high[left])

@@ -1,8 +1,10 @@
 """What a choice among GPUs, layouts and offers asks beside the topics: what follows from a layout, and limits joined to loads."""
 from ..core.arithmetic import SECONDS_PER_HOUR, ceil, exp, floor, log, maximum, minimum, quotient, sqrt, where
 from ..core.law import law
-from .queueing import replicas_required
 from .sharding import SPARE_PLACES
+
+# Places of a fleet beside which one sequence runs, where nobody meets others: what these add is then 1/30,000 of it or less.
+ALONE = 1e9
 
 
 def _splits(size, degree):
@@ -75,24 +77,15 @@ def least_replicas(requests_per_second, request_seconds, batch):
 
 
 @law
-def most_replicas(requests_per_second, request_seconds, first_token_alone, prompt_turn_seconds, prompts_together,
-                  speculative_seconds, batch, output, least_replicas, answer_limit, first_token_limit, token_limit,
-                  prompt_time_variation, output_variation, late_share=...):
-    """Replicas that are in time, roughly (count): so many that requests and prompts hardly meet others. Infinite if none are.
+def most_replicas(request_seconds, first_token_alone, speculative_seconds, least_replicas, answer_limit, first_token_limit,
+                  token_limit):
+    """Replicas of which more change no time (count). Infinite if a full batch is late even without a wait, since a burst fills it.
 
-    No more than `late_share` wait: by Sakasegawa's form c slots with a of them filled are enough if c - a is sqrt(c) times
-    log(1 / late_share). Prompts and sequences are so few that four standard deviations of what they take from each other fit.
+    What others add to a request has a mean and a variance in proportion to the sequences that run beside it (`token_spread`,
+    `first_token_spread`), which are as many fewer as there are more replicas (Little): those of a place fall to one in `ALONE`.
     """
-    slack = minimum(answer_limit - request_seconds, first_token_limit - first_token_alone)
-    rarely = log(1 / late_share)
-    spare = rarely ** 2 / 2 + rarely * sqrt(requests_per_second * request_seconds + rarely ** 2 / 4)
-    waited = replicas_required.formula(requests_per_second, request_seconds, spare, batch)
-    turn, wide = prompt_turn_seconds * prompts_together, 1 + prompt_time_variation
-    unit = speculative_seconds / batch + turn / output
-    busy = minimum(late_share, (maximum(slack, 0) / (4 * turn)) ** 2 / wide ** 3)
-    inside = minimum(1, (maximum(token_limit - speculative_seconds, 0) / (4 * unit)) ** 2 / (wide * (1 + output_variation)))
-    few = maximum(quotient(turn, busy), quotient(request_seconds, inside))
-    return maximum(maximum(waited, least_replicas), ceil(requests_per_second * few))
+    room = minimum(minimum(answer_limit / request_seconds, first_token_limit / first_token_alone), token_limit / speculative_seconds)
+    return quotient(least_replicas * ALONE, where(room > 1, 1, 0))
 
 
 @law

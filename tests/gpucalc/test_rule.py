@@ -43,7 +43,8 @@ def kept_of(solved, kind, end="plan"):
 
 @pytest.mark.parametrize("load", [1e16, 1e17])
 def test_a_halving_ends_where_a_float_holds_no_whole_numbers(load, monkeypatch):
-    """Beyond 2^53 one more than the middle is the middle. The first count of rounds that is too large ends the test."""
+    """Beyond 2^53 one more than the middle is the middle. The first count of rounds that is too large ends the test; one tries the
+    high number, all others halve."""
     monkeypatch.setenv("GPUCALC_STORE", "")
     case, _, tables, steps = asked(**SERVE | dict(requests_per_second=load, cards="H100 SXM 80GB"))
     rounds, least, floor = [], points._least, points.floor
@@ -52,7 +53,7 @@ def test_a_halving_ends_where_a_float_holds_no_whole_numbers(load, monkeypatch):
         rounds[-1] += 1
         assert rounds[-1] <= points.ROUNDS
         return floor(value)
-    with (patch.object(points, "floor", halved), patch.object(points, "_least", lambda *given: (rounds.append(0), least(*given))[1])):
+    with (patch.object(points, "floor", halved), patch.object(points, "_least", lambda *given: (rounds.append(1), least(*given))[1])):
         kept = rule.solve(steps, case, tables)["plan"].kept
     assert max(rounds) == points.ROUNDS and (kept["replicas"] * kept["batch"] > load * kept["request_seconds"] * (1 - 1e-9)).all()
 
