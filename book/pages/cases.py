@@ -56,7 +56,11 @@ def case_file(name):
 @derivation
 def worked(name: str, book: pd.DataFrame, **changes: Any) -> Worked:
     """What the worked case of that name comes to, with changes. Raises MissingPrice where nothing keeps its limits."""
-    found = nearest(name, book, **changes)
+    return able(nearest(name, book, **changes), name, book)
+
+
+def able(found: Worked, name: str, book: pd.DataFrame) -> Worked:
+    """The worked case of that name. Raises MissingPrice where nothing keeps its limits."""
     if found.cost is None:
         raise MissingPrice(f"{book.attrs['file']}: no offer that keeps the limits of the case {name}")
     return found
@@ -75,7 +79,8 @@ def on_spot(name: str, book: pd.DataFrame, **changes: Any) -> Worked | None:
 def nearest(name: str, book: pd.DataFrame, **changes: Any) -> Worked:
     """As `worked`, also where nothing keeps the limits: the first choice is then the one that comes nearest, and has no cost."""
     found = plan.answer(read_case(case_file(name)).but(**changes), book)
-    choices, told = deciding.table(found, book), answer_words.told(found, book)
+    told = answer_words.told(found, book)
+    choices = deciding.table(found, told.rows)
     first = choices.iloc[0]
     if found.best is None and told.loosen:
         first = next(row for _, row in choices.iterrows() if f"{row['gpu']} comes nearest" in told.loosen[0])
@@ -154,6 +159,8 @@ def turns(found, place=0):
 GALLERY = ("chat_70b", "four_cards", "deepseek_nodes", "house_or_api", "gpt_oss_api", "three_on_one", "two_million_serve",
            "million_images", "qlora_s3", "researcher_2000", "lab_rtx6000", "grpo_32b", "deadline_7b", "tokens_100b",
            "two_million_train", "pretrain_405b")
+# Those of them that are worked by hand too, each as its page goes on.
+BY_HAND = ("two_million_train", "two_million_serve", "chat_70b", "house_or_api")
 
 
 def gallery(found, book):

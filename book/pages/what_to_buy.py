@@ -19,6 +19,7 @@ from gpucalc.decisions.rule import chosen as chosen_by, Limit, Step
 from gpucalc.laws import serving_cost as sc
 from gpucalc.laws.budget import (affordable_replicas, affordable_requests_per_month, affordable_servers, balanced_params,
                                  dequantization_seconds, server_turn_usd_per_month, tuned_tokens, tuning_gpu_hours)
+from gpucalc.laws.kv_cache import weight_bytes
 from gpucalc.laws.owning import power_usd_per_hour
 from gpucalc.laws.quantization import serving_bytes
 from gpucalc.laws.serving import mean_context
@@ -29,7 +30,7 @@ from gpucalc.laws.training_time import step_seconds
 from gpucalc.rows import bands, catalogue
 from gpucalc.rows.ages import days as age_in_days, firm, sold, SOLD_DAYS
 from gpucalc.rows.bands import CLOSE
-from gpucalc.rows.kept import derivation, selection
+from gpucalc.rows.kept import derivation, kept, selection
 from gpucalc.rows.price_book import TIES
 from gpucalc.rows.rents import firm_rents, rents
 from ..components.catalogue_table import catalogue_table
@@ -157,7 +158,9 @@ ALONE = dict(efficiency="achieved", cached_share=0, **capacity.ENGINE)
 
 def largest(gpu, number, models, weight_format, context=8192, cache_element_bytes=2):
     """What `alone` says of the largest of the models, from small to large, that so many of a GPU hold; None where none does."""
-    held = (alone(model, gpu, number, weight_format, context, cache_element_bytes) for model in reversed(models))
+    room = number * catalogue.gpus().at[gpu, "memory_bytes"]
+    held = (alone(model, gpu, number, weight_format, context, cache_element_bytes) for model in reversed(models)
+            if Case(model=model, weight_format=weight_format)(weight_bytes) < room)
     return next(filter(None, held), None)
 
 
@@ -187,6 +190,7 @@ def alone(model, gpu, number, weight_format, context, cache_element_bytes=2):
                 low=rate / best["high"], plan=rate / best["plan"], high=rate / best["low"])
 
 
+@kept
 def _cards(weight_format):
     """Cards that engines have a path on for the format; one whose link is not known stands alone (`unlinked`)."""
     cards = capacity.with_links()
@@ -706,7 +710,7 @@ def ratios_table(pairs, book):
 # Loads tried in each decade, and the decades from one request a month on.
 STEPS, DECADES = 250, 12
 SIDES = ("low", "plan", "high")
-_COLUMN = {"low": "high_serving_usd_per_month", "plan": "serving_usd_per_month", "high": "low_serving_usd_per_month"}
+_SIDE = {"low": "high_", "plan": "", "high": "low_"}
 # What a tuning step is tried with.
 MICRO_BATCHES, RECOMPUTE = (1, 2, 4, 8, 16), (0, 2)
 ALONE_SERVER = dict(latency=0, network_latency=0, network_bandwidth=1e9, gpus_per_node=1)
@@ -744,14 +748,16 @@ def served_points(case: Case, book: pd.DataFrame, term: str) -> pd.DataFrame:
     return points[points["batch"] <= points["places"]]
 
 
-def priced_by(points: pd.DataFrame, book: pd.DataFrame, term: str, case: Case) -> Callable[[int], pd.DataFrame]:
-    """The plans of a month by the step of its load, the cheapest first, each worked out once."""
+def priced_by(points: pd.DataFrame, book: pd.DataFrame, term: str, case: Case) -> Callable[..., pd.DataFrame]:
+    """The plans of a month by the step of its load, each worked out once; of one side of the bill alone where it is given."""
     kinds, limits = token_offers.servers(book, term), capacity.limits_of(case)
 
     @functools.cache
-    def plans(step):
-        found = capacity.plans(points, case.but(requests_per_month=load_of(step))(requests_per_second), **limits)
-        return token_offers.paid_plans(found, kinds, case.inputs.get("most_servers"))
+    def plans(step, *side):
+        sides = dict.fromkeys(("", *side)) if side else capacity.SIDES
+        rate = case.but(requests_per_month=load_of(step))(requests_per_second)
+        found = capacity.plans(points, rate, sides=sides, **limits)
+        return token_offers.on_servers(found, kinds, case.inputs.get("most_servers"), sides)
     return plans
 
 
@@ -760,7 +766,7 @@ def load_of(step: int) -> float:
     return 10 ** (step / STEPS)
 
 
-def most_requests(plans: Callable[[int], pd.DataFrame], usd_per_month: float) -> Amount | None:
+def most_requests(plans: Callable[..., pd.DataFrame], usd_per_month: float) -> Amount | None:
     """The largest load whose cheapest plan costs at most the budget; None where no server costs so little.
 
     The ends are the loads that the budget carries at the slow and at the fast end of the times, to a few percent.
@@ -769,7 +775,8 @@ def most_requests(plans: Callable[[int], pd.DataFrame], usd_per_month: float) ->
     if plan < 0:
         return None
     low, high = (_last_step(plans, side, usd_per_month, plan, stride=STEPS // 50) for side in ("low", "high"))
-    return Amount(load_of(low) if low >= 0 else 0, load_of(plan), load_of(max(plan, high)), plans(plan).iloc[0])
+    offer = token_offers.cheapest_of_each(plans(plan), "serving_usd_per_month").iloc[0]
+    return Amount(load_of(low) if low >= 0 else 0, load_of(plan), load_of(max(plan, high)), offer)
 
 
 def _last_step(plans, side, most, near, stride=1):
@@ -778,7 +785,7 @@ def _last_step(plans, side, most, near, stride=1):
     A step without a plan costs more than any sum: no plan is a blank, which is not below it.
     """
     def cost(place):
-        return plans(place * stride)[_COLUMN[side]].min()
+        return plans(place * stride, _SIDE[side])[f"{_SIDE[side]}serving_usd_per_month"].min()
     near, last = near // stride, STEPS * DECADES // stride
     first, reach = cost(near), 8
     middle = near + round(STEPS / stride * math.log10(most / first)) if 0 < first < math.inf else near
@@ -813,7 +820,7 @@ def _served(case, book, term, usd):
     near = 6 * STEPS if found is None else round(STEPS * math.log10(2 * found.plan))
     twice = _last_step(plans, "plan", 2 * usd, near)
     if found is None:
-        least = plans(0)["serving_usd_per_month"].min()
+        least = plans(0, "")["serving_usd_per_month"].min()
         return row | dict(binds=f"the first server: {least:,.0f} USD a month" if least < math.inf else "the time limit",
                           doubled=math.inf if twice >= 0 else math.nan)
     offer, left = found.offer, usd - found.offer["serving_usd_per_month"]

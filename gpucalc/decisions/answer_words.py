@@ -44,7 +44,7 @@ def plain(values: dict[str, Any]) -> dict[str, Any]:
 
 def _items(values):
     """The same without numbers of NumPy."""
-    return {name: value.item() if hasattr(value, "item") else value for name, value in values.items()}
+    return {name: value.item() if isinstance(value, (np.generic, np.ndarray)) else value for name, value in values.items()}
 
 
 def facts(answer: Answer, book: Any, ways: Ways | None = None) -> dict[str, Any]:
@@ -339,7 +339,7 @@ def _of_kind(name, kind):
 def told(answer: Answer, book: Any, turns: list | None = None, ways: Ways | None = None) -> Told:
     """The answer in words; `turns` are what `sensitivity.turns` found, `ways` what `rent_own_or_api.ways` did."""
     known, kind = facts(answer, book, ways), answer.kind
-    rows = choices(answer, book)
+    rows = choices(answer)
     out = [row for row in rows if row["reason"] and not row["holds"]]
     loosen, there = loosened(answer, out, known), answer.best is not None
     headline = fill("headline", known) if there else fill("headline_none", known | nearest(answer, out, loosen))
@@ -406,7 +406,7 @@ def cards(answer: Answer, known: dict[str, Any]) -> list[Card]:
     return found
 
 
-def choices(answer: Answer, book: Any) -> list[dict[str, Any]]:
+def choices(answer: Answer) -> list[dict[str, Any]]:
     """The facts of every choice with `layout`, `holds` and `reason`: those that keep the limits, the best first, then others. No
     money stands in one that is not priced."""
     kept = zip(*(np.asarray(column).tolist() for column in answer.kept.values()))

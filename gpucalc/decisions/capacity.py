@@ -29,6 +29,8 @@ QUEUED = ("fixed_share", "growing_share", "lone_share", "prompt", "output", "pro
 # The ends of the band of a request, and of that of the reading of prompts.
 ENDS = ("low", "plan", "high")
 PROMPT_ENDS = tuple(f"prompt_{end}" for end in ENDS)
+# What a plan has a count and a bill for, as the beginning of a column, and the end of the band: the plan, the formula without it.
+SIDES = {"": "plan", "formula_": None, "low_": "low", "high_": "high"}
 
 
 def with_links():
@@ -161,25 +163,25 @@ def limited(**limits):
 
 
 def plans(points, requests_per_second, answer_limit=None, late_share=None, first_token_limit=None, token_limit=None,
-          most_load=None, spare_replicas=None):
+          most_load=None, spare_replicas=None, sides=SIDES):
     """Of each GPU and degree the point whose fewest GPUs carry the load within the limits, at the times to plan for.
 
     All are in time while the spare replicas are out of service; with them the peak fills no more than `most_load`. A limit on
     times that is None is none, of the others it is the default. `low_gpus` and `high_gpus` are the fewest at the ends of the
-    band, `formula_gpus` without it. Each is infinite where none will do; `limit` is the reason of the limit of `BEST_FLEET` that
-    is in the way of the plan.
+    band, `formula_gpus` without it; `sides` are those that are asked for, the plan first. Each is infinite where none will do;
+    `limit` is the reason of the limit of `BEST_FLEET` that is in the way of the plan.
     """
     limits = limited(answer_limit=answer_limit, late_share=late_share, first_token_limit=first_token_limit,
                      token_limit=token_limit, most_load=most_load, spare_replicas=spare_replicas)
-    sides = {"": paced(points), "formula_": points, "low_": paced(points, "low"), "high_": paced(points, "high")}
-    table = stacked([_table(each) | {"side": numpy.full(len(points), side)} for side, each in enumerate(sides.values())])
+    at = {side: points if end is None else paced(points, end) for side, end in SIDES.items() if side in sides}
+    table = stacked([_table(each) | {"side": numpy.full(len(points), side)} for side, each in enumerate(at.values())])
     found, able = chosen(BEST_FLEET._replace(of=("side", *BEST_FLEET.of)), limits.case(requests_per_second), table)
-    gpus = where(able, found["planned_gpus"], math.inf).reshape(len(sides), -1)
+    gpus = where(able, found["planned_gpus"], math.inf).reshape(len(at), -1)
     best = taken(found, slice(gpus.shape[1]))
     reasons = numpy.array([*(limit.reason for limit in BEST_FLEET.limits), ""], object)
-    return sides[""].iloc[best["place"]].assign(
+    return at[""].iloc[best["place"]].assign(
         replicas=best["planned_replicas"], limit=reasons[best["broken"]],
-        **{f"{side}gpus": each for side, each in zip(sides, gpus)})
+        **{f"{side}gpus": each for side, each in zip(at, gpus)})
 
 
 def binding(found, points, requests_per_second, **limits):

@@ -62,7 +62,10 @@ def decide(case: Any, prices: Any = None) -> pd.DataFrame:
     """
     case = read(case)
     book = priced(case, book_of(prices))
-    return owning_words.table(case, book) if owning_words.is_owning(case) else table(plan.answer(case, book), book)
+    if owning_words.is_owning(case):
+        return owning_words.table(case, book)
+    answer = plan.answer(case, book)
+    return table(answer, words.choices(answer))
 
 
 @selection
@@ -93,13 +96,13 @@ def more(answer: plan.Answer, book: pd.DataFrame) -> tuple[list, Any]:
     return plan.turns(answer, book), other
 
 
-def table(answer: plan.Answer, book: pd.DataFrame) -> pd.DataFrame:
-    """The table of `decide` for an answer."""
+def table(answer: plan.Answer, choices: list[dict[str, Any]]) -> pd.DataFrame:
+    """The table of `decide` for an answer, of whose choices these are the facts."""
     objective = answer.objective
     named = {name: name for name in [*_PLAIN, *JOBS[answer.kind].times]}
     named |= {objective: "objective", f"low_{objective}": "low_objective", f"high_{objective}": "high_objective"}
     rows = []
-    for row in words.choices(answer, book):
+    for row in choices:
         told = {"reason": "", "beside": row["reason"]} if row["holds"] else {"reason": row["reason"], "beside": ""}
         rows.append({name: row.get(fact) for name, fact in named.items()} | told | {"date": row.get("date")})
     frame = pd.DataFrame(rows, columns=[*named, "reason", "beside", "date"])
@@ -120,7 +123,8 @@ def as_data(case: Any, prices: Any = None) -> dict[str, Any]:
         choices = owning_words.table(case, book)
     else:
         answer = plan.answer(case, book)
-        told, choices, objective = words.told(answer, book, *more(answer, book)), table(answer, book), answer.objective
+        told, objective = words.told(answer, book, *more(answer, book)), answer.objective
+        choices = table(answer, told.rows)
         for share, row in answer.levels:
             held = words.choice(answer, row) if row else {}
             levels.append({"sure": share} | {name: held.get(name) for name in ("gpu", "gpus", "provider", "objective")})
@@ -197,7 +201,7 @@ def offers(answer: plan.Answer, book: pd.DataFrame, first: int, second: int) -> 
 
     Raises ValueError for a number that the table has not.
     """
-    frame = table(answer, book)
+    frame = table(answer, words.choices(answer))
     for number in (first, second):
         if not 1 <= number <= len(frame):
             raise ValueError(f"row {number}: not there; allowed: 1 to {len(frame)}")

@@ -26,8 +26,6 @@ API_ITEMS = {"api-input": "api_input_usd_per_million", "api-cached-input": "api_
 BATCH_ITEMS = {"api-batch-input": "api_batch_input_usd_per_million", "api-batch-output": "api_batch_output_usd_per_million"}
 OFFER = ["provider", "sku", "region"]
 SERVERS = (*range(1, 9), 12, 16, 24, 32, 48, 64)
-# What a plan has a count and a bill for, as the beginning of a column: the plan itself, and the ends of its band.
-SIDES = ("", "formula_", "low_", "high_")
 # Rents that may end at any time, all at once.
 TAKEN_BACK = ("spot", "marketplace")
 
@@ -181,25 +179,25 @@ def rented_plans(plans, book, term, requests_per_month, prompt, output, most_ser
 
 def paid_plans(plans, kinds, most_servers=None):
     """The bills of `rented_plans` on these kinds of server, without what tokens cost."""
-    return cheapest_of_each(on_servers(plans, kinds, most_servers or SERVERS[-1]), "serving_usd_per_month")
+    return cheapest_of_each(on_servers(plans, kinds, most_servers), "serving_usd_per_month")
 
 
-def on_servers(plans, kinds, most_servers):
-    """The plans on each kind of server that holds a replica, with the GPUs that are paid on each side and their bill, by the
-    rule; those within the cap."""
-    plans, sides = plans[plans["limit"] == ""], {}
+def on_servers(plans, kinds, most_servers=None, sides=capacity.SIDES):
+    """The plans on each kind of server that holds a replica, with the GPUs that are paid on each of the sides and their bill, by
+    the rule; those within the cap, which is the last of SERVERS where none is given."""
+    plans, paid_for = plans[plans["limit"] == ""], {}
     degree = plans["tensor_parallel"].to_numpy()
     offers = {name: kinds[name].to_numpy() for name in ("gpu", "gpus_per_server", "usd_per_hour")}
-    offers |= {"kind": np.arange(len(kinds)), "most_gpus": most_servers * offers["gpus_per_server"]}
-    for side in SIDES:
+    offers |= {"kind": np.arange(len(kinds)), "most_gpus": (most_servers or SERVERS[-1]) * offers["gpus_per_server"]}
+    for side in sides:
         gpus = plans[f"{side}gpus"].to_numpy()
         lacks = gpus == math.inf
         fleets = dict(gpu=plans["gpu"].to_numpy(), tensor_parallel=degree, plan=np.arange(len(plans)), lacks_fleet=1.0 * lacks,
                       planned_replicas=where(lacks, 1, gpus / degree))
         paid, able = chosen(RENTED_FLEET, Case(), offers, fleets)
-        sides |= {f"{side}{name}": where(able, paid[name], math.inf) for name in ("rented_gpus", "serving_usd_per_month")}
+        paid_for |= {f"{side}{name}": where(able, paid[name], math.inf) for name in ("rented_gpus", "serving_usd_per_month")}
     found = pd.concat([plans.iloc[paid["plan"]].reset_index(drop=True),
-                       kinds.iloc[paid["kind"]].drop(columns="gpu").reset_index(drop=True)], axis=1).assign(**sides)
+                       kinds.iloc[paid["kind"]].drop(columns="gpu").reset_index(drop=True)], axis=1).assign(**paid_for)
     return found[found["rented_gpus"] < math.inf]
 
 

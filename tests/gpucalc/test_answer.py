@@ -201,7 +201,7 @@ def test_own_cards_hold_and_read_what_a_pencil_says(book, model, card, cards, st
 def test_what_own_cards_lack_is_memory_before_time_and_never_more_cards(book, model, card, cards, stored, said):
     case = {"job": "serve", "model": model, "requests_per_second": 0.05, "cards": card, "own_cards": cards}
     found = deciding.answered(deciding.read(case | ({"weight_format": stored} if stored else {})), book)
-    assert [row["reason"] for row in answer_words.choices(found, book)] == [said] and found.helps
+    assert [row["reason"] for row in answer_words.choices(found)] == [said] and found.helps
 
 
 def test_a_short_run_pays_for_a_machine_that_is_set_up(book):
@@ -478,7 +478,7 @@ def test_two_choices_of_one_case(book):
     answer = deciding.answered(deciding.read(CASES / "chat_70b.yaml"), book)
     found = deciding.offers(answer, book, 1, 2).set_index("what")
     assert found.loc["why", "first"] == "the best" and found.loc["why", "second"].startswith("costs")
-    with pytest.raises(ValueError, match=f"^row 9999: not there; allowed: 1 to {len(deciding.table(answer, book))}$"):
+    with pytest.raises(ValueError, match=f"^row 9999: not there; allowed: 1 to {len(deciding.table(answer, answer_words.choices(answer)))}$"):
         deciding.offers(answer, book, 1, 9999)
     with pytest.raises(ValueError, match="^row 0: not there"):
         deciding.offers(answer, book, 0, 1)
@@ -568,7 +568,7 @@ def test_every_card_answers_for_a_model_that_fits_it(book, own, step):
         if answer.best and not answer.best["priced"]:
             said = [text for card in told.cards[-2:] for text in (card.big, card.small, card.note)]
             assert said[0] == ("Only power" if own else "Not known") and "0.00 " not in " ".join(said)
-            assert math.isnan(deciding.table(answer, book)["usd_per_hour"].astype(float)[0])
+            assert math.isnan(deciding.table(answer, answer_words.choices(answer))["usd_per_hour"].astype(float)[0])
 
 
 def test_cards_of_ones_own_cost_their_power(book):
