@@ -289,6 +289,9 @@ COLUMNS = ["requests_per_month", "way", "usd", "low", "high", "cold", "fleet", "
 ENDS = {"usd": "plan", "low": "low", "high": "high"}
 # What one of the ways is chosen of: a GPU and degree on a provider's kind of server.
 KIND = ["gpu", "tensor_parallel", "provider", "row"]
+# What a bill follows from, by point, and the sides of a bill that are drawn.
+PAID_BY = ("alone_seconds", "request_seconds", "batch", "tensor_parallel", "gpus_per_server", "usd_per_hour")
+PAID = ("", "low_", "high_")
 # Draws of the cost of an owned hour, and how old the price of a server may be (years): older ones are no longer sold new.
 DRAWS = 2000
 
@@ -305,12 +308,13 @@ def by_volume(months, points, book, term, case, offers, batch=None):
     starts = _starts(case)
     grids = {way: _up_grid(points, held, case) for way, held in kinds.items() if len(held)}
     owned = owned_hours(book, term)
+    up = [_up(way, grid, starts[way], months, case) for way, grid in grids.items()]
     rows = []
-    for requests in months:
+    for place, requests in enumerate(months):
         month = case.but(requests_per_month=requests)
         rows += _api(month, offers) + _batch(month, batch)
-        rows += [row for way, grid in grids.items() for row in _up(way, grid, starts[way], month)]
-        plans = capacity.plans(points, month(requests_per_second), **capacity.limits_of(case))
+        rows += [found[place] for found in up if found]
+        plans = capacity.plans(points, month(requests_per_second), sides=PAID, **capacity.limits_of(case))
         rows += _all_month(RENTED, plans, kinds[SCALED].assign(low_rate=kinds[SCALED]["usd_per_hour"],
                                                                high_rate=kinds[SCALED]["usd_per_hour"]), month)
         rows += _all_month(OWNED, plans, owned, month)
@@ -359,28 +363,30 @@ def _up_grid(points, kinds, case):
     return grids
 
 
-def _up(way, grids, start, month):
-    """The cheapest GPU, degree and server of a grid for the month, with the best batch at each end; none if none is in time."""
-    requests, limits = month.inputs["requests_per_month"], capacity.limited(**capacity.limits_of(month))
-    timeout = month.inputs.get("idle_timeout", DEFAULTS["idle_timeout"].value)
+def _up(way, grids, start, months, case):
+    """Of each month the cheapest GPU, degree and server of a grid, with the best batch at each end; none if none is in time."""
+    limits = capacity.limited(**capacity.limits_of(case))
+    timeout = case.inputs.get("idle_timeout", DEFAULTS["idle_timeout"].value)
     spare = 0 if way == SERVERLESS else limits.spare_replicas
-    bills = {}
-    for name, grid in grids.items():
-        usd = _up_usd(grid, requests, start, timeout, limits.most_load, spare)
-        bills[name] = grid.assign(usd=usd).groupby(KIND)[["usd", "alone_seconds"]].min()
+    bills = {name: _up_usd(grid, months, start, timeout, limits.most_load, spare) for name, grid in grids.items()}
     if bills["usd"].empty:
         return []
-    best = bills["usd"]["usd"].idxmin()
-    cold = serving_volume.cold_request_share.formula(requests, bills["usd"].loc[best, "alone_seconds"], start, timeout)
-    ends = {name: bill["usd"].get(best, math.inf) for name, bill in bills.items()}
-    return [dict(requests_per_month=requests, way=way, **ends, cold=cold, fleet=f"{best[0]} from {best[2]}", row=best[3])]
+    alone, rows = grids["usd"].groupby(KIND)["alone_seconds"].min(), []
+    for requests, best in zip(months, bills["usd"].idxmin()):
+        cold = serving_volume.cold_request_share.formula(requests, alone[best], start, timeout)
+        ends = {name: bill[requests].get(best, math.inf) for name, bill in bills.items()}
+        rows.append(dict(requests_per_month=requests, way=way, **ends, cold=cold, fleet=f"{best[0]} from {best[2]}", row=best[3]))
+    return rows
 
 
-def _up_usd(grid, requests, start, timeout, most_load, spare):
-    up = serving_volume.awake_share.formula(requests, grid["alone_seconds"], start, timeout)
-    replicas = serving_volume.awake_replicas.formula(up, requests, grid["request_seconds"], grid["batch"], most_load, spare)
-    gpus = serving_volume.awake_gpus.formula(replicas, up, grid["tensor_parallel"], grid["gpus_per_server"])
-    return serving_volume.awake_usd_per_month.formula(grid["usd_per_hour"], gpus)
+def _up_usd(grid, months, start, timeout, most_load, spare):
+    """The bill of each month, a column each, by GPU, degree and server, in the best batch."""
+    requests, held = np.array(months, float)[:, None], {name: grid[name].to_numpy() for name in PAID_BY}
+    up = serving_volume.awake_share.formula(requests, held["alone_seconds"], start, timeout)
+    replicas = serving_volume.awake_replicas.formula(up, requests, held["request_seconds"], held["batch"], most_load, spare)
+    gpus = serving_volume.awake_gpus.formula(replicas, up, held["tensor_parallel"], held["gpus_per_server"])
+    usd = serving_volume.awake_usd_per_month.formula(held["usd_per_hour"], gpus)
+    return pd.DataFrame(usd.T, columns=months).groupby([grid[name].to_numpy() for name in KIND]).min()
 
 
 # Paid all month
@@ -390,8 +396,7 @@ def _all_month(way, plans, kinds, month):
     if kinds.empty:
         return []
     requests, output = (month.inputs[name] for name in ("requests_per_month", "output"))
-    most = month.inputs.get("most_servers", token_offers.SERVERS[-1])
-    found = token_offers.on_servers(plans, kinds, most)
+    found = token_offers.on_servers(plans, kinds, month.inputs.get("most_servers"), PAID)
     if found.empty:
         return []
     busy = token_offers.busy_share(found, requests, output)
