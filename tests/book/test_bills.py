@@ -513,12 +513,3 @@ def test_a_managed_mark_up_is_that_of_the_instance_then_of_the_gpu_then_for_all(
     assert [found(*skus).sku for skus in (("all", "this", "that"), ("all", "that", "none"), ("all", "none"))] == [
         "this", "that", "all"]
     assert found("none") is None and found("this").premium == 0.2
-
-
-def test_marks_of_the_bars_of_bills():
-    way = dict.fromkeys(page.PARTS, 0.0) | {"compute_usd": 30.0, "egress_usd": 6.0, "way": "there"}
-    spec = parts_bars(pd.DataFrame([way, way | {"way": "here", "egress_usd": 0.0}]), "").to_dict()
-    assert [list(row.values()) for row in next(iter(spec["datasets"].values()))] == [
-        ["there", "compute", 30, 0], ["there", "egress", 6, 3], ["here", "compute", 30, 0]]
-    assert spec["encoding"]["color"]["scale"]["domain"] == ["compute", "storage", "copy", "egress", "managed"]
-    assert spec["encoding"]["x"]["title"] == "USD" and spec["encoding"]["y"]["sort"] == ["there", "here"]

@@ -202,13 +202,6 @@ def test_bars_keep_the_order_of_names_and_parts():
     assert turned["layer"][-1]["data"]["values"] == [{"limit": 2.5e9}]
 
 
-def test_lines_have_the_units_of_their_quantities():
-    chart = charts.lines(PARTS.assign(context=[1, 2, 3]), "context", "kv_bytes", "who", "It grows.", log_x=True)
-    spec = first(chart.to_dict())
-    assert spec["encoding"]["x"]["scale"]["type"] == "log" and "'B'" in spec["encoding"]["y"]["axis"]["labelExpr"]
-    assert spec["usermeta"]["alt"] == "It grows."
-
-
 def first(spec):
     """The layer with the lines, without the names at their ends."""
     return spec["layer"][0] | {"usermeta": spec["usermeta"]} if "layer" in spec else spec
@@ -227,29 +220,6 @@ def test_lines_take_dashes_a_limit_and_a_plain_ratio():
     assert layers[0]["encoding"]["strokeDash"]["sort"] == ["big", "small"]
     assert "'B'" not in layers[0]["encoding"]["y"]["axis"]["labelExpr"] and layers[0]["encoding"]["y"]["title"] == "times as fast"
     assert layers[-1]["data"]["values"] == [{"limit": 1}]
-
-
-def test_tiles_are_coloured_and_marked():
-    frame = pd.DataFrame({"gpus": [1, 2], "model": ["b", "a"], "state": ["yes", "no"], "sign": ["+", "-"]})
-    spec = charts.tiles(frame, "gpus", "model", "state", "sign", {"no": "red", "yes": "green"}, "Two fit.", "GPUs").to_dict()
-    filled, marked = spec["layer"]
-    assert spec["usermeta"] == {"alt": "Two fit."} and spec["height"] == 340 and spec["width"] == "container"
-    assert filled["encoding"]["color"] == {"field": "state", "type": "nominal", "title": None, "legend": {"columns": 1},
-                                           "scale": {"domain": ["no", "yes"], "range": ["red", "green"]}}
-    assert (filled["mark"], marked["mark"]) == ({"type": "rect", "stroke": "white"},
-                                                {"type": "text", "fontSize": 11, "color": "black"})
-    for layer in (filled, marked):
-        assert layer["encoding"]["x"] == {"field": "gpus", "type": "ordinal", "title": "GPUs", "axis": {
-            "format": ".0f", "labelAngle": -90, "labelOverlap": False}}
-        assert layer["encoding"]["y"] == {"field": "model", "type": "nominal", "title": None, "sort": None,
-                                          "axis": {"labelLimit": 110}}
-    assert marked["encoding"]["text"] == {"field": "sign", "type": "nominal"}
-
-
-def test_a_rule_is_a_dashed_line_with_a_white_edge():
-    white, black = charts.rule(altair.Y, 5).to_dict()["layer"]
-    assert white["mark"] == {"type": "rule", "color": "white", "strokeWidth": 4}
-    assert black["mark"] == {"type": "rule", "color": "black", "strokeWidth": 2, "strokeDash": [6, 4]}
 
 
 @pytest.mark.parametrize("channel, end", [(altair.X, "x"), (altair.Y, "y")])
@@ -283,12 +253,6 @@ def test_a_chart_is_shown_without_a_network(monkeypatch, session, mime):
     assert "$schema" not in shown[mime] and shown["image/svg+xml"].startswith("<svg")
 
 
-def plain(spec):
-    """The encodings of a chart without the ticks, which have a test of their own."""
-    found = spec["encoding"]
-    return found | {name: {key: value for key, value in found[name].items() if key != "axis"} for name in "xy"}
-
-
 def test_a_chart_is_finished():
     spec = charts.lines(PARTS.assign(context=[1, 2, 3], who="a" * 40), "context", "kv_bytes", "who", "says").to_dict()
     assert (spec["width"], spec["height"], spec["autosize"]) == ("container", 340, {"type": "fit-x", "contains": "padding"})
@@ -296,54 +260,6 @@ def test_a_chart_is_finished():
     assert spec["usermeta"] == {"alt": "says"}
     titled = charts.titled(charts.bars(PARTS, "kv_bytes", "who", "part", "says", "bytes"), "a holds most").to_dict()
     assert titled["usermeta"] == {"alt": "says", "title": "a holds most"}
-
-
-def test_encodings_of_lines():
-    """What has no title has its quantity's meaning; colors keep the order of the rows."""
-    frame = PARTS.assign(context=[1, 2, 3], who=["b", "a", "a"])
-    x = {"field": "context", "type": "quantitative", "title": "tokens in the context", "scale": {}}
-    y = {"field": "kv_bytes", "type": "quantitative", "title": "cache bytes of a batch", "scale": {}}
-    who = {"field": "who", "type": "nominal", "title": None, "sort": ["b", "a"]}
-    line = first(charts.lines(frame, "context", "kv_bytes", "who", "says").to_dict())
-    assert line["mark"] == {"type": "line", "strokeWidth": 2.5, "point": False}
-    assert plain(line) == {"x": x, "y": y, "color": who | {"scale": {"domain": ["b", "a"]}}}
-    chart = charts.lines(frame, "context", "kv_bytes", "who", "says", x_title="left", y_title="up", log_x=True, log_y=True)
-    both = plain(first(chart.to_dict()))
-    assert [both[name]["title"] for name in "xy"] == ["left", "up"]
-    assert [both[name]["scale"] for name in "xy"] == [{"type": "log", "nice": False}, {"type": "log", "nice": True}]
-    marked = first(charts.lines(frame, "context", "kv_bytes", "who", "says", points=True, dash="part").to_dict())
-    assert marked["mark"]["point"] is True
-    assert marked["encoding"]["strokeDash"] == {"field": "part", "type": "nominal", "legend": None, "sort": ["big", "small"]}
-
-
-def test_encodings_of_bars():
-    spec = charts.bars(PARTS, "kv_bytes", "who", "part", "says", "bytes").to_dict()
-    assert spec["mark"] == {"type": "bar"} and plain(spec) == {
-        "x": {"field": "kv_bytes", "type": "quantitative", "title": "bytes", "scale": {}},
-        "order": {"field": "place", "type": "ordinal"},
-        "y": {"field": "who", "type": "nominal", "title": None, "sort": ["a", "b"]},
-        "color": {"field": "part", "type": "nominal", "title": None, "sort": ["big", "small"],
-                  "scale": {"domain": ["big", "small"]}}}
-    assert spec["encoding"]["y"]["axis"] == {"labelLimit": 165}
-    assert charts.bars(PARTS, "kv_bytes", "who", "part", "", "", room=90).to_dict()["encoding"]["y"]["axis"] == {"labelLimit": 90}
-
-
-def test_layers_of_a_slider_chart():
-    spec = charts.slider_chart(CASE, {"cache": kv_cache.kv_bytes, "one": kv_cache.sequence_kv_bytes}, "context", [512, 1024],
-                               {"batch": (1, 128, 1, 32)}, "", "bytes", log_x=True).to_dict()
-    assert spec["data"] == {"values": [{"context": 512}, {"context": 1024}]}
-    assert [each["as"] for each in spec["transform"]] == ["kv_bytes_0", "sequence_kv_bytes_1"]
-    for layer, field, label in zip(spec["layer"], ("kv_bytes_0", "sequence_kv_bytes_1"), ("cache", "one")):
-        assert layer["mark"] == {"type": "line", "strokeWidth": 2.5}
-        assert plain(layer) == {
-            "x": {"field": "context", "type": "quantitative", "title": "tokens in the context",
-                  "scale": {"type": "log", "nice": False}},
-            "y": {"field": field, "type": "quantitative", "title": "bytes", "scale": {}},
-            "color": {"datum": label, "title": None}}
-    assert [bound["bind"]["name"] for bound in spec["params"]] == ["sequences served together "]
-    rent = charts.slider("usd_per_hour", 0, 9, 0.5, 2).param.to_dict()
-    assert rent == {"name": "usd_per_hour", "value": 2, "bind": {
-        "input": "range", "min": 0, "max": 9, "step": 0.5, "name": "price of one rented GPU-hour "}}
 
 
 def test_names_stand_at_the_ends_of_lines_where_there_is_room():

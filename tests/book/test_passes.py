@@ -147,47 +147,6 @@ def test_kernels_by_hand():
                        "activation functions": 61 + 58, "final norm": 1, "output head": 1}
 
 
-def test_a_roof_turns_at_the_ridge_point():
-    """L4: 121 TFLOP/s over 300 GB/s are 403.3 FLOP a byte."""
-    import pandas
-    work = pandas.DataFrame(dict(label=["a"], intensity=[10.0], attainable_flops=[3e12]))
-    drawn = roofline(["L4 24GB"], work, "L4 24GB", "").to_dict()
-    line, dot, text = drawn["layer"]
-    rows = drawn["datasets"][line["data"]["name"]]
-    assert [(row["intensity"], row["attainable_flops"]) for row in rows] == [
-        (0.5, 150e9), (close(1210 / 3), close(121e12)), (4096, 121e12)]
-    assert [layer["mark"] for layer in (line, dot, text)] == [
-        {"type": "line", "strokeWidth": 2.5}, {"type": "point", "filled": True, "size": 70, "opacity": 1},
-        {"type": "text", "align": "right", "dx": -7, "dy": -7}]
-    assert line["encoding"]["color"] == {"field": "gpu", "type": "nominal", "title": None, "sort": ["L4 24GB"]}
-    assert dot["encoding"]["color"] == {"datum": "L4 24GB"} and text["encoding"]["text"]["field"] == "label"
-    for layer in (line, dot, text):
-        assert [(layer["encoding"][name]["field"], layer["encoding"][name]["title"], layer["encoding"][name]["scale"]["type"])
-                for name in "xy"] == [("intensity", "FLOP per byte", "log"), ("attainable_flops", "FLOP/s, at most", "log")]
-
-
-def test_marks_of_operators_that_do_work():
-    """The roof is a line from end to end through the ridge; a decode has circles, a prefill triangles, the later ones smaller."""
-    moving = operator_roofline(CASE, "").to_dict()
-    roof, *dots = moving["layer"]
-    assert roof["mark"] == {"type": "line", "strokeWidth": 2.5, "color": "gray"}
-    ends = {each["as"]: each["calculate"] for each in roof["transform"] if "calculate" in each}
-    assert (ends["low"], ends["high"]) == ("0.05", "10000")
-    assert [each["fold"] for each in roof["transform"] if "fold" in each] == [["low", "ridge", "high"]]
-    card = {"datum": type("Card", (), dict(peak_flops=100, bandwidth=20, intensity=2)), "min": min}
-    assert (eval(ends["ridge"], card), eval(ends["attainable_flops"], card)) == (5, 40)
-    assert [layer["transform"][0]["filter"] for layer in moving["layer"]] == ["(datum.gpu === card)"] * 13
-    named = ["norms and residual sums", "queries, keys, values", "scores and values", "output projection", "MLP", "output head"]
-    assert sorted(dot["encoding"]["color"]["datum"] for dot in dots[:6]) == sorted(named)
-    assert [dot["mark"] for dot in dots] == [{"type": "point", "filled": True, "opacity": 1, "shape": shape, "size": size}
-                                             for shape in ("circle", "triangle-up") for size in (240, 200, 160, 120, 80, 40)]
-    assert {dot["encoding"]["color"]["title"] for dot in dots} == {None}
-    assert moving["config"]["legend"] == {"orient": "bottom", "columns": 1}
-    mlp = next(dot for dot in dots if dot["encoding"]["color"]["datum"] == "MLP")["transform"][1]["calculate"]
-    operator = next(row for row in decode_operators(CASE.but(batch=3)) if row["operator"] == "MLP")
-    assert eval(mlp, {"batch": 3, "context": 9}) == close(operator["operator_flops"] / operator["operator_bytes"])
-
-
 def test_what_mlps_and_experts_move_by_hand():
     """The products of width f without a gate read and write 2 h + 2 f values of a token, with a gate 2 h + 3 f; between them an
     activation moves 2 f and 3 f."""

@@ -138,60 +138,6 @@ def test_steps_as_a_table(steps, books):
     assert "older, USD" not in what_changed.steps_table(none, ["price", "old", "answer", "flips"], "Steps").source
 
 
-def test_costs_over_utilization_as_a_chart():
-    costs = pandas.DataFrame({"utilization": [0.5, 1], "cost": [2, 1], "hour": "owned", "book": "older"})
-    chart = what_changed.use_chart(costs, 0.6, "says")
-    assert chart.usermeta["alt"] == "says"
-    assert chart.layer[1].data.utilization.to_list() == [0.6]
-
-
-def test_bars_of_moves_run_from_one_to_the_ratio():
-    moves = pandas.DataFrame({"provider": ["A", "B"], "term": ["spot", "on-demand"], "gpu": ["X", "Y"], "before": [2.0, 1.0],
-                              "after": [0.5, 3.0], "ratio": [0.25, 3.0], "same": [True, False]})
-    spec = what_changed.moves_chart(moves).to_dict()
-    drawn = spec["encoding"]
-    assert spec["mark"] == {"type": "bar"} and spec["height"] == 120
-    assert drawn["x"].pop("scale") == {"type": "log", "nice": False, "domain": [pytest.approx(0.225), pytest.approx(3.3)]}
-    assert drawn["x"] == {"field": "one", "type": "quantitative", "title": "newer over older price",
-                          "axis": {"format": "~g", "values": [0.1, 0.2, 0.5, 1, 2, 5, 10]}}
-    assert drawn["x2"] == {"field": "ratio"} and {row["one"] for row in next(iter(spec["datasets"].values()))} == {1.0}
-    assert drawn["y"] == {"field": "offer", "type": "nominal", "title": None, "sort": ["A, spot|X", "B, on-demand|Y"],
-                          "axis": {"labelExpr": "split(datum.label, '|')"}}
-    assert drawn["color"] == {"field": "instance", "type": "nominal", "title": None, "sort": ["same SKU", "other SKU"]}
-    assert [(each["field"], each.get("format")) for each in drawn["tooltip"]] == [
-        ("offer", None), ("before", ".2f"), ("after", ".2f")]
-    small = what_changed.moves_chart(moves.assign(ratio=[0.9, 1.1])).to_dict()["encoding"]["x"]["scale"]["domain"]
-    assert small == [0.5, 2], "small moves look small"
-    assert what_changed.moves_chart(pandas.concat([moves] * 3)).to_dict()["height"] == 216
-
-
-def test_a_line_for_each_hour_dashed_by_book():
-    costs = pandas.DataFrame({"utilization": [0.5, 1], "cost": [2, 1], "hour": "owned", "book": ["newer", "older"]})
-    line, mine = what_changed.use_chart(costs, 0.6, "says").to_dict()["layer"]
-    assert line["mark"] == {"type": "line", "strokeWidth": 2.5} and mine["mark"] == {"type": "rule", "strokeDash": [4, 4]}
-    assert line["encoding"] == {
-        "x": {"field": "utilization", "type": "quantitative", "title": "share of the hours that are used",
-              "axis": {"format": "%"}},
-        "y": {"field": "cost", "type": "quantitative", "title": "USD for a GPU-hour used", "scale": {"type": "log"}},
-        "color": {"field": "hour", "type": "nominal", "title": None},
-        "strokeDash": {"field": "book", "type": "nominal", "title": None, "sort": ["newer", "older"]}}
-    assert mine["encoding"] == {"x": {"field": "utilization", "type": "quantitative"}}
-
-
-def test_texts_of_the_tables_of_moves():
-    row = {"offer": "A X, spot", "region": "us", "before": 1234.5, "after": 2.0, "unit": "USD/h", "change": -0.125}
-    shown = what_changed.moved_table(pandas.DataFrame([row]), "Moved").source
-    assert [shown.count(f">{text}<") for text in ("1,234.50", "2.00", "−12.5 %", "A X, spot", "us")] == [1] * 5
-    step = {"price": "rent", "old": 1234.5, "new": 2.0, "break_even_utilization": 1.5, "owned_usd_per_hour": 3.0,
-            "level_usd_per_hour": 2.5, "answer": "rent", "flips": True, "unknown": None}
-    shown = what_changed.steps_table(pandas.DataFrame([step, step | {"flips": False}]), [*step][:-2], "Steps").source
-    for text in ("newer price of", "older, USD", "newer, USD", "own above", "owned", "rented, over the years", "decision",
-                 "outcome", "flips", "stays"):
-        assert shown.count(f">{text}<") == 1, text
-    for text in ("1,234.50", "2.00", "never", "3.00 USD/h", "2.50 USD/h"):
-        assert shown.count(f">{text}<") == 2, text
-
-
 @pytest.mark.parametrize("before, after, here, said", [
     (0.4, 0.7, 0.5, "flips the decision"), (0.7, 0.4, 0.4, "changes nothing"), (0.4, 0.7, 0.71, "changes nothing"), (0.9, 1.6, 1.45, "flips the decision"),
     (0.5, 4.0, 1.5, "flips the decision"), (0.6, 0.8, None, "only between the two")])

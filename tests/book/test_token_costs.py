@@ -261,21 +261,6 @@ def test_what_is_cited_of_offers_and_of_rents():
     assert dict(given) == {"date": "2026", "confidence": "seen"} and given.name == "parameter"
 
 
-def test_the_chart_of_dollars_names_its_measures(rank):
-    chart = tokens.dollar_chart(rank[list(tokens.MEASURES)], "says").to_dict()
-    assert chart["usermeta"]["alt"] == "says" and chart["encoding"]["x"]["sort"] == list(tokens.MEASURES.values())
-    assert chart["encoding"]["x"]["axis"] == {"labelAngle": 0} and chart["encoding"]["y"]["scale"] == {"type": "log"}
-    assert chart["encoding"]["y"]["field"] == "ratio" and chart["encoding"]["color"]["sort"] == list(rank.index)
-    assert chart["mark"] == {"type": "line", "point": {"size": 70}}
-    assert [each["field"] for each in chart["encoding"]["tooltip"]] == ["gpu", "measure", "ratio"]
-    assert [chart["encoding"][name]["title"] for name in ("x", "y", "color")] == [
-        None, "tokens per dollar over those of the H100", None]
-    (drawn,) = chart["datasets"].values()
-    held = {(gpu, label): rank.loc[gpu, name] for gpu in rank.index for name, label in tokens.MEASURES.items()}
-    assert {(row["gpu"], row["measure"]): row["ratio"] for row in drawn} == {
-        key: None if math.isnan(ratio) else ratio for key, ratio in held.items()}
-
-
 # Ways on a page
 
 def test_which_way_is_the_cheapest_in_words_and_drawn():
