@@ -347,7 +347,6 @@ def _steps(term):
 
 
 def _in_full(value, unit):
-    """The value with all its digits, in SI units."""
     if not math.isfinite(value):
         return with_unit(value, unit)
     digits = f"{int(value):,}" if value == int(value) and abs(value) < 2**53 else repr(float(value))

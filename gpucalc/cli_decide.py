@@ -131,7 +131,6 @@ def worded(words: str, book: Any) -> tuple[Case, list[str]]:
 
 
 def _owning(options, held):
-    """Rent or buy."""
     case, book = held["case"], deciding.priced(held["case"], held["book"])
     found = rent_or_buy(case, book)
     told = owning_words.told(found, case, book)

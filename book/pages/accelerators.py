@@ -74,7 +74,6 @@ def reach_table():
 
 
 def software_table():
-    """What does in each vendor's software what a part of CUDA does."""
     return table(catalogue.software().reset_index()[["software", *VENDORS, "note"]], "Parts of CUDA and what stands for them",
                  labels=VENDORS | {"software": "part", "note": "remarks"})
 

@@ -366,7 +366,6 @@ def _beside(ratio):
 
 
 def speed_slider_chart(case, moved, name, gpu, context, alone_rate, rate, batch):
-    """Tokens a second of all users against the batch."""
     return slider_chart(
         case, {"at the peaks": (ai.tokens_per_second, dict(efficiency="bound")), "expected": ai.tokens_per_second}, x="batch",
         values=range(1, 513, 4), sliders=moved, choose=("model", "gpu"), crossing=ai.critical_batch,
@@ -382,7 +381,6 @@ def speed_slider_chart(case, moved, name, gpu, context, alone_rate, rate, batch)
 
 
 def token_slider_chart(case, compared, grid, moved, name, context, gpu, alone, step, batch, many):
-    """Time per token against the batch, by card and format."""
     return slider_chart(case, {label: (ai.decode_seconds, changes) for label, changes in compared.items()}, x="batch",
                         values=grid, sliders=moved, log_x=True, log_y=True, y_title="time per token (TPOT)",
                         finding="A step of {batch} users takes {decode_seconds}",
@@ -392,7 +390,6 @@ def token_slider_chart(case, compared, grid, moved, name, context, gpu, alone, s
 
 
 def operators_chart(steps, prefill, case, gpu, ridge, name, batch, prompt):
-    """The roofline of a card with the operators of a decode step and a prefill."""
     of_step, of_prefill = (frame.set_index("operator").intensity.map(three_figures) for frame in (steps, prefill))
     return titled(operator_roofline(
         case, f"Roofline of {gpu}, whose ridge point is {three_figures(ridge)} FLOP per byte, with the operators of {name}. "
@@ -402,7 +399,6 @@ def operators_chart(steps, prefill, case, gpu, ridge, name, batch, prompt):
 
 
 def roofline_chart(names, dots, gpu, card, ridge, sloped):
-    """Rooflines of named cards, with a product by its rows."""
     return titled(
         roofline(names, dots, gpu,
                  f"Roofline of {', '.join(names)}. On {gpu} the product's intensity is "
@@ -413,7 +409,6 @@ def roofline_chart(names, dots, gpu, card, ridge, sloped):
 
 
 def speeds_table(case, cards, gpu, weight_element_bytes):
-    """The two speeds and the ridge point of familiar cards."""
     return table(familiar(two_speeds(case, cards), "gpu", gpu).reset_index(),
                  f"Two speeds and the ridge point, with weights of {weight_element_bytes:g} B",
                  labels={"gpu": "GPU", "bandwidth": "reads", "peak_flops": "computes", "ridge_point": "ridge point, FLOP/B",
@@ -422,7 +417,6 @@ def speeds_table(case, cards, gpu, weight_element_bytes):
 
 
 def turning_table(sides, name, short):
-    """Tokens in a pass at which operators turn to compute."""
     return table(sides.reset_index(),
                  f"Tokens in a pass at which operators of {name} turn to compute, what limits attention in decode, and "
                  "the prompt at which attention turns",

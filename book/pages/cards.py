@@ -234,7 +234,6 @@ def cards_table(frame, book, loads, caption):
 
 
 def _behind(frame, book):
-    """The rows of the book from which the frame has its prices."""
     return book.loc[[*frame["rent_row"].dropna(), *frame["card_row"].dropna()]]
 
 
@@ -585,7 +584,6 @@ def _line(frame, values):
 
 
 def _peaks(frame):
-    """Of each format the points of the cards that have its peak."""
     return {form: (color, points) for form, color in _COLORS.items()
             if (points := _line(frame, frame["half" if form == "16 bits" else GENERATION_FORMATS[form][0]]))}
 

@@ -24,14 +24,12 @@ def counted(frame):
 
 
 def verdict_table(frame, caption):
-    """What each verdict means and how many claims have it."""
     import pandas
     rows = [{"verdict": name, "claims": count, "meaning": MEANINGS[name]} for name, count in counted(frame).items()]
     return table(pandas.DataFrame(rows), caption)
 
 
 def document_table(frame, caption):
-    """The documents by file name with their short title, and their claims by verdict."""
     file = _files(frame)
     named = frame.assign(file=file.where(file != "", "a paper or a repository"), count=1)
     shown = named.pivot_table(index=["file", "document", "date"], columns="verdict", values="count", aggfunc="sum", fill_value=0)

@@ -31,7 +31,6 @@ _APP = ('<div id="drill-app"><p>Here the page asks one question after the other.
 
 
 def app() -> Html:
-    """Where the page drills."""
     return Html(_APP, "The drills, on the page itself")
 
 

@@ -267,7 +267,6 @@ def read_slider_chart(case, name, one, read, batch, dense):
 
 
 def apart_slider_chart(case_apart, prompt, served_batch, tensor_parallel, name_apart, output, split):
-    """Time per output token against the length of answers, with prompts on the same server and apart."""
     return slider_chart(
         case_apart,
         {"one server": serving.time_per_output_token, "answers apart": (serving.time_per_output_token, dict(prompts_apart=1))},

@@ -139,6 +139,5 @@ def sparse_table(frame, caption):
 
 
 def rounded_table(frame, caption):
-    """Rounding by format."""
     return table(frame, caption, labels={"format": "format", "mantissa_bits": "bits of mantissa",
                                          "rounding_share": "rounding, at most"}, formats={"rounding_share": "{:.2g}".format})

@@ -330,7 +330,6 @@ def group_table():
 
 
 def degrees_table(cards, architecture, gpu, name):
-    """How many cards may share a layer, by card."""
     degrees = cards[["link", "link_bandwidth", "reach"]].assign(degree=paying_degree(Case(cards, hidden=architecture.hidden)))
     return table(
         familiar(degrees, "gpu", gpu).reset_index(),
@@ -340,7 +339,6 @@ def degrees_table(cards, architecture, gpu, name):
 
 
 def bubble_slider_chart(pipeline_parallel, case, bubble, micro_batches):
-    """Share of a step that GPUs wait against its micro-batches."""
     return slider_chart(
         Case(), {"share of the step that GPUs wait": ic.pipeline_bubble},
         x="micro_batches", values=range(1, 129), y_title="share of a step", sliders={
@@ -351,7 +349,6 @@ def bubble_slider_chart(pipeline_parallel, case, bubble, micro_batches):
 
 
 def sent_table(architecture, tokens, micro_batches, card, between, name, link):
-    """Bytes one of eight GPUs sends, and their time over its link and the network."""
     sent = sent_by_kind(architecture, tokens, micro_batches).assign(
         inside=lambda kinds: kinds.step / card.link_bandwidth, outside=lambda kinds: kinds.step / between.link_bandwidth)
     as_bytes = dict.fromkeys(("layer", "micro_batch", "step"), lambda value: number(value, "byte"))
@@ -362,7 +359,6 @@ def sent_table(architecture, tokens, micro_batches, card, between, name, link):
 
 
 def wrong_table(wrong, share):
-    """Networks that were set up wrongly, and what that does to a step."""
     return table(DataFrame({"subject": wrong["subject"], "link_bandwidth": wrong["predicted"], "bus_bandwidth": wrong["value"],
                             "share": share, "bound": 1 / share, "half": 0.5 + 0.5 / share}),
                  "Bandwidth of networks that were set up wrongly, and what it does to a step",
@@ -372,7 +368,6 @@ def wrong_table(wrong, share):
 
 
 def sweep_chart(sweep):
-    """Measured and predicted times of an all-reduce against its message."""
     titles = {"value": "measured", "predicted": "formula", "bound": "bound"}
     return lines(sweep.rename(columns=titles).melt("message_bytes", titles.values(), "which", "all_reduce_seconds"),
                  "message_bytes", "all_reduce_seconds", "which", x_title="message", y_title="time of an all-reduce", log_x=True,

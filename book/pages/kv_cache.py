@@ -23,7 +23,6 @@ def held_at_once(case):
 
 
 def context_slider_chart(case):
-    """The cache of a batch and the room beside the weights, against the context, with sliders."""
     model, gpu, held = case.rows["model"], case.rows["gpu"], case.inputs
     sliders = {"batch": (1, 128, 1, held["batch"]), "replica_gpus": (1, 16, 1, held["replica_gpus"])} | {
         name: (0.5, 2, 0.5, held[name]) for name in ("cache_element_bytes", "weight_element_bytes")}
@@ -135,7 +134,6 @@ def room_picture(case):
 
 
 def held_table(on_cards, context, name, allowed):
-    """Sequences that an engine holds at once, by GPU and degree."""
     return table(on_cards.reset_index(),
                  f"Sequences of {context:,} tokens of {name} that an engine holds at once, by GPU and tensor-parallel degree",
                  labels={f"on_{degree}": f"on {degree}" for degree in allowed},
@@ -144,7 +142,6 @@ def held_table(on_cards, context, name, allowed):
 
 
 def every_model_table(caches, context):
-    """The cache of a token and of a sequence, for all models."""
     return table(caches.reset_index(), f"Cache in BF16 of one token and of one sequence of {context:,} tokens, all models",
                  labels={"layers": "layers", "kv_heads": "KV heads", "head_dim": "head size", "kv_bytes_per_token": "one token",
                          "sequence_kv_bytes": "one sequence", "share": "sequence over weights"},
@@ -152,7 +149,6 @@ def every_model_table(caches, context):
 
 
 def divided_table(divided, degrees):
-    """The cache of a token on one GPU by tensor-parallel degree."""
     return table(
         divided.assign(copies=divided.on_16 * 16 / divided.on_1).drop(columns="heads").reset_index(),
         "Cache of one token on one GPU, by tensor-parallel degree",
@@ -162,7 +158,6 @@ def divided_table(divided, degrees):
 
 
 def narrower_table(narrower, name, context):
-    """The cache in narrower formats."""
     return table(narrower.reset_index(),
                  f"The cache of {name} in five formats, scales counted; one sequence of {context:,} tokens",
                  labels={"weight_format": "format", "value_bits": "bits of a value", "stored_bits": "bits an element",
@@ -171,7 +166,6 @@ def narrower_table(narrower, name, context):
 
 
 def models_table(caches, name, context):
-    """The cache of familiar models."""
     return table(familiar(caches, "model", name, "Llama-2-7B").drop(columns=["layers", "head_dim"]).reset_index(),
                  f"Cache in BF16 of one token and of one sequence of {context:,} tokens",
                  labels={"heads": "query heads", "kv_heads": "KV heads", "kv_bytes_per_token": "one token",

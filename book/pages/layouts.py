@@ -231,7 +231,6 @@ def thinned(frame, most=500):
 
 
 def mfu_slider_chart(moving, nothing, layers, few, many, again):
-    """MFU against micro-batches, with sliders of the layout."""
     return slider_chart(
         moving,
         {"nothing recomputed": nothing, "layers recomputed": layers},

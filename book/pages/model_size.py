@@ -141,7 +141,6 @@ def card(case, network):
 
 
 def cost_slider_chart(case, context, weight_element_bytes, name, gpu, book, rent):
-    """USD for a million tokens against the users at once, with sliders."""
     shared = case.but(batch=32)
     return under(
         slider_chart(

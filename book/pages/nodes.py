@@ -80,7 +80,6 @@ def _printed(row):
 
 
 def node_table():
-    """All nodes as the catalogue's table."""
     frame = all_nodes().reset_index()
     columns = dict.fromkeys(name for names in GROUPS.values() for name in names)
     return catalogue_table(frame[["node", *columns]],
@@ -438,7 +437,6 @@ def machines(frame, gpu, gpus, provider=None):
 
 
 def machine_table(found, gpu, gpus, book):
-    """The machines found, with what a GPU-hour of each costs."""
     columns = ["machine", "provider", "on_demand_usd", "spot_usd", "reserved_usd", "price", "price_way", "date"]
     return table(found.assign(date=found["price_date"])[columns],
                  f"Machines with {gpus} × {gpu}, the cheapest GPU-hour on demand first; {dated(book, book.loc[keys(found)])}",

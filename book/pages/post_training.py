@@ -85,7 +85,6 @@ def copies_picture(case):
 
 
 def splits_table(case, gpus, tensor_parallel, pipeline_parallel, gpu):
-    """A step by how the GPUs are split."""
     ways = DataFrame(
         [
             dict(train=f"{share:.0%} train" if share < 1 else "all in turn",
@@ -101,7 +100,6 @@ def splits_table(case, gpus, tensor_parallel, pipeline_parallel, gpu):
 
 
 def passes_slider_chart(case, places, parts, output, output_p95, output_limit):
-    """Passes of an engine against the length that one answer in twenty exceeds."""
     tail = case.but(rollout_places=places, rollout_engines=parts["rollout_engines"], stale_steps=0)
     return slider_chart(
         tail,

@@ -140,7 +140,6 @@ def bits_slider_chart(case, batch, context, name, gpu, usable):
 
 
 def cards_table(formats):
-    """Which cards serve a format, multiply in its bits and keep a cache in it."""
     paths = formats[(formats.least_capability.notna() | (formats.vendors != "")) & (formats.value_bits < 16)]
     products = [
         "16 bits" if not needs else f"{'INT' if whole else 'FP'}{wide:g}"
@@ -160,7 +159,6 @@ def cards_table(formats):
 
 
 def formats_table(format_table):
-    """Formats of weights with their scales counted."""
     return table(
         format_table.reset_index(), "Formats of weights, with all their scales counted",
         labels={"weight_format": "format", "title": "what it is", "value_bits": "bits of a value", "block": "block",
@@ -170,7 +168,6 @@ def formats_table(format_table):
 
 
 def mixes_table(mixes, groups):
-    """Formats that mix, by groups of tensors."""
     return table(mixes[["value_bits", *groups]].assign(stored_bits=Case(mixes)(qn.stored_bits)).reset_index(),
                  "Formats that mix: mean bits a weight of the groups of tensors that differ",
                  labels={"weight_format": "format", "value_bits": "bits of a value", "stored_bits": "bits a weight"} | groups,

@@ -358,7 +358,6 @@ def counts_in_words(fleets):
 
 
 def output_slider_chart(case, prompt, output, tensor_parallel, alone):
-    """Output of a replica against its batch."""
     return slider_chart(
         case,
         {"bound": (serving.output_tokens_per_second, {"efficiency": "bound"}), "achieved": serving.output_tokens_per_second},
@@ -376,7 +375,6 @@ def output_slider_chart(case, prompt, output, tensor_parallel, alone):
 
 
 def limit_slider_chart(case, tensor_parallel, answer_limit, requests_per_second, late_share, batch, rate, most, request):
-    """GPUs to pay for against the limit of an answer."""
     asked_for = case.but(gpus_per_server=max(8, tensor_parallel))
     return slider_chart(
         asked_for, {"GPUs to pay for": rented_gpus}, x="answer_limit", values=[answer_limit * part / 40 for part in range(8, 81)],
@@ -399,7 +397,6 @@ def limit_slider_chart(case, tensor_parallel, answer_limit, requests_per_second,
 
 
 def cached_table(reused, long, batch):
-    """Prompts of which a share is in the cache."""
     return table(reused[["cached_share", "replica_prefill_seconds", "time_per_output_token", "output_tokens_per_second"]],
                  f"Prompts of {long.inputs['prompt']:,} tokens of which a share is in the cache, batch {batch}",
                  labels={"replica_prefill_seconds": "time to first token", "time_per_output_token": "time per output token",

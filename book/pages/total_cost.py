@@ -847,7 +847,6 @@ def card_terms(book):
 
 
 def place_slider_chart(case, lines, turn_at, pulled, free_bytes, sliders, compared, runs, corpus_bytes, prices_in_order):
-    """The bill against the months or bytes, by place."""
     return slider_chart(
         case.but(**turn_at, storage_usd=float(pulled.storage_usd.iloc[0]), free_bytes=free_bytes), lines, x="corpus_bytes",
         values=[10 ** (10 + step / 8) for step in range(37)], y_title="USD for all runs", sliders=sliders, log_x=True, log_y=True,
@@ -862,7 +861,6 @@ def place_slider_chart(case, lines, turn_at, pulled, free_bytes, sliders, compar
 
 
 def every_way_table(found, best, priced_on):
-    """Every way to run the job, cheapest first."""
     over = found.assign(more=found["total_usd"] / best.total_usd - 1, firm=found["firm"].map({True: "", False: "not firm"}))
     return table(
         over.set_index("row")[

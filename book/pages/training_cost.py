@@ -91,7 +91,6 @@ def searched(case: Case, book: pd.DataFrame, **networks: str | None) -> Search:
 
 
 def _named(layouts, case):
-    """The layouts with their names."""
     held = case.but(**known(layouts), **LAYOUT.given)
     whole = layouts | {name: np.broadcast_to(held(LAWS[law]), count(layouts)) for name, law in LAYOUT.given.items()}
     shown = pd.DataFrame({name: whole[name] for name in (*LAYOUT.axes, *LAYOUT.given)}).assign(virtual_stages=1)
@@ -215,7 +214,6 @@ def assurance(frame: pd.DataFrame, best: Any) -> str:
 
 
 def behind(book: pd.DataFrame, runs: Any) -> pd.DataFrame:
-    """The rows of a book that runs, or one run, are priced by."""
     return book.loc[np.unique(np.atleast_1d(runs["row"]))]
 
 
@@ -597,7 +595,6 @@ def ends(plan, low, high):
 
 
 def mfu_slider_chart(work, rate, sold, training_tokens, plan, costs):
-    """The cost of a run against its MFU, on each GPU that is sold."""
     return slider_chart(
         work,
         {f"{gpu}, {hourly(rate[gpu])}": (tc.compute_usd, dict(gpu=gpu, usd_per_hour=rate[gpu])) for gpu in sold},

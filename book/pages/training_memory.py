@@ -259,7 +259,6 @@ def tuning(model, way: str, tokens: int, **more) -> Case:
 
 
 def one_card_slider_chart(model, gpu):
-    """Memory of LoRA and QLoRA on one card against the tokens in a sequence, with sliders."""
     one = tuning(model, "LoRA", TOKENS[0], gpu=gpu)
     return slider_chart(
         one, {way: (tm.training_bytes, {"recipe": WAYS[way]}) for way in ("LoRA", "QLoRA")}
@@ -512,7 +511,6 @@ def _shard(sheet, x, y, wide, gpu, gpus, tall, parts):
 
 
 def misses_table(misses):
-    """The largest misses, with their reasons."""
     return table(misses.drop_duplicates("note")[["subject", "value", "predicted", "error", "figures", "note"]],
                  "The largest misses, and how many figures share a reason",
                  labels={"value": "published", "predicted": "by the formulas", "note": "why"},

@@ -49,7 +49,6 @@ def pipeline_picture(case):
 
 
 def counted_table(counted, name, sequence):
-    """What is counted as FLOP of a token, and the share of the peak that follows."""
     return table(
         counted,
         f"FLOP of a token of {name} at {sequence:,} tokens, and what the same step reaches of the peak",
@@ -59,7 +58,6 @@ def counted_table(counted, name, sequence):
 
 
 def chunks_slider_chart(virtual_stages, case, COUNTS, overlap, product_share, few, many):
-    """MFU against micro-batches, by chunks of layers a GPU."""
     chunks = {
         f"{each} chunk{'s' * (each > 1)} of layers a GPU": (tt.layout_mfu, dict(virtual_stages=each))
         for each in sorted({1, virtual_stages})
@@ -72,7 +70,6 @@ def chunks_slider_chart(virtual_stages, case, COUNTS, overlap, product_share, fe
 
 
 def days_slider_chart(count, estimate, training_tokens, name, run, gpu):
-    """Days of a run against its GPUs."""
     GPUS = sorted({64 * step for step in range(1, 33)} | {count})
     return slider_chart(
         estimate,
@@ -88,7 +85,6 @@ def days_slider_chart(count, estimate, training_tokens, name, run, gpu):
 
 
 def optimal_table(optimal, gpu, mfu):
-    """The least loss for a budget of FLOP."""
     return table(
         optimal,
         f"Least loss for a budget; the hours are of {gpu} at {percent(mfu)} MFU",

@@ -792,7 +792,6 @@ def split_bill(hours: pd.DataFrame, rates: list[float], tokens: pd.DataFrame | N
 
 
 def bill_table(split: pd.DataFrame, caption: str) -> Html:
-    """The split bill as a table."""
     labels = {"gpu_hours": "GPU-hours", "by_hours": "charged by GPU-hours", "by_tokens": "charged by tokens",
               "per_million": "a million tokens by GPU-hours"}
     formats = {"gpu_hours": three_figures, "tokens": number} | dict.fromkeys(("by_hours", "by_tokens", "per_million"), usd)
@@ -816,7 +815,6 @@ _BLANK = "<div>&nbsp;</div>"
 
 
 def held():
-    """What data/counters/commands.yaml holds."""
     return read_mapping(DATA / "counters/commands.yaml", lines=True)
 
 

@@ -617,7 +617,6 @@ def one_at_a_time(before: pd.DataFrame, after: pd.DataFrame, gpu: str, situation
 
 
 def costs_table(costs, gpu, utilization, aged, gpus):
-    """The decision on both price books, with what the right choice saves."""
     return table(costs[["book", "answer", "break_even_utilization", "owned_usd_per_hour", "level_usd_per_hour", "saved"]],
                  f"{gpu} at {percent(utilization)} utilization ({aged})",
                  labels={"answer": "decision, all inputs likely", "break_even_utilization": "own above",
@@ -628,7 +627,6 @@ def costs_table(costs, gpu, utilization, aged, gpus):
 
 
 def rivals_table(old, new, gpu):
-    """The cheapest GPU-hour at each provider that both books have."""
     rivals = provider_moves(old, new).query("gpu == @gpu")
     return table(rivals.assign(change=rivals["ratio"] - 1)[["provider", "term", "before", "after", "change", "sku_after"]],
                  f"The cheapest GPU-hour of {gpu} at each provider that both books have",

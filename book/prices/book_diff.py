@@ -35,7 +35,6 @@ def matched(before, after):
 
 
 def _by_offer(book):
-    """Rows of a book by what must be the same, and by region."""
     offers = {}
     for row in book.fillna({"gpus_per_server": 0, "from_bytes": 0}).to_dict("records"):
         offers.setdefault(tuple(row[column] for column in SAME), {})[row["region"]] = row

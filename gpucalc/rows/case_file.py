@@ -260,7 +260,6 @@ def _written(value):
 
 
 def _faults(held) -> Iterator[str]:
-    """What is wrong with the names and values of a case."""
     if not isinstance(held, dict):
         yield f"{_shown(held)}; allowed: names and values"
         return

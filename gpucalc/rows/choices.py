@@ -86,7 +86,6 @@ def names(choice: Row | None) -> list[str]:
 
 
 def _several(kind, name, allowed, where):
-    """The row of names joined by commas, each allowed and there once."""
     chosen = [each.strip() for each in name.split(",")]
     if chosen != [ANY]:
         for each in chosen:

@@ -77,7 +77,6 @@ def amount(text: str) -> Amount | None:
 
 
 def _without_currency(text):
-    """The currency that a text names, and the text without it."""
     for symbol, named in SYMBOLS.items():
         if symbol in text:
             code, rest = _without_currency(text.replace(symbol, "", 1).strip())
@@ -573,7 +572,6 @@ def times_an_hour(rest: str) -> float:
 
 
 def _currency_word(row, field, symbol):
-    """The code of the price's currency, one with a rate."""
     named, titled = row.cells.currency(row.number), row.cells.titled_currency(field)
     if named is None or symbol == "?":
         return row.refuse("currency" if named is None else field, "one currency by its code, such as USD or EUR")

@@ -74,7 +74,6 @@ def _document(events, lines):
 
 
 def _value(event, events, depth, lines):
-    """The plain value that begins with this event."""
     if event.anchor is not None:
         raise _bad(event, "an anchor or alias; allowed: each value written out")
     if event.tag is not None:

@@ -141,7 +141,6 @@ def _check_pair(file, row, record):
 
 
 def _check_job(file, row, record):
-    """Refuse a job with a name that no case knows."""
     for column in ("needs", "takes", "one_of"):
         for name in re.split("[ |]", record[column]):
             if name and name not in QUANTITIES and name not in FINDERS:
