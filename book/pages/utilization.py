@@ -1,5 +1,4 @@
 """Counters of a reader's GPUs: files of other tools read, checked and summed up, and what they say of a load."""
-import csv
 import datetime
 import html
 import io
@@ -25,10 +24,11 @@ from gpucalc.laws.training_memory import usable_bytes
 from gpucalc.laws.waiting import sped_up
 from gpucalc.rows import catalogue, price_book
 from gpucalc.rows.ages import firm
-from gpucalc.rows.files import hidden, shortened, text
+from gpucalc.rows.files import csv_rows, hidden, SEPARATORS, short_lines, shortened, text
 from gpucalc.rows.intake import columns_of
 from gpucalc.rows.mapping import read_mapping
 from gpucalc.rows.rents import rents
+from gpucalc.rows.tables import bad
 from ..components.experiments import SKUS
 from ..components.picture import Sheet, WIDE
 from ..components.sentences import Markdown, markdown
@@ -112,12 +112,6 @@ def kind(name):
         (held for held, spellings in TEXTS.items() if name in spellings), None)
 
 
-def refused(file, row, column, value, allowed):
-    """The error of a cell, to raise: where it stands, what it says, and what is allowed there."""
-    shown = "blank" if value == "" else shortened(repr(value), 60)
-    return ValueError(f"{file}, row {row}, column {shortened(column, 60)}: {shown}; allowed: {allowed}")
-
-
 def is_none(text):
     """Whether a cell says that there is no value."""
     return bool(_NONE.fullmatch(text))
@@ -136,20 +130,20 @@ class Cells:
         found = _CELL.fullmatch(text)
         if not found:
             point = " with a decimal point" if "," in text else ""
-            raise refused(self.file, row, column, text, f"a number{point} {COUNTERS[counter].allowed}, or N/A")
+            raise bad(self.file, row, column, text, f"a number{point} {COUNTERS[counter].allowed}, or N/A")
         value, unit, known = float(found[1]), found[2].lower(), COUNTERS[counter]
         if any(blank <= value <= blank + 16 for blank in _BLANKS):
             return math.nan
         first = self.units.setdefault(column, (unit, row))
         if unit != first[0]:
-            raise refused(self.file, row, column, text, f"one unit in a column: row {first[1]} has {first[0] or 'none'}")
+            raise bad(self.file, row, column, text, f"one unit in a column: row {first[1]} has {first[0] or 'none'}")
         if unit and head_unit and unit != head_unit or (unit or head_unit) not in known.units:
             able = [head_unit] if unit and head_unit in known.units else known.units
             wanted = ", ".join(_WRITTEN.get(each, each) for each in able if each)
-            raise refused(self.file, row, column, text if unit else f"{text} [{head_unit}]", f"the unit {wanted}")
+            raise bad(self.file, row, column, text if unit else f"{text} [{head_unit}]", f"the unit {wanted}")
         value *= known.units[unit or head_unit]
         if not 0 <= value <= known.most * (1 + 1e-9):
-            raise refused(self.file, row, column, text, known.allowed)
+            raise bad(self.file, row, column, text, known.allowed)
         return value
 
     def mask(self, row, column, text):
@@ -161,13 +155,13 @@ class Cells:
         try:
             bits = int(text, 16) if text.lower().startswith("0x") else int(float(text))
         except ValueError:
-            raise refused(self.file, row, column, text, "a mask such as 0x0000000000000004, or N/A") from None
+            raise bad(self.file, row, column, text, "a mask such as 0x0000000000000004, or N/A") from None
         return float(bool(bits & SLOWED)) if 0 <= bits < _BLANKS[0] else math.nan
 
     def words(self, row, column, text):
         """A name, without what nobody sees."""
         if hidden(text):
-            raise refused(self.file, row, column, text, "text without control and invisible characters")
+            raise bad(self.file, row, column, text, "text without control and invisible characters")
         return shortened(text, 60)
 
     def time(self, row, column, text):
@@ -175,7 +169,7 @@ class Cells:
         try:
             return _seconds(text.strip().strip('"'))
         except (ValueError, OverflowError, OSError):
-            raise refused(self.file, row, column, text, "a time such as 2026/11/23 06:17:26.305, 2026-11-23T06:17:26Z, seconds "
+            raise bad(self.file, row, column, text, "a time such as 2026/11/23 06:17:26.305, 2026-11-23T06:17:26Z, seconds "
                           "since 1970 or, of dmon, 06:17:26") from None
 
 
@@ -207,7 +201,7 @@ def _seconds(text):
 # Columns may stand in any order, units in the header or in the cells. What no report needs is ignored. Bad input is a
 # ValueError that names file, row, column, value and what is allowed.
 
-_MOST_BYTES, _MOST_ROWS, _LONGEST_LINE, _MOST_GPUS = 100_000_000, 1_000_000, 100_000, 256
+_MOST_BYTES, _MOST_ROWS, _MOST_GPUS = 100_000_000, 1_000_000, 256
 _DAY = 86400
 _LABELED = re.compile(r"([A-Za-z_:][\w:]*)\{(.*)\}\s+(\S+)(?:\s+(\d+))?")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -241,10 +235,7 @@ def read_counters(path: str | Path, sample_seconds: float = 1) -> Counters:
     lines = held.splitlines()
     if len(lines) > _MOST_ROWS:
         raise ValueError(f"{file}: {len(lines):,} rows; allowed: at most {_MOST_ROWS:,}")
-    for row, line in enumerate(lines, 1):
-        if len(line) > _LONGEST_LINE:
-            raise ValueError(f"{file}, row {row}: {len(line):,} characters; allowed: at most {_LONGEST_LINE:,}")
-    first = next(line for line in lines if line.strip()).strip()
+    first = next(line for line in list(short_lines(file, lines)) if line.strip()).strip()
     notes: list[str] = []
     if _LABELED.match(first) or re.match(r"# (HELP|TYPE) ", first):
         tool, table = "dcgm-exporter", _exposed(file, lines)
@@ -259,30 +250,12 @@ def read_counters(path: str | Path, sample_seconds: float = 1) -> Counters:
 
 def _comma_separated(file, held, notes):
     """A CSV file: one line a sample and GPU, or one line a metric."""
-    head = held.lstrip().partition("\n")[0]
-    marks = [mark for mark in (",", ";", "\t") if mark in head]
-    if not marks:
-        raise ValueError(f"{file}, row 1: {shortened(repr(head), 80)} has no comma; allowed: a header with columns "
-                         f"separated by commas, semicolons or tabs, as of {_ASK}")
-    mark = max(marks, key=head.count)
-    reader, rows, header = csv.reader(io.StringIO(held, newline=""), delimiter=mark, strict=True), [], []
-    runs, before = 1, 0
-    try:
-        for cells in reader:
-            row, before = before + 1, reader.line_num
-            cells = [cell.strip() for cell in cells]
-            if not any(cells):
-                continue
-            if not header:
-                header = cells
-                _check_header(file, row, header)
-            elif cells == header:
-                runs += 1
-            else:
-                rows.append((row, cells))
-    except csv.Error as error:
-        raise ValueError(f"{file}, row {before + 1}: {error}; allowed: cells separated by {mark!r}, quoted where "
-                         "needed") from None
+    mark = max(SEPARATORS, key=held.lstrip().partition("\n")[0].count)
+    records = [(row, cells) for row, cells in csv_rows(file, io.StringIO(held, newline=""), mark) if any(cells)]
+    first, header = records[0] if records else (1, [])
+    _check_header(file, first, header)
+    rows = [(row, cells) for row, cells in records[1:] if cells != header]
+    runs = len(records) - len(rows)
     _check_rows(file, rows, header, held.endswith("\n"), notes)
     counted = [place for place, name in enumerate(header) if kind(plain(name)[0]) in {*COUNTERS, "value"}]
     for row, cells in rows:
@@ -763,11 +736,11 @@ def read_tokens(path: str | Path) -> pd.DataFrame:
     (file, found), rows = columns_of(path, _TOKENS, f"columns {', '.join(_TOKENS)}"), []
     for row, (month, team, many) in found:
         if not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", month):
-            raise refused(file, row, "month", month, "a month such as 2026-11")
+            raise bad(file, row, "month", month, "a month such as 2026-11")
         if not team or hidden(team):
-            raise refused(file, row, "team", team, "a name without control and invisible characters")
+            raise bad(file, row, "team", team, "a name without control and invisible characters")
         if not re.fullmatch(r"\d+(\.\d+)?([eE]\+?\d\d?)?", many) or not 0 < float(many) < 1e18:
-            raise refused(file, row, "tokens", many, "a number above 0 such as 3.2e9")
+            raise bad(file, row, "tokens", many, "a number above 0 such as 3.2e9")
         rows.append((month, shortened(team, 60), float(many)))
     return DataFrame(rows, columns=_TOKENS).groupby(["month", "team"], as_index=False).sum()
 

@@ -1,6 +1,7 @@
 """Reads files that others wrote: regular files only, no larger than said, UTF-8, no hidden character. Writes whole ones."""
 import codecs
 import contextlib
+import csv
 import os
 import stat
 import unicodedata
@@ -11,6 +12,9 @@ from .kept import reads
 # Categories of Unicode that show nothing or change how what follows is shown: controls, formats (zero-width, right-to-left), lone
 # surrogates, separators of lines and paragraphs.
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+_LONGEST_LINE = 100_000
+# What may stand between the cells of a line.
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def content(path, most):
@@ -46,6 +50,26 @@ def text(path, most, allowed="UTF-8 text", marked=False):
         start = error.start + (len(held) - len(error.object))
         row = held.count(b"\n", 0, start) + 1
         raise ValueError(f"{Path(path).name}, row {row}: byte {held[start]:#04x}; allowed: {allowed}") from None
+
+
+def short_lines(file, lines):
+    """The lines, of which none is so long that it is no line of a table."""
+    for row, line in enumerate(lines, 1):
+        if len(line) > _LONGEST_LINE:
+            raise ValueError(f"{file}, row {row}: {len(line):,} characters; allowed: at most {_LONGEST_LINE:,}")
+        yield line
+
+
+def csv_rows(file, lines, separator=","):
+    """Number of the first line and cells of every record, without spaces around them. Raises ValueError for a stray quote."""
+    reader, row = csv.reader(lines, delimiter=separator, strict=True), 1
+    try:
+        for cells in reader:
+            yield row, [cell.strip() for cell in cells]
+            row = reader.line_num + 1
+    except csv.Error as error:
+        between = SEPARATORS.get(separator, separator)
+        raise ValueError(f"{file}, row {row}: {error}; allowed: cells between {between}, quoted where needed") from None
 
 
 def is_config(name, beside=""):

@@ -1,6 +1,5 @@
 """Prices in files of a reader's own: numbers, money, names and terms as people write them, rows checked, odd prices named."""
 import contextlib
-import csv
 import datetime
 import functools
 import io
@@ -18,7 +17,7 @@ from ..core.evaluate import close
 from ..core.figures import three_figures
 from . import names
 from .ages import day, firm, modified, today
-from .files import content, few, hidden, shortened
+from .files import content, csv_rows, few, hidden, SEPARATORS, shortened
 from .price_checks import book_faults, Fault, ITEMS, KEY, PRICES, RESERVED_YEARS, row_faults
 from .project_books import finished, MissingPrice, newest, newest_date, project_book, without_edges
 from .tables import bad, FIRST_YEAR, is_date, OWN_GPUS, rows
@@ -272,7 +271,6 @@ def spelled(text: str, known: Iterable[str]) -> str:
 # Rows of cells from a spreadsheet of any shape: CSV in several separators and encodings, or XLSX.
 
 MOST_BYTES, MOST_UNPACKED, MOST_ROWS, MOST_COLUMNS = 20_000_000, 100_000_000, 20_000, 100
-_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _LONGEST_CELL = 10_000
 # Rows above the header that a sheet may have: a title, who made it, when.
 _ABOVE = 20
@@ -326,7 +324,7 @@ def _best_separator(file, held, score, wanted):
     text, said = _text_of(file, held)
     named = re.match(r"sep=(.)", text.lstrip()[:5].lower())
     head = "\n".join(text.splitlines()[:_ABOVE * 10])
-    heads = {each: _records(file, head, each, strict=False) for each in ([named[1]] if named else _SEPARATORS)}
+    heads = {each: _records(file, head, each, strict=False) for each in ([named[1]] if named else SEPARATORS)}
     found = {each: _best_header(grid, score) for each, grid in heads.items()}
     best = max(found, key=lambda each: found[each][0])
     if not found[best][0]:
@@ -415,20 +413,13 @@ def _records(file, text, separator, strict=True):
     """Number of the first line and cells of every record; `strict` refuses quotes that don't fit."""
     if max(text.count("\n"), text.count("\r")) > 10 * MOST_ROWS:
         raise ValueError(f"{file}: more than {10 * MOST_ROWS:,} lines; allowed: at most that")
-    found, row = [], 1
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    try:
-        for cells in reader:
-            cells = [cell.strip() for cell in cells]
+    found = []
+    with contextlib.nullcontext() if strict else contextlib.suppress(ValueError):
+        for row, cells in csv_rows(file, io.StringIO(text, newline=""), separator):
             if not (row == 1 and re.fullmatch(r"sep=.?", "".join(cells).lower())):
                 found.append((row, cells))
             if strict:  # between other separators a whole line may be one cell
                 _check_size(file, row, cells)
-            row = reader.line_num + 1
-    except csv.Error as error:
-        if strict:
-            raise ValueError(f"{file}, row {row}: {error}; allowed: cells between {_SEPARATORS.get(separator, separator)}, "
-                             "quoted where needed") from None
     return found
 
 

@@ -1,5 +1,4 @@
 """Reads a CSV file with pandas and checks it: bad input is a ValueError naming file, row, column, value and what is allowed."""
-import csv
 import datetime
 import functools
 import io
@@ -13,13 +12,13 @@ from ..core.evaluate import FINDERS, READERS, Row, close
 from ..core.figures import UNITS
 from ..core.quantities import DATA, DOMAINS, QUANTITIES, check
 from ..laws.quantization import format_element_bytes, stored_bits
-from .files import hidden, shortened, text
+from .files import csv_rows, hidden, short_lines, shortened, text
 from .kept import kept
 from .store import OWN_GPUS as OWN_GPUS
 
 
 # The most that a file holds: a hundred times the largest price book, read in seconds.
-MOST_BYTES, _MOST_ROWS, _LONGEST_LINE = 50_000_000, 200_000, 100_000
+MOST_BYTES, _MOST_ROWS = 50_000_000, 200_000
 FIRST_YEAR = 1990
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -171,7 +170,7 @@ def _is_count(column):
 
 def bad(file, row, column, value, allowed):
     shown = "blank" if value == "" else shortened(repr(value), 60)
-    return ValueError(f"{file}, row {row}, column {column}: {shown}; allowed: {allowed}")
+    return ValueError(f"{file}, row {row}, column {shortened(column, 60)}: {shown}; allowed: {allowed}")
 
 
 def read(path, schema, check_row=None):
@@ -206,28 +205,12 @@ def records(path, schema, check_row=None):
 
 
 def _lines(path):
-    """Number of the first line and cells of every record that is not blank, spaces around cells removed."""
+    """Number of the first line and cells of every record that is not blank."""
     held, file = text(path, MOST_BYTES), shortened(path.name)
     count = max(held.count("\n"), held.count("\r"))
     if count > _MOST_ROWS:
         raise ValueError(f"{file}: {count:,} rows; allowed: at most {_MOST_ROWS:,}")
-    reader = csv.reader(_short_lines(file, io.StringIO(held, newline="")), strict=True)
-    row = 1
-    try:
-        for cells in reader:
-            cells = [cell.strip() for cell in cells]
-            if any(cells):
-                yield row, cells
-            row = reader.line_num + 1
-    except csv.Error as error:
-        raise ValueError(f"{file}, row {row}: {error}; allowed: comma-separated cells, quoted where needed") from None
-
-
-def _short_lines(file, lines):
-    for row, line in enumerate(lines, 1):
-        if len(line) > _LONGEST_LINE:
-            raise ValueError(f"{file}, row {row}: {len(line):,} characters; allowed: at most {_LONGEST_LINE:,}")
-        yield line
+    return filter(lambda found: any(found[1]), csv_rows(file, short_lines(file, io.StringIO(held, newline=""))))
 
 
 def _check_header(file, header, columns):

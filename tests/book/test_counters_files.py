@@ -126,7 +126,7 @@ BROKEN = {
     "empty": ("", "mine.csv: no text; allowed: what nvidia-smi"),
     "binary": (b"\x89PNG\r\n\x1a\n\x00", "mine.csv, row 1: byte 0x89; allowed: UTF-8 text"),
     "zero byte": ("\n\0", "mine.csv, row 2: a zero byte"),
-    "wrong separator": ("timestamp|index|utilization.gpu\n1|0|3\n", r"row 1: 'timestamp\|index\|utilization.gpu' has no comma; allowed: a header"),
+    "wrong separator": ("timestamp^index^utilization.gpu\n1^0^3\n", r"row 1: no column of a counter in 'timestamp\^index\^utilization.gpu'"),
     "no time": ("index, utilization.gpu [%]\n0, 3 %\n", "row 1: no column of the time; allowed: one called timestamp"),
     "no activity": ("timestamp, index, power.draw [W]\n1795420800, 0, 3 W\n", "no column says whether a GPU works; allowed: .*utilization.gpu"),
     "no counter": ("timestamp, foo\n1, 2\n", "row 1: no column of a counter in 'timestamp, foo'"),

@@ -235,7 +235,7 @@ def test_price_that_is_not_there(book):
     ("USD/h,,,,,,2026-01-12", "USD/h,,,,,9,2026-01-12", "row 2, column to_bytes: 9.0; allowed: blank for rent"),
     ("USD/h,,,,,,2026-01-12", "USD/h,,,,9,,2026-01-12", "row 2, column from_bytes: 9.0; allowed: blank for rent"),
     ("price page,seen,\nrent", "price page\nrent", "row 2: 17 cells; allowed: 19, as in the header"),
-    ("rent,Cloud,one", 'rent,"Cloud"s,one', "row 2: ',' expected after '\"'; allowed: comma-separated cells"),
+    ("rent,Cloud,one", 'rent,"Cloud"s,one', "row 2: ',' expected after '\"'; allowed: cells between commas"),
     ("rent,Cloud,one", 'rent,"Cl\noud",o,ne', "row 2: 20 cells; allowed: 19"),
     ("gpus_per_server", "gpus", "row 1: missing column gpus_per_server; allowed: item, provider, sku"),
     ("price,currency", "currency", "row 1: missing column price; allowed: item, provider, sku"),
