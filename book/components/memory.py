@@ -7,7 +7,7 @@ import pandas as pd
 
 from gpucalc.core.arithmetic import maximum
 from gpucalc.core.evaluate import Case, Row
-from gpucalc.core.figures import exact, number, percent
+from gpucalc.core.figures import exact, percent
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import QUANTITIES
 from gpucalc.decisions.capacity import allowed_degrees
@@ -19,7 +19,7 @@ from gpucalc.laws.training_cost import planned_gpu_hours
 from gpucalc.laws.training_memory import usable_bytes
 from gpucalc.rows import catalogue
 from .sentences import CLOSE, enough
-from .show import table
+from .show import in_bytes, table
 from math import inf
 
 
@@ -283,11 +283,6 @@ TERMS = {"held_weight_bytes": ("weights", "weights"), "gpu_weight_bytes": ("weig
          "framework_bytes": ("CUDA context, kernels", "fragmentation, CUDA"), "kv_bytes": ("cache of the batch", "cache")}
 MOMENTS = {"loss_moment_bytes": "loss", "head_moment_bytes": "output head", "first_layer_moment_bytes": "backward starts",
            "last_layer_moment_bytes": "backward ends", "step_moment_bytes": "optimizer step"}
-
-
-def in_bytes(value):
-    """Bytes at three significant figures."""
-    return number(value, "byte")
 
 
 def spare(need, memory):

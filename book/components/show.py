@@ -1,4 +1,5 @@
 """How figures appear on a page: tables and the guess box. All text is escaped here."""
+import functools
 import html
 import math
 
@@ -36,6 +37,14 @@ class Html:
 
 # A memory as its driver reports it, beside the GB with which the card is sold.
 FORMS = {"memory_bytes": gib}
+
+
+def in_unit(unit):
+    """What prints a number in a unit, for a column of a table or a sentence."""
+    return functools.partial(number, unit=unit)
+
+
+in_bytes, byte_rate, flop_rate = map(in_unit, ("byte", "byte/second", "FLOP/second"))
 
 
 def difference(value):

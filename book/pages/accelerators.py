@@ -12,7 +12,7 @@ from gpucalc.laws.shares import memory_rate, product_rate
 from gpucalc.laws.worth import bandwidth_per_watt, flops_per_watt
 from gpucalc.rows import catalogue
 from ..components.catalogue_table import catalogue_table
-from ..components.show import table
+from ..components.show import in_unit, table
 from .nodes import summed
 
 # What the others stand beside.
@@ -50,7 +50,7 @@ def compare_table():
                                    "fp8_flops": "FP8", "fp4_flops": "FP4", "int8_flops": "INT8", "more_memory": "memory",
                                    "more_bandwidth": "bandwidth", "more_flops": "peak, 16 bits", "ridge": "ridge point",
                                    "reach": "GPUs joined", "link_bandwidth": "per direction"},
-                           formats=dict.fromkeys(_RATIO, times) | {"ridge": lambda value: number(value, "FLOP/byte"),
+                           formats=dict.fromkeys(_RATIO, times) | {"ridge": in_unit("FLOP/byte"),
                                                                    "year": "{:.0f}".format})
 
 
@@ -111,4 +111,4 @@ def unified_table(model, weight_format):
         ["gpu", "vendor", "memory_type", "memory_bytes", "bandwidth", "peak_flops", "most", "tdp_watts"]]
     return table(shown, f"Unified memory beside HBM, with {model} in {weight_format} ({number(size, 'byte')})",
                  labels={"gpu": "chip", "memory_type": "memory", "peak_flops": "peak, 16 bits", "most": "for one user, at most"},
-                 formats={"most": lambda value: number(value, "token/second")})
+                 formats={"most": in_unit("token/second")})

@@ -13,7 +13,7 @@ import pandas as pd
 from pandas import DataFrame, isna
 
 from gpucalc.core.evaluate import Case
-from gpucalc.core.figures import gib, hourly, number, percent, seconds, three_figures, times, usd
+from gpucalc.core.figures import dollars, gib, hourly, number, percent, seconds, three_figures, times, usd
 from gpucalc.core.quantities import QUANTITIES
 from gpucalc.decisions.capacity import left_out, narrow_products
 from gpucalc.decisions.market import forbidden
@@ -38,7 +38,7 @@ from ..components.catalogue_table import catalogue_table
 from ..components.dates import by_price, dated
 from ..components.picture import Sheet, WIDE
 from ..components.sentences import Markdown
-from ..components.show import difference, Html, sources, table
+from ..components.show import byte_rate, difference, flop_rate, Html, in_bytes, in_unit, sources, table
 from . import what_to_buy as buying
 from .what_changed import rents_at_will
 
@@ -202,21 +202,12 @@ FILTERS = ("vendor", "generation", "kind", "status")
 LOW = ("usd_per_hour", "card_usd", "month_usd", "flops_month_usd", "tdp_watts", "link_latency")
 
 
-def _rate(unit):
-    return lambda value: number(value, unit)
-
-
-def _plain(value):
-    return f"{value:.0f}"
-
-
-_BYTES, _FLOPS = _rate("byte/second"), _rate("FLOP/second")
 FORMATS = {
-    "year": _plain, "compute_capability": "{:.1f}".format, "usd_per_hour": hourly, "card_usd": "{:,.0f} USD".format,
+    "year": "{:.0f}".format, "compute_capability": "{:.1f}".format, "usd_per_hour": hourly, "card_usd": "{:,.0f} USD".format,
     "month_usd": "{:,.0f} USD".format, "flops_month_usd": "{:.2f}".format,
-    "bandwidth_per_rent": _BYTES, "bandwidth_per_usd": _BYTES,
-    "bandwidth_per_watt": _BYTES, "flops_per_rent": _FLOPS, "flops_per_usd": _FLOPS, "flops_per_watt": _FLOPS,
-    "marketed_bytes": _rate("byte"), "ridge_point": three_figures, "link_latency": seconds}
+    "bandwidth_per_rent": byte_rate, "bandwidth_per_usd": byte_rate,
+    "bandwidth_per_watt": byte_rate, "flops_per_rent": flop_rate, "flops_per_usd": flop_rate, "flops_per_watt": flop_rate,
+    "marketed_bytes": in_bytes, "ridge_point": three_figures, "link_latency": seconds}
 
 
 @selection
@@ -300,18 +291,6 @@ PETA, TERA = 1e15, 1e12
 _CLOSE = 0.015  # a data sheet's peak is rounded, and its clock too
 
 
-def _flop_rate(value):
-    return number(value, "FLOP/second")
-
-
-def _bytes(value):
-    return number(value, "byte")
-
-
-def _byte_rate(value):
-    return number(value, "byte/second")
-
-
 def generations():
     """Every generation with the row of the card that stands for it; if none is named, the newest card of the generation."""
     frame, cards = catalogue.generations(), catalogue.gpus()
@@ -346,7 +325,7 @@ def look_up(vendors=("NVIDIA",)):
     return table(shown, f"Generations of {' and '.join(vendors)}, each by one card",
                  labels={"gpu": "card", "memory_type": "memory", "peak_flops": "dense peak", "peak_format": "in",
                          "ridge": "ridge point", "link_bandwidth": "per direction"},
-                 formats={"year": "{:.0f}".format, "ridge": lambda value: number(value, "FLOP/byte")})
+                 formats={"year": "{:.0f}".format, "ridge": in_unit("FLOP/byte")})
 
 
 def brought_table():
@@ -386,7 +365,7 @@ def peak_table():
     return table(frame, "Peak in 16 bits (Pascal: FP32) from units and clock, beside the data sheet",
                  labels={"gpu": "card", "unit_flops": "FLOP of a unit in a clock", "unit_peak": "by the formula",
                          "sheet": "data sheet", "units": "units", "clock": "clock"},
-                 formats={"sheet": _flop_rate, "unit_flops": "{:,.0f}".format,
+                 formats={"sheet": flop_rate, "unit_flops": "{:,.0f}".format,
                           "off": difference})
 
 
@@ -400,7 +379,7 @@ def link_table():
                  labels={"ports": "links of a GPU", "port_bandwidth": "one link, per direction", "generation": "came with",
                          "link_bandwidth": "a GPU, per direction", "both": "a GPU, both directions, as marketed",
                          "reach": "GPUs joined"},
-                 formats={"both": _byte_rate, "year": "{:.0f}".format})
+                 formats={"both": byte_rate, "year": "{:.0f}".format})
 
 
 def card_table():
@@ -412,7 +391,7 @@ def card_table():
                         "tdp_watts"]], "Cards of a decade, dense peaks with FP32 accumulation",
                  labels={"gpu": "card", "units": "multiprocessors", "memory_type": "memory", "marketed_bytes": "size as sold",
                          "link_bandwidth": "per direction"} | {column: name for name, (column, _) in GENERATION_FORMATS.items()},
-                 formats={"marketed_bytes": _bytes, "year": "{:.0f}".format})
+                 formats={"marketed_bytes": in_bytes, "year": "{:.0f}".format})
 
 
 def precision_table():
@@ -424,7 +403,7 @@ def precision_table():
             for form, (column, _) in GENERATION_FORMATS.items()]
     return table(DataFrame(rows), "Formats of numbers and dense peaks in them",
                  labels={"bits": "bits in memory", "first": "from"},
-                 formats=dict.fromkeys(cards.index, _flop_rate) | {"bits": "{:.0f}".format})
+                 formats=dict.fromkeys(cards.index, flop_rate) | {"bits": "{:.0f}".format})
 
 
 def _first(frame, column):
@@ -480,7 +459,7 @@ def purchase_table(book):
     return table(frame, f"What a GPU cost to buy, each price at its date ({whose})",
                  labels={"gpu": "GPU", "item": "bought as", "provider": "whose price", "card_usd": "a GPU",
                          "per_pflops": "a PFLOP/s", "per_tbs": "a TB/s"},
-                 formats=dict.fromkeys(("card_usd", "per_pflops", "per_tbs"), lambda value: number(value, "USD")))
+                 formats=dict.fromkeys(("card_usd", "per_pflops", "per_tbs"), dollars))
 
 
 # Lines over time on a log axis, as a picture: legible on a phone, with the name of each line at its end.
@@ -569,10 +548,6 @@ _KINDS = {"datacenter": ("data center", "d"), "workstation": ("workstation", "b"
 _QUARTERS = 4  # prices of fewer quarters say nothing about how they move
 
 
-def _usd(value):
-    return number(value, "USD")
-
-
 def _front():
     frame = generations().query("described")
     return frame.loc[[name for name in _FRONT if name in frame.index]]
@@ -608,14 +583,14 @@ def timeline_picture():
     peaks = _peaks(frame)
     first, last = frame.iloc[0], frame.iloc[-1]
     highest, bands = max(points[-1][1] for _, points in peaks.values()), (first["bandwidth"], last["bandwidth"])
-    ends = {form: [f"{_flop_rate(peak)} in {year:.0f}" for year, peak in (points[0], points[-1])]
+    ends = {form: [f"{flop_rate(peak)} in {year:.0f}" for year, peak in (points[0], points[-1])]
             for form, (_, points) in peaks.items()}
     words = "; ".join(f"{form} {' to '.join(each)}" for form, each in ends.items())
-    drawn = [("dense peak of one GPU, log axis", 170, _flop_rate, (1e15, 10), peaks),
-             ("memory bandwidth, log axis", 110, _byte_rate, (1e12, 2), {"bandwidth": ("c", _line(frame, frame["bandwidth"]))})]
+    drawn = [("dense peak of one GPU, log axis", 170, flop_rate, (1e15, 10), peaks),
+             ("memory bandwidth, log axis", 110, byte_rate, (1e12, 2), {"bandwidth": ("c", _line(frame, frame["bandwidth"]))})]
     return panels(f"From {frame.index[0]} to {frame.index[-1]} the highest peak grew {times(highest / first['peak_flops'])}, "
                   f"the bandwidth {times(bands[1] / bands[0])}{_plans(frame)}",
-                  f"Time line with log axes. Dense peaks: {words}. Bandwidth {_byte_rate(bands[0])} to {_byte_rate(bands[1])}.",
+                  f"Time line with log axes. Dense peaks: {words}. Bandwidth {byte_rate(bands[0])} to {byte_rate(bands[1])}.",
                   drawn, _years(frame), _marks(frame))
 
 
@@ -649,10 +624,10 @@ def rent_picture():
     drawn = [(f"USD for a {what}-hour, log axis", tall, three_figures, (1, 2),
               {gpu.split()[0]: (_GPU_COLORS.get(gpu, "e"), list(zip(part["at"], part[column]))) for gpu, part in parts.items()})
              for what, column, tall in (("PFLOP/s", "per_pflops", 130), ("TB/s", "per_tbs", 110))]
-    said = "; ".join(f"{gpu}: {_usd(part['per_pflops'].iloc[0])} in {part['date'].iloc[0]} to "
-                     f"{_usd(part['per_pflops'].iloc[-1])} in {part['date'].iloc[-1]} for a PFLOP/s-hour"
+    said = "; ".join(f"{gpu}: {dollars(part['per_pflops'].iloc[0])} in {part['date'].iloc[0]} to "
+                     f"{dollars(part['per_pflops'].iloc[-1])} in {part['date'].iloc[-1]} for a PFLOP/s-hour"
                      for gpu, part in parts.items())
-    return panels(f"A rented TB/s cost {_usd(low)} to {_usd(high)} an hour in all these years; a PFLOP/s costs "
+    return panels(f"A rented TB/s cost {dollars(low)} to {dollars(high)} an hour in all these years; a PFLOP/s costs "
                   f"{times(now[worst] / now[best])} as much on {worst.split()[0]} as on {best.split()[0]}",
                   f"Median list rents on demand by quarter, log axes. {said}.", drawn, (frame["at"].min(), frame["at"].max()),
                   {str(first): max(first + 1 / 12, frame["at"].min()) for first in sorted(set(year))})
@@ -668,11 +643,11 @@ def bought_picture(book):
     drawn = [(f"USD for a {what}, log axis", tall, three_figures, (1000, 2 if column == "per_tbs" else 10),
               {_KINDS[kind][0]: (_KINDS[kind][1], list(zip(part["at"], part[column]))) for kind, part in parts.items()})
              for what, column, tall in (("PFLOP/s, dense in 16 bits", "per_pflops", 120), ("TB/s of bandwidth", "per_tbs", 130))]
-    said = "; ".join(f"{_KINDS[kind][0]} {_usd(part['per_pflops'].iloc[0])} ({part['gpu'].iloc[0]}) to "
-                     f"{_usd(part['per_pflops'].iloc[-1])} ({part['gpu'].iloc[-1]})" for kind, part in parts.items())
+    said = "; ".join(f"{_KINDS[kind][0]} {dollars(part['per_pflops'].iloc[0])} ({part['gpu'].iloc[0]}) to "
+                     f"{dollars(part['per_pflops'].iloc[-1])} ({part['gpu'].iloc[-1]})" for kind, part in parts.items())
     years = range(int(frame["at"].min()), int(frame["at"].max()) + 1)
     first = next((parts[kind] for kind in _KINDS if kind in parts), frame).iloc[[0, -1]]
-    ends = [f"{_usd(row.per_pflops)} ({row.gpu.split()[0]})" for row in first.itertuples()]
+    ends = [f"{dollars(row.per_pflops)} ({row.gpu.split()[0]})" for row in first.itertuples()]
     return panels(f"Bought new, a PFLOP/s went from {ends[0]} to {ends[1]}",
                   f"Dots over the years, log axes, each a card at a price of its first two years. A PFLOP/s: {said}.", drawn,
                   (years[0], years[-1] + 1), {str(year): year for year in years if (year - years[0]) % 2 == 0}, joined=False)
@@ -686,10 +661,6 @@ def bought_picture(book):
 # What a level takes from the card's row, and how many cards have it.
 _FROM_CARD = {"L2": ("l2_bytes", None), "device": ("memory_bytes", "bandwidth"), "peers": ("memory_bytes", "link_bandwidth"),
               "host": (None, "host_bandwidth")}
-
-
-def _memory_bytes(value):
-    return number(value, "byte")
 
 
 def short(seconds):
@@ -715,8 +686,8 @@ def kind_table():
                  labels={"memory_type": "memory", "gpu": "card", "device": "comes as a", "devices": "of them", "bus_bits": "pins",
                          "pin_rate": "a pin", "one": "from one", "pin_bandwidth": "bandwidth, by the formula",
                          "bandwidth": "data sheet", "marketed_bytes": "size as sold"},
-                 formats={"pin_rate": lambda rate: f"{rate / 1e9:.4g} Gb/s", "one": lambda value: number(value, "byte/second"),
-                          "off": difference, "marketed_bytes": _memory_bytes,
+                 formats={"pin_rate": lambda rate: f"{rate / 1e9:.4g} Gb/s", "one": byte_rate,
+                          "off": difference, "marketed_bytes": in_bytes,
                           "year": "{:.0f}".format, "devices": "{:.0f}".format})
 
 
@@ -753,7 +724,7 @@ def level_table(model, gpu, weight_format):
                  labels={"memory": "level", "place": "where", "level_bytes": "size", "level_bandwidth": "bandwidth",
                          "latency": "latency", "level_read_seconds": "one pass", "per_second": "passes a second",
                          "holds": "holds of the model"},
-                 formats={"level_bytes": _memory_bytes, "latency": short,
+                 formats={"level_bytes": in_bytes, "latency": short,
                           "per_second": lambda value: number(float(f"{value:.3g}")),
                           "holds": lambda share: percent(share) if share < 1 else "all"})
 

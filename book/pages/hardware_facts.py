@@ -2,14 +2,14 @@
 import pandas as pd
 
 from gpucalc.core.evaluate import Case
-from gpucalc.core.figures import dollars, gib, number, percent, times
+from gpucalc.core.figures import dollars, gib, percent, times
 from gpucalc.laws.derating import corrected_bytes, rounding_share
 from gpucalc.laws.shares import capped_clock_share
 from gpucalc.laws.sharing import wasted_usd_per_month
 from gpucalc.rows import catalogue
 from gpucalc.rows.kept import selection
 from gpucalc.rows.rents import cheapest_rent, rents
-from ..components.show import difference, table
+from ..components.show import difference, in_unit, table
 
 
 # What a fault costs a fleet: its GPUs are paid at full price and work at a share of their speed.
@@ -114,7 +114,7 @@ def capped_table(frame, gpus, caption):
     """Speed under power caps, at best and at worst, with what a month of the loss costs."""
     return table(frame, caption, labels={"cap": "cap", "best": "speed left, at best", "worst": "at worst",
                                          "best_usd": f"wasted a month, {gpus} GPUs", "worst_usd": "at worst, a month"},
-                 formats={"cap": lambda watts: number(watts, "watt"), "best": percent, "worst": percent,
+                 formats={"cap": in_unit("watt"), "best": percent, "worst": percent,
                           "best_usd": dollars, "worst_usd": dollars})
 
 

@@ -11,7 +11,7 @@ from gpucalc.laws import interconnect as ic, kv_cache, serving
 from gpucalc.rows import catalogue
 from ..components.charts import lines, slider_chart
 from ..components.picture import Sheet
-from ..components.show import familiar, table
+from ..components.show import byte_rate, familiar, in_bytes, table
 
 
 # What a network does to a model that is split: bytes by kind of parallelism, fabrics, and the degree that pays.
@@ -230,20 +230,16 @@ def neighbor_picture(between):
     sheet, rates, rack = Sheet(482), {}, catalogue.gpu("GB200 NVL72 186GB")
     for (title, gpu, draw), (left, top) in zip(drawn, ((0, 0), (204, 0), (0, 168))):
         rates[gpu] = Case(gpu=gpu, ranks=2)(ic.group_bandwidth)
-        _panel(sheet, left, top, title, f"{gpu.rpartition(' ')[0]}: {_rate(rates[gpu])}", draw)
-    _panel(sheet, 204, 168, "Between nodes", f"{between.name}: {_rate(between.link_bandwidth)}", _nodes)
+        _panel(sheet, left, top, title, f"{gpu.rpartition(' ')[0]}: {byte_rate(rates[gpu])}", draw)
+    _panel(sheet, 204, 168, "Between nodes", f"{between.name}: {byte_rate(between.link_bandwidth)}", _nodes)
     switch, _, host = rates.values()
     rates[rack.name] = Case(gpu=rack.name, ranks=2)(ic.group_bandwidth)
-    _rack(sheet, 336, int(catalogue.link(rack.link).reach), f"{rack.name.rpartition(' ')[0]}: {_rate(rates[rack.name])}")
+    _rack(sheet, 336, int(catalogue.link(rack.link).reach), f"{rack.name.rpartition(' ')[0]}: {byte_rate(rates[rack.name])}")
     slot = catalogue.gpu("RTX 4090 24GB").link.partition(" x")[0]
-    listed = ", ".join(f"{gpu} {_rate(rate)}" for gpu, rate in rates.items())
+    listed = ", ".join(f"{gpu} {byte_rate(rate)}" for gpu, rate in rates.items())
     return sheet.picture(f"Two GPUs behind a switch have {times(switch / host)} the bandwidth of two on {slot}",
                          f"From one GPU to another, per direction: {listed}; between nodes one port of "
-                         f"{_rate(between.link_bandwidth)} for each GPU.")
-
-
-def _rate(value):
-    return number(value, "byte/second")
+                         f"{byte_rate(between.link_bandwidth)} for each GPU.")
 
 
 def _panel(sheet, left, top, title, said, draw):
@@ -326,7 +322,7 @@ def group_table():
     groups = {f"{size} GPUs": {each: Case(gpu=each, ranks=size)(ic.group_bandwidth) for each in few} for size in (2, 4, 8)}
     return table(DataFrame({"link": {each: catalogue.gpu(each).link for each in few}} | groups).rename_axis("gpu").reset_index(),
                  "Link bandwidth of each GPU in a group, per direction",
-                 formats=dict.fromkeys(groups, lambda value: number(value, "byte/second")))
+                 formats=dict.fromkeys(groups, byte_rate))
 
 
 def degrees_table(cards, architecture, gpu, name):
@@ -351,7 +347,7 @@ def bubble_slider_chart(pipeline_parallel, case, bubble, micro_batches):
 def sent_table(architecture, tokens, micro_batches, card, between, name, link):
     sent = sent_by_kind(architecture, tokens, micro_batches).assign(
         inside=lambda kinds: kinds.step / card.link_bandwidth, outside=lambda kinds: kinds.step / between.link_bandwidth)
-    as_bytes = dict.fromkeys(("layer", "micro_batch", "step"), lambda value: number(value, "byte"))
+    as_bytes = dict.fromkeys(("layer", "micro_batch", "step"), in_bytes)
     as_time = dict.fromkeys(("inside", "outside"), lambda value: seconds(value) if value else "0")
     return table(sent, f"Bytes one of eight GPUs sends for {name}", formats=as_bytes | as_time,
                  labels={"layer": "per layer and micro-batch", "micro_batch": "per micro-batch", "step": "per step",

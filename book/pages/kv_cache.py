@@ -9,7 +9,7 @@ from gpucalc.rows import catalogue
 from ..components.charts import slider_chart
 from ..components.picture import Sheet
 from ..components.sentences import Yours
-from ..components.show import familiar, table
+from ..components.show import familiar, in_bytes, table
 
 
 def checked(case):
@@ -70,7 +70,7 @@ def kinds_table(context):
     return table(shown.reset_index(), "Cache in BF16 of eight models of today, by the kinds of their layers",
                  labels={"kinds": "layers", "first": "a first token", "last": "a late token",
                          "sequence_kv_bytes": f"{context:,} tokens"},
-                 formats=dict.fromkeys(("first", "last"), lambda value: number(value, "byte")))
+                 formats=dict.fromkeys(("first", "last"), in_bytes))
 
 
 # Diagrams of the KV cache: what a token leaves in every layer, and what the memory of the GPUs is filled with.
@@ -138,7 +138,7 @@ def held_table(on_cards, context, name, allowed):
                  f"Sequences of {context:,} tokens of {name} that an engine holds at once, by GPU and tensor-parallel degree",
                  labels={f"on_{degree}": f"on {degree}" for degree in allowed},
                  formats={f"on_{degree}": lambda value: f"{value:,.1f}" for degree in allowed}
-                 | {"memory_bytes": lambda value: number(value, "byte")})
+                 | {"memory_bytes": in_bytes})
 
 
 def every_model_table(caches, context):
@@ -153,7 +153,7 @@ def divided_table(divided, degrees):
         divided.assign(copies=divided.on_16 * 16 / divided.on_1).drop(columns="heads").reset_index(),
         "Cache of one token on one GPU, by tensor-parallel degree",
         labels={f"on_{degree}": f"1 of {degree}" for degree in degrees} | {"copies": "copies at 16"},
-        formats={"copies": "{:.3g}".format} | {f"on_{degree}": lambda value: number(value, "byte") for degree in degrees},
+        formats={"copies": "{:.3g}".format} | {f"on_{degree}": in_bytes for degree in degrees},
     )
 
 

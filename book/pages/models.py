@@ -3,7 +3,7 @@ import pandas as pd
 
 from gpucalc.core.arithmetic import ceil
 from gpucalc.core.evaluate import Case
-from gpucalc.core.figures import exact, number, percent
+from gpucalc.core.figures import exact, percent
 from gpucalc.decisions.capacity import left_out
 from gpucalc.laws.kv_cache import kv_bytes_per_token, sequence_kv_bytes
 from gpucalc.laws.model_size import active_params
@@ -11,6 +11,7 @@ from gpucalc.laws.quantization import quantized_weight_bytes, serving_bytes
 from gpucalc.laws.training_memory import usable_bytes
 from gpucalc.rows import catalogue
 from ..components.catalogue_table import catalogue_table
+from ..components.show import in_bytes
 
 
 # Every model with what follows from its architecture: parameters, cache, bytes by format, the smallest card that holds it.
@@ -99,7 +100,7 @@ LABELS = {name: name for name in BOARDS} | {
     "expert_intermediate": "expert size"} | {f"bytes_{name}": name.replace("INT4-g128", "4 bits") for name in FORMATS}
 LOW = ["native_bytes", *GROUPS["Cache"][:3], *GROUPS["Bytes"]]
 SHOWN_AS = dict.fromkeys(["params", "active_params", "vocab", "max_context"], lambda value: exact(value, "")) | dict.fromkeys(
-    ["cache_8192", "cache_131072", "native_bytes", *GROUPS["Bytes"]], lambda value: number(value, "byte")) | dict.fromkeys(
+    ["cache_8192", "cache_131072", "native_bytes", *GROUPS["Bytes"]], in_bytes) | dict.fromkeys(
     BOARDS, percent)
 
 

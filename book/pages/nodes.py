@@ -14,7 +14,7 @@ from gpucalc.rows.rents import rents
 from ..components.catalogue_table import catalogue_table
 from ..components.dates import dated
 from ..components.picture import Sheet, WIDE
-from ..components.show import sources, table
+from ..components.show import byte_rate, flop_rate, in_bytes, in_unit, sources, table
 
 
 # Tables of nodes, boards, racks and pods: their rows, the sums over their cards, and any two of them side by side.
@@ -44,7 +44,7 @@ LABELS = {"node": "node", "gpus": "GPUs", "gpu": "GPU", "year": "year", "peak_fo
           "node_flops_per_watt": "16-bit peak per watt"}
 FORMATS = {"year": "{:.0f}".format, "gpus": "{:,.0f}".format, "processors": "{:,.0f}".format, "switches": "{:.0f}".format,
            "node_memory_bytes": lambda value: quantity("marketed_bytes", value),
-           "host_memory_bytes": lambda value: number(value, "byte"), "node_gpu_power_share": percent,
+           "host_memory_bytes": in_bytes, "node_gpu_power_share": percent,
            "pair_bandwidth": lambda value: quantity("link_bandwidth", value)}
 BETTER = {"node_marketed_bytes": "high", "node_memory_bytes": "high", "node_bandwidth": "high", "node_flops": "high",
           "node_fp8_flops": "high", "node_fp4_flops": "high", "link_bandwidth": "high", "pair_bandwidth": "high",
@@ -109,7 +109,7 @@ def printed_table():
     found["summed"] = [row[peak.get(row["printed_format"], "node_flops")] for row in found.to_dict("records")]
     return table(found[["node", "printed", "printed_dense_flops", "summed"]], "What the sheets print, and the dense peak in it",
                  labels={"printed": "printed", "printed_dense_flops": "of it dense", "summed": "sum over the cards"},
-                 formats={"summed": lambda value: number(value, "FLOP/second")})
+                 formats={"summed": flop_rate})
 
 
 def node_sources(*names):
@@ -197,7 +197,7 @@ def node_picture(name):
     for line, (text, rate, color) in enumerate(rates):
         sheet.words(_EDGE, 218 + 18 * line, f"{text}: ", (rate, color))
     said = "; ".join(f"{text} {rate}" for text, rate, _ in rates)
-    return sheet.picture(f"{name}: any two of {row.gpus} {_short(card)} have {_rate(pair)} {_HOW[how]}",
+    return sheet.picture(f"{name}: any two of {row.gpus} {_short(card)} have {byte_rate(pair)} {_HOW[how]}",
                          f"{row.gpus} GPUs {_HOW[how]}. Per direction: {said}.")
 
 
@@ -209,21 +209,17 @@ def _short(card):
     return card.name.rpartition(" ")[0]
 
 
-def _rate(value):
-    return number(value, "byte/second")
-
-
 def _rates(row, card, link, pair, how):
     """What the lines of the picture carry per direction: words, rate and color."""
-    found = [] if how == "host" else [("between two GPUs", _rate(pair), "c")]
+    found = [] if how == "host" else [("between two GPUs", byte_rate(pair), "c")]
     if how == "mesh":
         every = Case(link, ranks=row.gpus, outer_bandwidth=card.outer_bandwidth)(group_bandwidth)
-        found = [(f"a link for each of {row.gpus * (row.gpus - 1) // 2} pairs", _rate(pair), "c"),
-                 (f"to all {row.gpus - 1} others at once", _rate(every), "c")]
+        found = [(f"a link for each of {row.gpus * (row.gpus - 1) // 2} pairs", byte_rate(pair), "c"),
+                 (f"to all {row.gpus - 1} others at once", byte_rate(every), "c")]
     if row.network_ports == row.network_ports:
-        found.append((f"out of the node for each GPU, {row.network}", _rate(row.network_bandwidth), "e"))
+        found.append((f"out of the node for each GPU, {row.network}", byte_rate(row.network_bandwidth), "e"))
     if card.host_bandwidth == card.host_bandwidth:
-        found.append(("GPU to processor", _rate(card.host_bandwidth), "b"))
+        found.append(("GPU to processor", byte_rate(card.host_bandwidth), "b"))
     return found
 
 
@@ -281,14 +277,14 @@ def rack_picture(name):
     sheet.text(WIDE / 2, 18, f"{count} switches, each linked to every GPU", at="middle", color="soft")
     for place in range(count):
         sheet.box(_EDGE + (WIDE - 2 * _EDGE) / count * place + 1, 84, (WIDE - 2 * _EDGE) / count - 2, 18, color="c")
-    lines = [(f"between any two of {row.gpus} GPUs, through {count} switches", _rate(pair), "c"),
-             (f"out of the rack for each GPU, {row.network}", _rate(row.network_bandwidth), "e"),
-             ("all links together", _rate(Case(card, gpus=row.gpus)(nd.node_link_bandwidth)), "c")]
+    lines = [(f"between any two of {row.gpus} GPUs, through {count} switches", byte_rate(pair), "c"),
+             (f"out of the rack for each GPU, {row.network}", byte_rate(row.network_bandwidth), "e"),
+             ("all links together", byte_rate(Case(card, gpus=row.gpus)(nd.node_link_bandwidth)), "c")]
     for line, (text, rate, color) in enumerate(lines):
         sheet.words(_EDGE, 184 + 18 * line, f"{text}: ", (rate, color))
     said = "; ".join(f"{text} {rate}" for text, rate, _ in lines)
-    network = _rate(row.network_bandwidth)
-    return sheet.picture(f"{name}: {row.gpus} GPUs reach each other at {_rate(pair)}, the network gives {network}",
+    network = byte_rate(row.network_bandwidth)
+    return sheet.picture(f"{name}: {row.gpus} GPUs reach each other at {byte_rate(pair)}, the network gives {network}",
                          f"{row.processors} processors with {each} GPUs each, around {count} switches. Per direction: {said}.")
 
 
@@ -385,18 +381,11 @@ INSTANCE_LABELS = {
     "purpose": "what it is for"}
 
 
-def _hourly(value):
-    return number(value, "USD/hour")
-
-
-def _bytes(value):
-    return number(value, "byte")
-
-
+_HOURLY = in_unit("USD/hour")
 INSTANCE_FORMATS = {
-    "on_demand_usd": _hourly, "spot_usd": _hourly, "reserved_usd": _hourly, "price": _hourly, "year": "{:.0f}".format,
-    "gpus": "{:,.0f}".format, "vcpus": "{:,.0f}".format, "host_memory_bytes": _bytes, "local_storage_bytes": _bytes,
-    "machine_bandwidth": lambda value: number(value, "byte/second")}
+    "on_demand_usd": _HOURLY, "spot_usd": _HOURLY, "reserved_usd": _HOURLY, "price": _HOURLY, "year": "{:.0f}".format,
+    "gpus": "{:,.0f}".format, "vcpus": "{:,.0f}".format, "host_memory_bytes": in_bytes, "local_storage_bytes": in_bytes,
+    "machine_bandwidth": byte_rate}
 INSTANCE_BETTER = {
     "on_demand_usd": "low", "spot_usd": "low", "reserved_usd": "low", "price": "low", "node_marketed_bytes": "high",
           "node_bandwidth": "high", "node_flops": "high", "vcpus": "high", "host_memory_bytes": "high",

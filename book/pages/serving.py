@@ -18,7 +18,7 @@ from ..components.charts import lines, slider_chart
 from ..components.claims import measurements
 from ..components.picture import Sheet
 from ..components.sentences import Yours
-from ..components.show import table
+from ..components.show import in_unit, table
 from .sharing import slice_row
 
 
@@ -333,7 +333,7 @@ def changes_of_limits(most_load, most, first_token_limit, answer_limit, asked, n
         "places": ("sequences its cache holds", "{:,.0f}".format),
         "replica_prefill_seconds": ("time to first token, nothing waits", seconds),
         "time_per_output_token": ("time per output token", seconds), "request_seconds": ("whole request, nothing waits", seconds),
-        "output_tokens_per_second": ("output of a full replica", lambda value: number(value, "token/second")),
+        "output_tokens_per_second": ("output of a full replica", in_unit("token/second")),
         "offered_load": (f"share of slots filled, limit {percent(most_load)}", percent),
         "waiting_share": ("requests that wait", percent),
         "waiting_seconds": (f"wait of {most} at most", lambda value: seconds(value) if value else "none"),

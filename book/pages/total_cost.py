@@ -29,7 +29,7 @@ from ..components.claims import claim
 from ..components.measured import signed_percent
 from ..components.picture import Sheet, WIDE
 from ..components.sentences import in_words
-from ..components.show import table
+from ..components.show import in_bytes, in_unit, table
 from .training_cost import decided, searched
 
 
@@ -708,7 +708,7 @@ def split_table(tiers, sizes, caption):
              "per_gb": last_usd_per_gb(tiers, size, 1, 1)} for size in sorted(sizes)]
     return table(DataFrame(rows), caption,
                  labels={"per_gb": "USD/GB in one month", **{name: many(count, "month") for name, count in counts.items()}},
-                 formats={"bytes": lambda value: number(value, "byte"), "per_gb": "{:.4f}".format,
+                 formats={"bytes": in_bytes, "per_gb": "{:.4f}".format,
                           **dict.fromkeys(counts, "{:,.2f}".format)})
 
 
@@ -876,8 +876,8 @@ def every_way_table(found, best, priced_on):
 
 def turning_rows(best, second, load, book, offers, home_at, runs, minimum_gpu_hours):
     """What flips the choice: each input halved or doubled, and the hour at either provider."""
-    inputs = {"gpu_hours": ("GPU-hours of a run", lambda value: number(value, "hour")), "runs": ("runs", "{:,.0f}".format),
-              "corpus_bytes": ("data that a run reads", lambda value: number(value, "byte")),
+    inputs = {"gpu_hours": ("GPU-hours of a run", in_unit("hour")), "runs": ("runs", "{:,.0f}".format),
+              "corpus_bytes": ("data that a run reads", in_bytes),
               "months": ("months", "{:,.3g}".format)}
     turning = []
     for name, (said, shown) in inputs.items():

@@ -5,7 +5,7 @@ from gpucalc.laws import training_cost as tc, training_time as tt
 from gpucalc.laws.interconnect import pipeline_bubble
 from ..components.charts import slider_chart
 from ..components.picture import Sheet, WIDE
-from ..components.show import table
+from ..components.show import in_unit, table
 
 _NAMES, _ROW, _FEW = 168, 22, 8
 
@@ -53,7 +53,7 @@ def counted_table(counted, name, sequence):
         counted,
         f"FLOP of a token of {name} at {sequence:,} tokens, and what the same step reaches of the peak",
         labels={"counted": "what is counted", "used_by": "who counts so", "flops": "for each token", "share": "of the peak"},
-        formats={"flops": lambda value: number(value, "FLOP"), "share": percent},
+        formats={"flops": in_unit("FLOP"), "share": percent},
     )
 
 

@@ -32,7 +32,7 @@ from gpucalc.rows.tables import bad
 from ..components.experiments import SKUS
 from ..components.picture import Sheet, WIDE
 from ..components.sentences import Markdown, markdown
-from ..components.show import Html, table
+from ..components.show import Html, in_unit, table
 
 
 # Columns and cells of files of GPU counters: how tools spell a counter, its unit, what is no value, and forms of times.
@@ -901,8 +901,8 @@ def shares_table(report, caption):
 # Counters of a report: what they are called and how they are printed.
 _SHOWN = {"gpu_util": ("GPU-Util", percent), "sm_activity": ("SM activity", percent), "sm_occupancy": ("SM occupancy", percent),
           "tensor_activity": ("tensor activity", percent), "dram_activity": ("DRAM activity", percent),
-          "board_watts": ("power", lambda value: number(value, "watt")),
-          "sm_clock": ("clock", lambda value: number(value, "hertz")),
+          "board_watts": ("power", in_unit("watt")),
+          "sm_clock": ("clock", in_unit("hertz")),
           "used_bytes": ("memory used", gib)}
 
 
