@@ -14,7 +14,7 @@ from pandas import DataFrame
 
 from gpucalc.core.arithmetic import ceil, HOURS_PER_DAY, HOURS_PER_MONTH, SECONDS_PER_HOUR
 from gpucalc.core.evaluate import Case, Row
-from gpucalc.core.figures import dollars, gib, hourly, number, percent, seconds, three_figures, usd
+from gpucalc.core.figures import dollars, gib, hourly, number, percent, three_figures, usd
 from gpucalc.core.quantities import DATA
 from gpucalc.decisions.columns import nine_digits
 from gpucalc.laws import arithmetic_intensity as ai, counters, counters as law, shares
@@ -33,6 +33,7 @@ from ..components.experiments import SKUS
 from ..components.picture import Sheet, WIDE
 from ..components.sentences import Markdown, markdown
 from ..components.show import Html, in_unit, table
+from .break_even import duration_text as duration_text  # what the page says of times
 
 
 # Columns and cells of files of GPU counters: how tools spell a counter, its unit, what is no value, and forms of times.
@@ -879,14 +880,6 @@ def _bar(sheet, top, name, one, limit, color):
 
 
 # The report of a file
-
-def span(value: float) -> str:
-    """A length of time as somebody says it: seconds, minutes, hours or days."""
-    for size, name in ((HOURS_PER_DAY * SECONDS_PER_HOUR, "day"), (SECONDS_PER_HOUR, "hour"), (60, "minute")):
-        if value >= size:
-            return f"{three_figures(value / size)} {name}{'' if value == size else 's'}"
-    return seconds(value)
-
 
 def shares_table(report, caption):
     """Each GPU: samples, how its time was spent, and what the useful part is."""
