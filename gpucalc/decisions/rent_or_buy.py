@@ -33,8 +33,6 @@ ENDS = ["low", "likely", "high"]
 WIDE = 100
 # So many draws at a time: their columns stay in the processor's cache.
 _BLOCK = 1 << 15
-# The normal distribution is tabulated to this many deviations, in so many steps each.
-_FAR, _STEPS = 8, 256
 
 
 def ranges(assumptions, **likely):
@@ -61,49 +59,33 @@ def ranges(assumptions, **likely):
     return pd.DataFrame.from_dict(held, orient="index", columns=ENDS, dtype=float)
 
 
-def draws(ranges, count, seed=0, tied=None):
-    """`count` random values of every input, by name, each from a triangle over its range; the seed makes them repeatable.
+def draws(ranges, count):
+    """`count` values of every input, by name, each from a triangle over its range.
 
     A triangle is what low, likely and high say and nothing more: no value outside, the likely one most often. A normal
-    distribution would draw negative prices. A very wide range is one of logarithms. What moves together is drawn together: `tied`
-    holds for a quantity the `other` that it follows and the `correlation` of the two normal variables behind them (default:
-    data/correlations.csv). An input's own chance depends on its name and the seed alone, not on what else is drawn.
+    distribution would draw negative prices. A very wide range is one of logarithms.
     """
-    drawn, spans = {name: np.empty(count) for name in ranges.index}, _spans(ranges)
-    for name, start, share in _shares(list(ranges.index), count, seed, tied):
-        drawn[name][start:start + len(share)] = _triangle(share, *spans[name])
-    return drawn
+    return at_shares(ranges, even_shares(ranges.index, count))
 
 
-def even_shares(names, count, seed=0, tied=None):
-    """The shares below which `count` values of every input lie, by name: evenly spaced, in the order of its `draws`.
+def even_shares(names, count):
+    """The shares below which `count` values of every input lie, by name: evenly spaced, in a random order, always the same.
 
-    What moves together still does, and means settle with far fewer values. McKay et al. 1979 (doi 10.2307/1268522).
+    So spaced, means settle with far fewer values than random ones: McKay et al. 1979 (doi 10.2307/1268522). What moves together
+    is drawn together: data/correlations.csv has the `correlation` of the two normal variables behind an input and the `other`
+    that it follows. An input's order depends on its name alone, not on what else is drawn.
     """
-    found = {name: np.empty(count) for name in names}
-    for name, start, share in _shares(list(names), count, seed, tied):
-        found[name][start:start + len(share)] = share
-    return {name: (share.argsort(kind="stable").argsort(kind="stable") + 0.5) / count for name, share in found.items()}
+    followed = {name: row for name, row in rows("correlations").items() if {name, row["other"]} <= {*names}}
+    linked = {*followed, *(row["other"] for row in followed.values())}
+    chance = {name: np.random.default_rng([0, zlib.crc32(name.encode())]) for name in names}
+    normal = {name: chance[name].standard_normal(count) for name in names if name in linked}
+    drawn = {name: _moved(name, normal, followed) if name in linked else chance[name].random(count) for name in names}
+    return {name: (values.argsort(kind="stable").argsort(kind="stable") + 0.5) / count for name, values in drawn.items()}
 
 
 def at_shares(ranges, shares):
-    """The value of every input, by name, below which such shares of its triangle lie, as `draws` has them."""
+    """The value of every input, by name, below which such shares of its triangle lie."""
     return {name: _triangle(shares[name], *span) for name, span in _spans(ranges).items()}
-
-
-def _shares(names, count, seed, tied):
-    """Random shares of every input as name, place and values, some at a time; `tied` and `seed` as in `draws`."""
-    tied = rows("correlations") if tied is None else tied
-    followed = {name: tied[name] for name in names if name in tied and tied[name]["other"] in names}
-    linked = {*followed, *(row["other"] for row in followed.values())}
-    chance = {name: np.random.default_rng([seed, zlib.crc32(name.encode())]) for name in names}
-    for start in range(0, count, _BLOCK):
-        size, normal = min(_BLOCK, count - start), {}
-        for name, generator in chance.items():
-            if name in linked:
-                normal[name] = generator.standard_normal(size)
-        for name in names:
-            yield name, start, _below(_moved(name, normal, followed)) if name in linked else chance[name].random(size)
 
 
 def _moved(name, normal, followed):
@@ -112,19 +94,6 @@ def _moved(name, normal, followed):
         return normal[name]
     other, common = followed[name]["other"], followed[name]["correlation"]
     return common * _moved(other, normal, followed) + math.sqrt(1 - common ** 2) * normal[name]
-
-
-def _below(normal):
-    """Share of a normal distribution below each value."""
-    table = _normal_table()
-    place = (np.clip(normal, -_FAR, _FAR) + _FAR) * _STEPS
-    cell = np.minimum(place.astype(np.int32), len(table) - 2)
-    return table[cell] + (place - cell) * (table[cell + 1] - table[cell])
-
-
-@functools.cache
-def _normal_table():
-    return np.array([0.5 + math.erf((step / _STEPS - _FAR) / math.sqrt(2)) / 2 for step in range(2 * _FAR * _STEPS + 1)])
 
 
 def _spans(ranges):

@@ -91,7 +91,6 @@ def test_draws_repeat_and_keep_to_their_range(spans, drawn):
     for name, low, _, high in spans.itertuples(name=None):
         assert (drawn[name] == again[name]).all()
         assert low * (1 - 1e-12) <= drawn[name].min() and drawn[name].max() <= high * (1 + 1e-12)
-    assert (rent_or_buy.draws(spans, 10, seed=1)["pue"] != again["pue"][:10]).all()
     assert len({tuple(values[:3]) for values in rent_or_buy.draws(spans, 10).values()}) == len(spans)
 
 
@@ -373,9 +372,6 @@ def test_inputs_that_move_together_are_drawn_together(spans, drawn):
     """The correlations of data/correlations.csv, of normal variables: a triangle's own is within a few hundredths of them."""
     for name, row in tables.rows("correlations").items():
         assert np.corrcoef(drawn[name], drawn[row["other"]])[0, 1] == pytest.approx(row["correlation"], abs=0.04)
-    apart = rent_or_buy.draws(spans, 100_000, tied={})
-    assert abs(np.corrcoef(apart["depreciation_rate"], apart["usd_per_hour"])[0, 1]) < 0.01
-    assert (apart["pue"] == drawn["pue"]).all()
 
 
 def test_an_input_s_draws_do_not_hang_on_the_others(spans, drawn):
