@@ -174,13 +174,6 @@ def _compiled(law):
     return f'law("{arguments}",(o,n{taken})=>{{for(let k=0;k<n;k++){{{lines and f"const {lines};"}o[k]={result}}}}})'
 
 
-def function(law: Law) -> str:
-    """A law as a function of its arguments, in their order, each one number; it stands below `HEAD`."""
-    letters = [letter.upper() for letter in itertools.islice(_letters(), len(law.arguments))]
-    lines, result = _said(law, letters)
-    return f"({','.join(letters)})=>{f'{{const {lines};return {result}}}' if lines else result}"
-
-
 def _said(law, arguments):
     """What a law computes first, and its result, its arguments said so."""
     texts = dict(zip(law.arguments, arguments))
