@@ -16,7 +16,7 @@ from ..laws.owning import declining_residual, fixed_usd_per_hour, owned_usd_per_
 from ..laws.renting import level_usd_per_hour
 from ..rows import catalogue
 from ..rows.ages import day, firm, SOLD_DAYS, SOLD_YEARS as SOLD_YEARS
-from ..rows.bands import Band, CLOSE, INSIDE
+from ..rows.bands import Band, INSIDE
 from ..rows.kept import derivation
 from ..rows.price_book import cheapest_first, ITEMS, MissingPrice, price, price_row, RESERVED_YEARS, select, TIES
 from ..rows.rents import cheapest_rent, doubtful, rents
@@ -376,11 +376,6 @@ def at_stand_ins(deal, case, drawn, sure=SURE):
 def probability(npv):
     """Share of the draws in which owning wins (fraction): those whose net present value is above 0."""
     return float((npv > 0).mean())
-
-
-def winner(wins, own="owning", rent="renting"):
-    """What is cheaper if owning wins in the share `wins` of the draws: too close to call unless one wins in more than `SURE`."""
-    return own if wins > SURE else rent if wins < 1 - SURE else CLOSE
 
 
 def tornado(law, ranges, *rows, **fixed):

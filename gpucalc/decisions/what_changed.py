@@ -10,9 +10,10 @@ from ..laws.owning import owned_usd_per_hour
 from ..laws.renting import level_usd_per_hour
 from ..rows import catalogue, price_book
 from ..rows.ages import firm, sold
+from ..rows.bands import CLOSE
 from ..rows.kept import derivation, selection
 from ..rows.rents import rents
-from .rent_or_buy import deal, drawn_band, draws, probability, winner
+from .rent_or_buy import deal, drawn_band, draws, verdict
 
 DRAWS = 20_000
 
@@ -67,9 +68,10 @@ def decision(book: pd.DataFrame, gpu: str, situation: Situation = USUAL, term: s
     held = deal(offered, gpu, catalogue.assumptions(), given, term, provider)
     case, drawn = held.case(catalogue.gpu(gpu)), draws(held.ranges.drop("utilization"), DRAWS)
     costs = {law.__name__: case(law) for law in (break_even_utilization, owned_usd_per_hour, level_usd_per_hour)}
-    chance, edge = probability(case.but(**drawn)(owning_npv)), drawn_band(break_even_utilization, case, drawn)
+    found, edge = verdict(case.but(**drawn)(owning_npv)), drawn_band(break_even_utilization, case, drawn)
     answer = "own" if costs["owned_usd_per_hour"] < costs["level_usd_per_hour"] else "rent"
-    return costs | {"answer": answer, "edge": edge, "chance": chance, "said": winner(chance, "own", "rent"), "deal": held}
+    said = ("own" if found.cheaper == "owning" else "rent") if found.sure else CLOSE
+    return costs | {"answer": answer, "edge": edge, "chance": found.chance, "said": said, "deal": held}
 
 
 def two_books(prices: str | Path | None = None, before: str | Path | None = None, after: str | Path | None = None,
