@@ -108,32 +108,37 @@ def context_seconds(pace_layers, gpu_tokens, gpu_context_values, context_bandwid
 
 
 @law
-def token_nodes(experts_per_token=0, reached_nodes=0, expert_parallel=1, expert_tensor_parallel=1, gpus_per_node=...):
-    """Nodes that hold experts of a token, on average (count): of n nodes k draws meet n (1 - (1 - 1/n)^k).
+def token_nodes(experts_per_token=0, reached_nodes=0, router_groups=0, expert_copies=0, expert_parallel=1,
+                expert_tensor_parallel=1, gpus_per_node=...):
+    """Copies of a token that go to nodes, its own among them, on average (count): of n nodes k draws meet n (1 - (1 - 1/n)^k).
 
-    A router may limit them: DeepSeek-V3 (arXiv 2412.19437, section 3.2.2), at most 4.
+    A router may limit them to groups of experts: DeepSeek-V3 (arXiv 2412.19437, section 3.2.2) to 4 of 8, each a node or more.
+    A plain all-to-all sends a copy for each expert: NVIDIA Megatron-LM, megatron/core/transformer/moe/token_dispatcher.py.
     """
     nodes = maximum(expert_parallel * expert_tensor_parallel / gpus_per_node, 1)
-    met = nodes * (1 - (1 - 1 / nodes) ** experts_per_token)
-    return where(reached_nodes > 0, minimum(met, reached_nodes), met)
+    wide = where(router_groups > 0, maximum(nodes / maximum(router_groups, 1), 1), 1)
+    open_nodes = where(reached_nodes > 0, minimum(nodes, reached_nodes * wide), nodes)
+    return where(expert_copies > 0, experts_per_token, open_nodes * (1 - (1 - 1 / open_nodes) ** experts_per_token))
 
 
 @law
 def expert_seconds(stage_moe_layers, gpu_tokens, hidden, token_nodes, network_bandwidth, port_bandwidth, group_ports, peer_ports,
-                   reach, beyond_bandwidth, experts_per_token=0, latency=0, network_latency=0, recompute=0, recomputed_share=1,
-                   tensor_parallel=1, expert_parallel=1, expert_tensor_parallel=1, gpus_per_node=..., link_efficiency=1,
-                   network_efficiency=1, dispatch_element_bytes=..., activation_element_bytes=...):
+                   reach, beyond_bandwidth, experts_per_token=0, expert_copies=0, latency=0, network_latency=0, recompute=0,
+                   recomputed_share=1, tensor_parallel=1, expert_parallel=1, expert_tensor_parallel=1, gpus_per_node=...,
+                   link_efficiency=1, network_efficiency=1, exchange_efficiency=1, dispatch_element_bytes=...,
+                   activation_element_bytes=...):
     """All-to-alls of a micro-batch over the expert-parallel group (s): dispatch and combine, forward, backward and recomputed.
 
     GShard (arXiv 2006.16668, section 3.2). A token goes once to each node that has experts of it and is spread there over the
-    link, while the network goes on: DeepSeek-V3 (arXiv 2412.19437, section 3.2.2). All experts take as many tokens.
+    link, while the network goes on: DeepSeek-V3 (arXiv 2412.19437, section 3.2.2), slower than a ring by `exchange_efficiency`.
+    A plain all-to-all sends a copy for each expert. All experts take as many tokens.
     """
     peers = _members(expert_parallel, expert_tensor_parallel, gpus_per_node)
-    nodes, tokens = expert_parallel / peers, gpu_tokens / tensor_parallel
-    met = expert_parallel * (1 - (1 - 1 / expert_parallel) ** experts_per_token)
+    nodes, tokens, plain = expert_parallel / peers, gpu_tokens / tensor_parallel, expert_copies > 0
+    met = where(plain, experts_per_token, expert_parallel * (1 - (1 - 1 / expert_parallel) ** experts_per_token))
     link = group_bandwidth.formula(peers, port_bandwidth, group_ports, peer_ports, reach, beyond_bandwidth) * link_efficiency
     out = token_nodes * (1 - 1 / nodes) / (network_bandwidth * network_efficiency)
-    one = tokens * hidden * maximum(out, met * (1 - 1 / peers) / link)
+    one = tokens * hidden * maximum(out, met * (1 - 1 / peers) / link) / where(plain, 1, exchange_efficiency)
     ways = one * (dispatch_element_bytes + activation_element_bytes)
     started = 2 * ((peers - 1) * latency + (nodes - 1) * network_latency)
     return stage_moe_layers * (2 + repeated(recompute, recomputed_share)) * (ways + started)

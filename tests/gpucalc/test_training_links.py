@@ -102,10 +102,14 @@ def test_context_parallel():
 
 
 def test_nodes_that_a_token_reaches():
-    # Of 8 nodes 8 draws meet 8 (1 - (7/8)^8); DeepSeek-V3 lets a token go to 4.
+    # Of 8 nodes 8 draws meet 8 (1 - (7/8)^8); DeepSeek-V3 lets a token go to 4. On 32 nodes its 8 groups of experts have 4 each.
     assert links.token_nodes(experts_per_token=8, expert_parallel=64) == close(8 * (1 - (7 / 8) ** 8))
-    assert links.token_nodes(experts_per_token=8, reached_nodes=4, expert_parallel=64) == 4
-    assert links.token_nodes(experts_per_token=2, reached_nodes=4, expert_parallel=64) == close(8 * (1 - (7 / 8) ** 2))
+    four = dict(experts_per_token=8, reached_nodes=4, router_groups=8)
+    assert links.token_nodes(**four, expert_parallel=64) == close(4 * (1 - (3 / 4) ** 8))
+    assert links.token_nodes(**four, expert_parallel=16) == close(2 * (1 - (1 / 2) ** 8))
+    assert links.token_nodes(**four, expert_parallel=256) == close(16 * (1 - (15 / 16) ** 8))
+    assert links.token_nodes(**four | dict(router_groups=0), expert_parallel=256) == close(4 * (1 - (3 / 4) ** 8))
+    assert links.token_nodes(**four, expert_copies=1, expert_parallel=64) == 8
     assert links.token_nodes(experts_per_token=8, expert_parallel=8) == 1
 
 
@@ -123,16 +127,21 @@ def test_expert_parallel():
     assert links.expert_seconds(**given, token_nodes=1.75, expert_parallel=16) == close(3 * 2 * outside)
     assert links.expert_seconds(**given, token_nodes=1.75, expert_parallel=16, dispatch_element_bytes=1) == close(
         6 * outside * 3 / 4)
+    assert links.expert_seconds(**given, token_nodes=1.75, expert_parallel=16, exchange_efficiency=0.5) == close(6 * 2 * outside)
+    # A plain all-to-all: two copies, three quarters of them to other nodes, at what the network reaches.
+    assert links.expert_seconds(**given, token_nodes=2, expert_parallel=16, expert_copies=1, exchange_efficiency=0.5) == close(
+        6 * value * 2 * 3 / 4 / 8)
     # Tensor parallel 2 leaves each GPU half of the tokens to send.
     assert links.expert_seconds(**given, token_nodes=1.75, expert_parallel=16, tensor_parallel=2) == close(3 * 2 * outside / 2)
 
 
 def test_deepseek_v3_sends_a_token_to_four_nodes():
-    # Section 3.2.2: 4 nodes of which one is its own, 7,168 values of 1 byte out and 2 back, 50 GB/s a GPU.
+    # Section 3.2.2: at most 4 nodes of 8, one of 8 its own, 7,168 values of 1 byte out and 2 back, 50 GB/s a GPU.
     inputs = dict(micro_batch=1, sequence=4096, expert_parallel=64, data_parallel=128, pipeline_parallel=16)
     case = Case(catalogue.model("DeepSeek-V3"), catalogue.gpu("H800 SXM 80GB"), network_bandwidth=50e9, reached_nodes=4,
                 dispatch_element_bytes=1, **inputs)
-    assert case(links.expert_seconds) == close(2 * 4 * 4096 * 7168 * 3 * 4 * 7 / 8 / 50e9)
+    assert case(links.expert_seconds) == close(
+        2 * 4 * 4096 * 7168 * 3 * 4 * (1 - (3 / 4) ** 8) * 7 / 8 / 50e9)
 
 
 def test_sends_between_stages():
