@@ -7,6 +7,7 @@ import pytest
 from book.components.measured import compare
 from book.pages.training_time import pipeline_picture, step_picture
 from gpucalc.core.evaluate import Case
+from gpucalc.decisions.layouts import step_parts
 from tests.pictures import boxes, widths
 
 BOUND = dict(efficiency="bound", overlap=1, data_overlap=1, tensor_overlap=1, exchange_overlap=1, latency=0, network_latency=0,
@@ -14,27 +15,24 @@ BOUND = dict(efficiency="bound", overlap=1, data_overlap=1, tensor_overlap=1, ex
 
 
 def test_published_steps():
-    """Half of those in the formats and programs that the shares are of lie within 15 %; the page says why the rest do not."""
+    """Half of them lie within 10 %; the page says why the rest do not."""
     measured = compare("training_time", "measured")
     speed = (1 + measured.error).where(measured.law != "step_seconds", 1 / (1 + measured.error)) - 1
     print(measured.assign(speed=speed)[["subject", "value", "predicted", "speed"]].to_string())
-    assert len(measured) == 125
-    # Nearly all are slower than the laws, which leave overheads out.
-    experts = speed.filter(like="deepseek-v3")
-    assert (speed < 0).mean() < 0.1 and speed.drop(experts.index).min() > -0.05
-    for family, most in (("sc21", 0.10), ("korthikanti", 0.10), ("mosaic-a100", 0.10), ("bridge", 0.15), ("nemo2407", 0.15)):
-        assert speed.filter(like=f"step-{family}").abs().median() < most, family
-    dense_tpu = speed.filter(like="tpu7x-train-llama")
-    assert dense_tpu.abs().median() < 0.10
-    # Products of experts are taken to reach 0.27 of the speed of dense ones, as in engines in the median: those of NVIDIA's run are
-    # faster. If they were as fast as dense ones, the law would be faster than all six by a fifth or more.
-    assert sorted(experts) == [pytest.approx(each, abs=5e-3) for each in (-0.123, 0.064, 0.404, 0.415, 0.719, 0.748)]
-    assert experts.idxmin() == "step-bridge-deepseek-v3"
-    as_dense = {}
-    for name, row in measured.loc[experts.index].to_dict("index").items():
-        found = Case.of(json.loads(row["inputs"]) | {"grouped_efficiency": 1})(row["law"]) / row["value"]
-        as_dense[name] = (1 / found if row["law"] == "step_seconds" else found) - 1
-    assert min(as_dense.values()) == as_dense["step-bridge-deepseek-v3"] == pytest.approx(0.20, abs=5e-3)
+    assert len(measured) == 133 and speed.abs().median() < 0.10
+    # Most are slower than the laws, which leave overheads out.
+    assert (speed < 0).mean() < 0.2 and speed.min() > -0.15
+    for family in ("sc21", "korthikanti", "mosaic-a100", "bridge", "nemo2407", "mlt51", "tpu7x-train-llama"):
+        assert speed.filter(like=f"step-{family}").abs().median() < 0.10, family
+    # With experts a fifth in the median. NVIDIA's Qwen3 30B in BF16 is met; in FP8 it is slower than that, and a plain all-to-all in
+    # eager mode slower still (Megatron-Bridge, issue 2842).
+    experts = speed.filter(regex="deepseek|qwen3|gpt-oss")
+    assert len(experts) == 18 and experts.abs().median() < 0.25 and experts.idxmax() == "step-bridge-qwen3-30b-2511"
+    assert abs(experts["step-bridge-qwen3-30b-bf16"]) < 0.02 and abs(experts["step-bridge-qwen3-30b-bf16-hidden"]) < 0.10
+    # A trace of it: 8.25 s of communication and 22.8 s of a busy GPU. The exchange is a fifth short and the rest a fifth long.
+    parts = step_parts(Case.of(json.loads(measured.loc["step-bridge-qwen3-30b-bf16", "inputs"])))
+    busy = sum(parts.values()) - parts["expert parallel"]
+    assert 0.75 < parts["expert parallel"] / 8.25 < 0.85 and 1.2 < busy / (22.82 - 8.25) < 1.3
 
 
 def test_no_published_step_beats_the_bound():
