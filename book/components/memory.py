@@ -38,7 +38,8 @@ _PAPER = r"(?:arXiv [\d.]+\d|[A-Z]\w+ et al\. \d+)(?:, (?:section|table|abstract
 def training_job(case):
     """The case without what belongs to a server, its `lora_rank`, if above 0, as the rank of its recipe.
 
-    An engine's format of weights and `framework_bytes` are not those of a training job. Raises ValueError for a rank of a recipe
+    An engine's format of weights and `framework_bytes` are not those of a training job; what is not asked of the host is as in the
+    recipe. Raises ValueError for a rank of a recipe
     without adapters and for a layout that does not divide the model.
     """
     recipe, rank = case.rows["recipe"], case.inputs.get("lora_rank")
@@ -47,7 +48,8 @@ def training_job(case):
     degrees = {name: case.inputs[name] for name in (*sharding.DEGREES, "sequence") if name in case.inputs}
     sharding.check_layout(case.rows["model"], **degrees)
     ranked = Row({**recipe, "lora_rank": rank or recipe.lora_rank}, recipe.name, recipe.kind)
-    return case.but(lora_rank=None, weight_format=None, framework_bytes=None, recipe=ranked)
+    hosted = {name: case.inputs.get(name) or None for name in ("offload_optimizer", "offload_gradients")}
+    return case.but(lora_rank=None, weight_format=None, framework_bytes=None, recipe=ranked, **hosted)
 
 
 def gpus_per_replica(case):
@@ -87,7 +89,8 @@ def one_change(case):
     """Cases by what changes: the training job with another setting, twice the micro-batch, or another recipe."""
     settings = [name for name in CHANGES if name != "sequence_parallel" or case.inputs.get("tensor_parallel", 1) > 1]
     changes = {f"{name} = {value}{_in_words(name, value)}": {name: value}
-               for name in settings for value in CHANGES[name] if value != case.inputs[name]}
+               for name in settings for value in CHANGES[name]
+               if value != case.inputs.get(name, case.rows["recipe"].get(name))}
     twice = 2 * case.inputs["micro_batch"]
     changes[f"micro_batch = {twice}"] = {"micro_batch": twice}
     others = catalogue.recipes().index.drop(case.rows["recipe"].name)

@@ -35,7 +35,7 @@ window.gpucalc = window.gpucalc || {};
   }
 
   // What cards that the reader has take for granted: none is to spare, they are set up, and their host has memory of the usual kind.
-  const own = () => ({ spare_replicas: 0, setup_hours: 0, least_rented_hours: 0, host_memory_bandwidth: data().assumptions.host_memory_bandwidth[1] });
+  const own = () => ({ spare_replicas: 0, setup_hours: 0, least_rented_hours: 0 });
 
   // The format in which a model is released, where that takes fewer bytes than is taken for granted: it is served in it.
   function released({ native_format: name }) {

@@ -117,11 +117,9 @@ def completed(case: Case) -> Case:
     return case.but(**{name: value for name, value in usual.items() if name not in case.inputs and name not in case.rows})
 
 
-def own() -> dict[str, float]:
-    """What cards that the reader has take for granted: none is to spare, they are set up, and their host has memory of the usual
-    kind."""
-    return {"spare_replicas": 0, "setup_hours": 0, "least_rented_hours": 0,
-            "host_memory_bandwidth": catalogue.assumed("host_memory_bandwidth")}
+def own() -> dict[str, int]:
+    """What cards that the reader has take for granted: none is to spare, and they are set up."""
+    return {"spare_replicas": 0, "setup_hours": 0, "least_rented_hours": 0}
 
 
 def released(model: Any) -> dict[str, Any]:

@@ -525,7 +525,8 @@ def helps(answer: Answer) -> list[Help]:
 def helping(answer: Answer, found: Help) -> str:
     """What a change does to the objective."""
     change, less = found.change, _less(answer, found)
-    held = ("training_bytes", "memory_bytes") if change.name == "recipe" else ("late_token_seconds",)
+    recipe = ("training_bytes", "memory_bytes", "server_host_bytes", "step_seconds")
+    held = recipe if change.name == "recipe" else ("late_token_seconds",)
     return fill("helps", plain({name: found.choice[name] for name in held if name in found.choice} | {
         "kind": answer.kind, "priced": found.choice["priced"], "before": _before(answer), "after": found.after, "less": less,
         "words": change.words, "value_text": _value(change)}))

@@ -120,7 +120,8 @@ RUN = Step(name="run", joined=("offers", "kind"),
            likely={"likely_gpu_hours": "layout_gpu_hours", "likely_slowdown": "interruption_slowdown"},
            limits=(*DOUBTS, Limit("training_days", "deadline_days", "the deadline", at=SURE),
                    Limit("compute_usd", "budget_usd", "the budget", at=SURE)),
-           objective=("compute_usd", "training_days"), shown=("run_gpu_hours", "interruption_slowdown"))
+           objective=("compute_usd", "training_days"),
+           shown=("run_gpu_hours", "interruption_slowdown", "server_host_bytes"))
 TRAIN = (LAYOUT, RUN)
 
 WINDOW = Step(
@@ -201,7 +202,8 @@ def rollouts(layout: Any, run: Any) -> tuple:
     return split, engine, run._replace(
         given=run.given | WRITING | dict.fromkeys(("layout_gpu_hours", "run_gpu_hours"), "grpo_gpu_hours"),
         spread=spread | {"grpo_step_seconds": ends},
-        likely=run.likely | {"likely_gpu_hours": "grpo_gpu_hours"}, shown=("grpo_gpu_hours", "interruption_slowdown"))
+        likely=run.likely | {"likely_gpu_hours": "grpo_gpu_hours"},
+        shown=("grpo_gpu_hours", "interruption_slowdown", "server_host_bytes"))
 
 
 class Card(NamedTuple):
@@ -325,8 +327,9 @@ TRAINING = Job(
            **{name: DEFAULTS[name].value for name in ("setup_hours", "least_rented_hours")}},
     changes=(*_times("deadline_days", ("twice the days", 2)), *_times("training_tokens", ("half the tokens", 0.5)),
              Change("recipe", "a smaller optimizer state", "adamw-8bit"), Change("recipe", "LoRA", "lora", of="finetune"),
-             *(Change("recipe", "QLoRA", "qlora", of=job) for job in ("finetune", "lora")), _OWN[0],
-             Change("term", "spot machines", "spot")))
+             *(Change("recipe", "QLoRA", "qlora", of=job) for job in ("finetune", "lora")),
+             *(Change("recipe", "Adam's state in host memory", "mixed-adamw-host", of=job) for job in ("finetune", "dpo")),
+             _OWN[0], Change("term", "spot machines", "spot")))
 PREFERENCES = TRAINING._replace(
     chain=preferences(*TRAIN), like="train",
     cards=(Card("fits", "policy_bytes", True, LAYOUT.given, "last_stage"),

@@ -162,7 +162,7 @@ def offloaded_bytes(weight_bytes, memory_bytes, own_cards, framework_bytes=..., 
 
 
 @law
-def offloaded_token_seconds(read_bytes, weight_bytes, offloaded_bytes, bandwidth, host_memory_bandwidth):
+def offloaded_token_seconds(read_bytes, weight_bytes, offloaded_bytes, bandwidth, host_memory_bandwidth=...):
     """Least time of a token where the host's processor works on the layers in its memory, and the GPUs on the others (s).
 
     One layer waits for the other, so that the times to read both parts add up; a token reads of each part the same share.

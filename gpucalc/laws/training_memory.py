@@ -68,11 +68,15 @@ def held_gradient_bytes(gpu_trained_params, gpu_trained_expert_params, gradient_
 
 
 @law
-def held_master_bytes(gpu_trained_params, gpu_trained_expert_params, master_element_bytes, shard_ranks, expert_shard_ranks,
-                      offload_optimizer=0, zero_stage=0):
-    """Master weights on one GPU (bytes): ZeRO splits them from stage 1 on (arXiv 1910.02054, section 5.1)."""
-    on_gpu = master_element_bytes * (1 - offload_optimizer)
-    return on_gpu * _held(gpu_trained_params, gpu_trained_expert_params, zero_stage >= 1, shard_ranks, expert_shard_ranks)
+def updated_params(gpu_trained_params, gpu_trained_expert_params, shard_ranks, expert_shard_ranks, zero_stage=0):
+    """Parameters that the optimizer of one GPU updates (count): from ZeRO-1 on its part alone (arXiv 1910.02054, section 5.1)."""
+    return _held(gpu_trained_params, gpu_trained_expert_params, zero_stage >= 1, shard_ranks, expert_shard_ranks)
+
+
+@law
+def held_master_bytes(updated_params, master_element_bytes, offload_optimizer=0):
+    """Master weights on one GPU (bytes): of the parameters that it updates (ZeRO, arXiv 1910.02054, section 5.1)."""
+    return updated_params * master_element_bytes * (1 - offload_optimizer)
 
 
 @law
@@ -211,11 +215,9 @@ def last_layer_moment_bytes(resident_bytes, held_gradient_bytes, layer_activatio
 
 
 @law
-def step_bytes(gpu_trained_params, gpu_trained_expert_params, shard_ranks, expert_shard_ranks, step_element_bytes=0,
-               offload_optimizer=0, zero_stage=0):
+def step_bytes(updated_params, step_element_bytes=0, offload_optimizer=0):
     """What the optimizer step needs for itself on one GPU (bytes); a fused one needs nothing. PyTorch docs, torch.optim."""
-    on_gpu = step_element_bytes * (1 - offload_optimizer)
-    return on_gpu * _held(gpu_trained_params, gpu_trained_expert_params, zero_stage >= 1, shard_ranks, expert_shard_ranks)
+    return updated_params * step_element_bytes * (1 - offload_optimizer)
 
 
 @law
@@ -273,12 +275,20 @@ def longest_sequence(sequence, memory_bytes, peak_bytes, resident_bytes, communi
 
 
 @law
-def host_bytes(held_master_bytes, held_optimizer_bytes, held_gradient_bytes):
-    """What the host holds for one GPU under ZeRO-Offload (bytes), from what the GPU held without it.
+def host_bytes(updated_params, master_element_bytes, optimizer_element_bytes, gradient_element_bytes, offload_optimizer=0,
+               offload_gradients=0):
+    """What the host holds for one GPU (bytes): master weights and states, and gradients where they leave too.
 
     ZeRO-Offload (arXiv 2101.06840, section 3); a paged optimizer alone leaves the gradients on the GPU.
     """
-    return held_master_bytes + held_optimizer_bytes + held_gradient_bytes
+    state = offload_optimizer * (master_element_bytes + optimizer_element_bytes)
+    return updated_params * (state + offload_gradients * gradient_element_bytes)
+
+
+@law
+def server_host_bytes(host_bytes, layout_gpus, gpus_per_server=...):
+    """What the memory of a server holds of the state of training (bytes): the part of each of its GPUs."""
+    return host_bytes * minimum(gpus_per_server, layout_gpus)
 
 
 @law

@@ -194,21 +194,38 @@ def micro_batch_seconds(matrix_seconds, elementwise_seconds, tensor_seconds, con
 # The step
 
 @law
-def update_seconds(gpu_trained_params, gpu_trained_expert_params, held_master_bytes, held_optimizer_bytes, gradient_element_bytes,
-                   weight_element_bytes, shard_ranks, expert_shard_ranks, bandwidth, zero_stage=0,
+def update_seconds(updated_params, held_master_bytes, held_optimizer_bytes, gpu_trained_params, gpu_trained_expert_params,
+                   gradient_element_bytes, weight_element_bytes, host_update_seconds, bandwidth, offload_optimizer=0,
                    narrow_products=0, activation_element_bytes=..., bandwidth_efficiency=1):
-    """The optimizer's step on one GPU (s): it reads gradients, reads and writes master weights and states, writes weights.
+    """The optimizer's step (s): it reads gradients, reads and writes master weights and states, writes weights.
 
     From ZeRO-1 on each GPU does so with its part alone (arXiv 1910.02054, section 5.1). Gradients are read once more for
-    their norm. Trained weights are cast to 8 or 4 bits once a step: read, and written by rows and by columns.
+    their norm. Trained weights are cast to 8 or 4 bits once a step: read, and written by rows and by columns. What the
+    host updates, the GPU waits for.
     """
-    split = zero_stage >= 1
-    updated = (gpu_trained_params / where(split, shard_ranks, 1)
-               + gpu_trained_expert_params / where(split, expert_shard_ranks, 1))
-    moved = updated * (2 * gradient_element_bytes + weight_element_bytes) + 2 * held_master_bytes + 2 * held_optimizer_bytes
+    own = updated_params * (1 - offload_optimizer) * (gradient_element_bytes + weight_element_bytes)
+    moved = own + updated_params * gradient_element_bytes + 2 * held_master_bytes + 2 * held_optimizer_bytes
     cast = minimum(narrow_products, 1) * (1 + 2 * 0.5**narrow_products)
     casts = cast * (gpu_trained_params + gpu_trained_expert_params) * activation_element_bytes
-    return (moved + casts) / (bandwidth * bandwidth_efficiency)
+    return (moved + casts) / (bandwidth * bandwidth_efficiency) + host_update_seconds
+
+
+@law
+def host_update_seconds(updated_params, master_element_bytes, optimizer_element_bytes, gradient_element_bytes,
+                        weight_element_bytes, micro_batch_seconds, micro_batches, adapters, layout_gpus, offload_optimizer=0,
+                        offload_gradients=0, gpus_per_server=..., host_memory_bandwidth=..., swap_bandwidth=...):
+    """What a step waits for an optimizer in the host's memory (s). ZeRO-Offload (arXiv 2101.06840, sections 4 and 5).
+
+    The processors read gradients, read and write master weights and states, and write weights, at the bandwidth of a memory
+    that the GPUs of a server share; then each GPU fetches its weights over its own link. Gradients leave in the backward
+    pass, so that what they take longer shows: once, or after each micro-batch where the host sums them.
+    """
+    state = 2 * (master_element_bytes + optimizer_element_bytes) + gradient_element_bytes + weight_element_bytes
+    update = minimum(gpus_per_server, layout_gpus) * updated_params * state / host_memory_bandwidth
+    backward = (2 - adapters) / (3 - adapters) * micro_batch_seconds
+    late = maximum(updated_params * gradient_element_bytes / swap_bandwidth - backward, 0)
+    sent = where(offload_gradients > 0, micro_batches, 1) * late
+    return offload_optimizer * (update + updated_params * weight_element_bytes / swap_bandwidth + sent)
 
 
 @law

@@ -27,8 +27,8 @@ ALLOWED = {
     AMOUNT: "egress_bytes framework_bytes gradient_element_bytes latency loss_element_bytes optimizer_element_bytes premium prompt_chunk "
             "trough_gpus usd_per_gb_month",
     FACTOR: "interruption_slowdown layers_per_cache pue", FRACTION: "availability bandwidth_efficiency compute_efficiency utilization",
-    SHARE: "end_share fragmentation headroom interruptible_share peak_share residual", RATE: "rent_decline",
-    FLAG: "adapt_query cached committed expanded_kv flash_attention keep_embeddings last_stage offload_optimizer persistent_gradients "
+    SHARE: "end_share fragmentation headroom interruptible_share offload_optimizer peak_share residual", RATE: "rent_decline",
+    FLAG: "adapt_query cached committed expanded_kv flash_attention keep_embeddings last_stage offload_gradients persistent_gradients "
           "sequence_parallel tied_embeddings", LEVEL2: "fusion", LEVEL3: "recompute zero_stage"}
 
 

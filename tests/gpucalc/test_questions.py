@@ -4,7 +4,7 @@ import re
 import pytest
 
 from gpucalc import Case
-from gpucalc.decisions import answer as answering, answer_words, decide as deciding, owning_words
+from gpucalc.decisions import answer as answering, answer_words, decide as deciding, jobs, owning_words
 from gpucalc.decisions.rent_or_buy import rent_or_buy
 from gpucalc.laws import arithmetic_intensity as ai, interconnect as ic, kv_cache as kv, training_memory as tm
 from gpucalc.rows import free_words
@@ -74,9 +74,19 @@ def test_what_does_not_fit_whole_is_offered_as_adapters_with_their_memory(book):
     for line, up_to in (("can I fine-tune an 8B on a 3090", 186), ("lora 8B on a 3090", 33.7)):
         _, told = asked(line, book)
         assert f"needs up to {up_to} GB, more than its 25.8 GB" in told.headline
-        assert len(told.helps) == 1 and re.match(r"With QLoRA \(19\.\d GB of 25\.8 GB on a GPU\) it can be done, for ", told.helps[0])
+        assert len(told.helps) == 1 and re.match(r"With QLoRA \(19\.\d GB of 25\.8 GB on a GPU, 290 s a step\) it",
+                                                     told.helps[0])
     _, told = asked("full fine-tune 8B on 8 H100", book)
     assert [text for text in told.helps if text.startswith("With LoRA (")]
+    # Gradients, master weights and moments, 2 + 4 + 8 bytes a weight, go to the host of both cards; without them it takes 2.8 s less:
+    # 28 bytes a weight at 89.6 GB/s, then half of the weights, 2 bytes each, at 25 GB/s.
+    _, told = asked("full fine-tune 8B on my 2 x 3090", book)
+    assert [text for text in told.helps if re.match(
+        r"With Adam's state in host memory \(21\.9 GB of 25\.8 GB on a GPU, 112 GB in the memory of each machine, 157 s a step\) it ", text)]
+    found, told = asked("full fine-tune 8B on my 2 x 3090", book, recipe="mixed-adamw-host")
+    assert "112 GB of its state in the memory of each machine" in told.cards[0].note
+    held = answering.of_choice(found.case, found.best).but(**jobs.LAYOUT.given)
+    assert held("host_update_seconds") == pytest.approx(8.03e9 * 28 / 89.6e9 + 8.03e9 / 25e9, rel=0.001)
     _, told = asked("pre-train llama 2 7b on 1T tokens within 28 days", book)
     assert not [text for text in told.helps if "LoRA" in text]
 

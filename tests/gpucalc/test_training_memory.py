@@ -66,13 +66,13 @@ def test_weights_on_one_gpu():
 
 
 @pytest.mark.parametrize("law, widths, stage", [
-    (tm.held_gradient_bytes, dict(gradient_element_bytes=4), 2), (tm.held_master_bytes, dict(master_element_bytes=4), 1),
-    (tm.step_bytes, dict(step_element_bytes=4), 1)])
+    (tm.held_gradient_bytes, dict(gradient_element_bytes=4), 2), (tm.updated_params, {}, 1)])
 def test_what_zero_splits_from_a_stage_on(law, widths, stage):
-    assert law(**TRAINED, **widths, **ALONE) == 4 * 1500
-    assert law(**TRAINED, **widths, zero_stage=stage - 1, **RANKS) == 4 * 1500
+    width = widths.get("gradient_element_bytes", 1)
+    assert law(**TRAINED, **widths, **ALONE) == width * 1500
+    assert law(**TRAINED, **widths, zero_stage=stage - 1, **RANKS) == width * 1500
     for split in range(stage, 4):
-        assert law(**TRAINED, **widths, zero_stage=split, **RANKS) == 4 * (1100 / 8 + 400 / 2)
+        assert law(**TRAINED, **widths, zero_stage=split, **RANKS) == width * (1100 / 8 + 400 / 2)
 
 
 def test_optimizer_state_on_one_gpu():
@@ -86,7 +86,8 @@ def test_optimizer_state_on_one_gpu():
     assert tm.held_optimizer_bytes(**given | dict(adapters=1)) == 1100 * 4 + experts    # embeddings are frozen
     assert tm.held_optimizer_bytes(**given | RANKS, zero_stage=1) == dense / 8 + experts / 2
     assert tm.held_optimizer_bytes(**given, offload_optimizer=1) == 0
-    assert tm.held_master_bytes(**TRAINED, **ALONE, master_element_bytes=4, offload_optimizer=1) == 0
+    assert [tm.held_master_bytes(10, 4, offload_optimizer=share) for share in (0, 0.25, 1)] == [40, 30, 0]
+    assert [tm.step_bytes(10, 4, offload_optimizer=share) for share in (0, 0.25, 1)] == [40, 30, 0]
 
 
 def test_one_statistic_for_each_row_and_column():
@@ -152,9 +153,14 @@ def test_offload_moves_master_weights_and_optimizer_state():
     offload = Case(LLAMA_8B, catalogue.recipe("mixed-adamw"), offload_optimizer=1, offload_gradients=1)
     assert offload(tm.held_state_bytes) == 8_030_261_248 * 2
     assert offload(tm.resident_bytes) == 8_030_261_248 * 2 + 2 * LLAMA_8B_LAYER
-    assert Case(LLAMA_8B, catalogue.recipe("mixed-adamw"))(tm.host_bytes) == 8_030_261_248 * (2 + 4 + 8)
-    assert Case(LLAMA_8B, catalogue.recipe("mixed-adamw"), zero_stage=2,
-                data_parallel=8)(tm.host_bytes) == 8_030_261_248 * 14 / 8
+    assert offload(tm.host_bytes) == 8_030_261_248 * (2 + 4 + 8)
+    assert offload.but(offload_gradients=0)(tm.host_bytes) == 8_030_261_248 * (4 + 8)
+    assert offload.but(offload_optimizer=0, offload_gradients=0)(tm.host_bytes) == 0
+    # A recipe of its own, on sixteen GPUs in two servers: each holds half of the state.
+    hosted = Case(LLAMA_8B, catalogue.recipe("mixed-adamw-host"), zero_stage=2, data_parallel=16)
+    assert hosted(tm.host_bytes) == 8_030_261_248 * 14 / 16
+    assert hosted(tm.server_host_bytes) == 8_030_261_248 * 14 / 2
+    assert hosted.but(gpus_per_server=2)(tm.server_host_bytes) == 8_030_261_248 * 14 / 8
 
 
 # ZeRO
@@ -290,7 +296,6 @@ def test_the_peak_is_the_largest_moment():
 def test_what_comes_on_top_of_the_peak():
     assert tm.fragmentation_bytes(peak_bytes=1000, fragmentation=0.1) == close(100)
     assert tm.training_bytes(peak_bytes=1000, fragmentation_bytes=100, communication_bytes=20, framework_bytes=10) == 1130
-    assert tm.host_bytes(held_master_bytes=10, held_optimizer_bytes=100, held_gradient_bytes=1) == 111
     # A GPU in a tensor-parallel group, a pipeline and a group of replicas has three communicators, and buckets for replicas.
     assert tm.communication_bytes(communicator_bytes=400, bucket_bytes=9) == 0
     assert tm.communication_bytes(400, 9, tensor_parallel=8, pipeline_parallel=2) == 800
@@ -352,7 +357,7 @@ def test_deepseek_v3_on_2048_gpus():
 DEFAULTS = dict(activation_element_bytes=2, kept_element_bytes=2, logit_element_bytes=2, loss_element_bytes=12, loss_chunks=1,
                 norms_per_layer=2, norm_vectors=1, persistent_gradients=1, fusion=1, virtual_stages=1, recomputed_share=1,
                 shard_parallel=0)
-CHOSEN = ("fragmentation", "framework_bytes", "communicator_bytes", "headroom")    # assumptions of their own
+CHOSEN = ("fragmentation", "framework_bytes", "communicator_bytes", "headroom", "gpus_per_server")    # assumptions of their own
 
 
 @pytest.mark.parametrize("law", [law for law in LAWS.values() if law.__module__ in (sharding.__name__, tm.__name__, low_rank.__name__,

@@ -187,11 +187,31 @@ def test_selective_recompute_beside_flash_attention():
 
 def test_the_optimizer():
     # 40 parameters: gradients of 4 bytes read twice, weights of 2 written, 30 bytes of states read and written.
-    given = dict(gpu_trained_params=40, gpu_trained_expert_params=0, held_master_bytes=10, held_optimizer_bytes=20,
-                 gradient_element_bytes=4, weight_element_bytes=2, shard_ranks=8, expert_shard_ranks=1, bandwidth=10)
+    given = dict(updated_params=40, gpu_trained_params=40, gpu_trained_expert_params=0, held_master_bytes=10,
+                 held_optimizer_bytes=20, gradient_element_bytes=4, weight_element_bytes=2, host_update_seconds=0, bandwidth=10)
     assert tt.update_seconds(**given) == (40 * 10 + 60) / 10
-    assert tt.update_seconds(**given, zero_stage=1, bandwidth_efficiency=0.5) == (5 * 10 + 60) / 5
+    assert tt.update_seconds(**given | dict(updated_params=5), bandwidth_efficiency=0.5) == (5 * 10 + 60) / 5
     assert tt.update_seconds(**given, narrow_products=1) == (40 * 10 + 60 + 40 * 4) / 10
+    # The host updates half: the GPU reads all gradients for their norm, and half of them again, and waits for the host.
+    assert tt.update_seconds(**given | dict(held_master_bytes=5, held_optimizer_bytes=10, host_update_seconds=7),
+                             offload_optimizer=0.5) == (40 * 4 + 20 * 6 + 30) / 10 + 7
+
+
+def test_an_optimizer_in_host_memory():
+    # 40 parameters on each of 2 GPUs: 2 x 12 bytes of state, 2 of gradient and 2 of weight at 80 B/s for both, then weights of
+    # 80 bytes at 10 B/s. Gradients take 8 s, of which a backward pass of two thirds of 9 s hides 6.
+    given = dict(updated_params=40, master_element_bytes=4, optimizer_element_bytes=8, gradient_element_bytes=2,
+                 weight_element_bytes=2, micro_batch_seconds=9, micro_batches=4, adapters=0, layout_gpus=2, offload_optimizer=1,
+                 gpus_per_server=8, host_memory_bandwidth=80, swap_bandwidth=10)
+    assert tt.host_update_seconds(**given) == pytest.approx(2 * 40 * 28 / 80 + 8 + 2)
+    assert tt.host_update_seconds(**given | dict(gpus_per_server=1)) == pytest.approx(40 * 28 / 80 + 8 + 2)
+    assert tt.host_update_seconds(**given, offload_gradients=1) == pytest.approx(28 + 8 + 4 * 2)
+    assert tt.host_update_seconds(**given | dict(adapters=1)) == pytest.approx(28 + 8 + 8 - 4.5)
+    assert tt.host_update_seconds(**given | dict(micro_batch_seconds=99)) == pytest.approx(28 + 8)
+    assert tt.host_update_seconds(**given | dict(offload_optimizer=0.25)) == pytest.approx(38 / 4)
+    # What the GPU no longer does is far less than what it waits for.
+    alone, hosted = (step(recipe=catalogue.recipe(name))["update_seconds"] for name in ("mixed-adamw", "mixed-adamw-host"))
+    assert hosted > 10 * alone
 
 
 def test_counts_of_a_layout():
