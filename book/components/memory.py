@@ -38,9 +38,8 @@ _PAPER = r"(?:arXiv [\d.]+\d|[A-Z]\w+ et al\. \d+)(?:, (?:section|table|abstract
 def training_job(case):
     """The case without what belongs to a server, its `lora_rank`, if above 0, as the rank of its recipe.
 
-    An engine's format of weights and `framework_bytes` are not those of a training job; what is not asked of the host is as in the
-    recipe. Raises ValueError for a rank of a recipe
-    without adapters and for a layout that does not divide the model.
+    An engine's format of weights and `framework_bytes` are not those of a training job; what is not asked of the host is as in
+    the recipe. Raises ValueError for a rank of a recipe without adapters and for a layout that does not divide the model.
     """
     recipe, rank = case.rows["recipe"], case.inputs.get("lora_rank")
     if rank and not recipe.lora_rank:
