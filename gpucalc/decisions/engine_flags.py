@@ -112,7 +112,8 @@ def known(answer: Answer, facts: dict[str, Any]) -> dict[str, Any]:
         found["log_tokens"], found["log_length"] = math.floor(found["log_plan"]), math.floor(found["length_plan"])
         found["log_times"] = found["log_plan"] / found["length_plan"]
         found["pool_tokens"] = math.floor(found["log_plan"] / (Q8_0 if found.get("cache_element_bytes", 2) == 1 else 1))
-    special = found.get("cache_element_bytes", 2) < 2 or found.get("drafted", 0) + found.get("max_loras", 0) > 0
+    special = found.get("cache_element_bytes", 2) < 2 or any(
+        found.get(name, 0) > 0 for name in ("drafted", "max_loras", "host_cache_bytes"))
     found["trtllm_config"] = int(groups > 1 or special or found.get("prefill_replicas", 0) > 0)
     return found
 

@@ -154,11 +154,17 @@ def test_vllm_takes_a_stretched_context_and_pads_adapters(book):
 
 
 def test_host_memory_for_caches_is_given_as_each_engine_counts_it():
-    """125e9 bytes a GPU: vLLM asks for all four of an engine, 500e9 / 2^30 = 465 GiB; SGLang for one, 125 GB."""
+    """125e9 bytes a GPU: vLLM asks for all four of an engine, 500e9 / 2^30 = 465 GiB; SGLang for one, 125 GB; TensorRT-LLM for one in
+    bytes, among the options of its file."""
     case = case_file.case_of({"job": "serve", "requests_per_second": 2, "model": "Llama-3.3-70B", "cards": "H100 SXM 80GB", "tensor_parallel": 4})
     for engine, flag, size in (("vLLM", "--kv-offloading-size", "465"), ("SGLang", "--hicache-size", "125")):
         found = engine_flags.known(SimpleNamespace(case=case), {"engine": engine, "host_cache_bytes": 125e9, "tensor_parallel": 4, "batch": 8, "model": "x"})
         assert dict(itertools.pairwise(words_of(found)))[flag] == size
+    facts = {"engine": "TensorRT-LLM", "host_cache_bytes": 125e9, "tensor_parallel": 4, "batch": 8, "model": "x", "free_share_plan": 0.9}
+    for width, more in ((2, {}), (1, {"dtype": "fp8"})):
+        found = engine_flags.known(SimpleNamespace(case=case), facts | {"cache_element_bytes": width})
+        options = json.loads(dict(itertools.pairwise(words_of(found)))["echo"])
+        assert options["kv_cache_config"] == more | {"free_gpu_memory_fraction": 0.9, "host_cache_size": 125_000_000_000}
 
 
 def test_the_settings_of_a_plan_over_many_gpus():
