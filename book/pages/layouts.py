@@ -36,7 +36,8 @@ EFFECT = {"tensor_parallel": ("each matrix", "two all-reduces a layer, each way"
           "expert_tensor_parallel": ("each expert", "all-reduces of what experts take in"),
           "shard_parallel": ("ZeRO's shards, over fewer GPUs", "sums of the shards between groups"),
           "zero_bubble": ("nothing", "nothing: weight gradients fill the bubble"),
-          "loss_chunks": ("the loss", "nothing: less memory at the loss")}
+          "loss_chunks": ("the loss", "nothing: less memory at the loss"),
+          "offload_activations": ("nothing", "PCIe, where activations take longer there than products do")}
 
 
 def published_layouts() -> pd.DataFrame:

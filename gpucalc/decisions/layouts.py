@@ -30,10 +30,11 @@ from .jobs import DEGREES_USED, TRIED
 
 LAYOUT = ("tensor_parallel", "pipeline_parallel", "virtual_stages", "context_parallel", "expert_parallel", "data_parallel",
           "zero_stage", "micro_batch", "micro_batches", "recompute", "sequence_parallel", "recomputed_share",
-          "expert_tensor_parallel", "shard_parallel", "zero_bubble", "loss_chunks")
+          "expert_tensor_parallel", "shard_parallel", "zero_bubble", "loss_chunks", "offload_activations")
 AXES = tuple(name for name in LAYOUT if name not in ("data_parallel", "micro_batches"))
 # What an axis is where a layout does without; 1 for the others.
-NEUTRAL = dict.fromkeys(("zero_stage", "recompute", "sequence_parallel", "shard_parallel", "zero_bubble"), 0)
+NEUTRAL = dict.fromkeys(("zero_stage", "recompute", "sequence_parallel", "shard_parallel", "zero_bubble", "offload_activations"),
+                        0)
 OVER_MEMORY = "training_bytes: at most the memory of a GPU"
 CLOSE = f"training_bytes: {bands.CLOSE}"
 # Low, plan and high of a figure.
@@ -165,7 +166,8 @@ def _rules(architecture, inputs, cluster, layout, global_batch):
 FAMILY = "training step"
 # Kinds of parallelism; what a simpler layout has less of, the first first.
 KINDS = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel", "zero_stage")
-SIMPLER = (*KINDS[:4], "recompute", "recomputed_share", "virtual_stages", "zero_bubble", "zero_stage", "shard_parallel")
+SIMPLER = (*KINDS[:4], "recompute", "recomputed_share", "virtual_stages", "zero_bubble", "zero_stage", "shard_parallel",
+           "offload_activations")
 
 
 def ends(case: Case) -> dict[str, tuple[float, float, float]]:
@@ -425,7 +427,8 @@ def step_parts(case: Case) -> dict[str, float]:
         f"{kind}_seconds": terms[f"{kind}_hidden_share"] for kind in ("tensor", "expert")}
     shown = {law: 1 - (1 - terms["lent_share"]) * share for law, share in hidden.items()}
     parts = {name: given["micro_batches"] * terms[law] * shown[law] for law, name in PARTS.items()}
-    waiting = {"host": given["micro_batches"] * given["host_seconds"]} if given["host_seconds"] else {}
+    host = given["micro_batches"] * (given["host_seconds"] + terms["host_activation_seconds"])
+    waiting = {"host": host} if host else {}
     return parts | waiting | {"bubble of the pipeline": terms["bubble_seconds"], "data parallel": terms["exposed_data_seconds"],
                               "optimizer": terms["update_seconds"]}
 
@@ -488,7 +491,8 @@ def layout_name(row: Any) -> str:
     degrees = [f"{short} {row[name]:.0f}{more.get(short, '')}" for short, name in SHORT.items() if row[name] > 1]
     shard = f" / {row['shard_parallel']:.0f}" if row.get("shard_parallel") else ""
     zero = [f"ZeRO {row['zero_stage']:.0f}{shard}"] if row["zero_stage"] else []
-    zero += ["zero bubble"] if row.get("zero_bubble") else []
+    zero += [name for axis, name in (("zero_bubble", "zero bubble"), ("offload_activations", "activations on the host"))
+             if row.get(axis)]
     return ", ".join(each.replace(" ", "\u00a0") for each in degrees + zero) or "one GPU"
 
 
@@ -507,12 +511,13 @@ def usual_axes(architecture: Any, counts: Any) -> dict[str, list]:
 
 
 def fine_axes(row: Any, gpus_per_node: float = 8) -> dict[str, list]:
-    """What can be tuned around a layout whose degrees stay: recompute in some layers, ZeRO in a node, schedule, loss."""
+    """What can be tuned around a layout whose degrees stay: recompute in some layers, ZeRO in a node, schedule, loss, the
+    host's memory for activations."""
     held = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel", "micro_batch", "sequence_parallel")
     tensor = int(row["tensor_parallel"])
     return {name: [int(row[name])] for name in held} | dict(
         recompute=[0, 2, 3], recomputed_share=[0.25, 0.5, 0.75, 1], shard_parallel=[0, int(gpus_per_node)], zero_bubble=[0, 1],
-        loss_chunks=[1, 8], expert_tensor_parallel=sorted({1, tensor}))
+        loss_chunks=[1, 8], offload_activations=[0, 1], expert_tensor_parallel=sorted({1, tensor}))
 
 
 def _check_aim(by):

@@ -175,9 +175,12 @@ def layer_activation_bytes(score_bytes, gpu_tokens, whole_values, split_values, 
 
 
 @law
-def activation_bytes(in_flight_layers, layer_activation_bytes):
-    """What all layers in flight keep for the backward pass, on one GPU (bytes). Korthikanti et al. 2022, section 4.2.3."""
-    return in_flight_layers * layer_activation_bytes
+def activation_bytes(in_flight_layers, layer_activation_bytes, offload_activations=0):
+    """What all layers in flight keep for the backward pass, on one GPU (bytes). Korthikanti et al. 2022, section 4.2.3.
+
+    Where they wait in the memory of the host, one layer is on its way there. ZeRO-Infinity (arXiv 2104.07857, section 5.1).
+    """
+    return where(offload_activations > 0, minimum(in_flight_layers, 1), in_flight_layers) * layer_activation_bytes
 
 
 @law

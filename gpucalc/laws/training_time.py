@@ -179,16 +179,29 @@ def expert_hidden_share(expert_seconds, matrix_seconds, micro_batches, exchange_
 
 @law
 def micro_batch_seconds(matrix_seconds, elementwise_seconds, tensor_seconds, context_seconds, expert_seconds, pipeline_seconds,
-                        tensor_hidden_share, expert_hidden_share, lent_share, overlap=0, host_seconds=0):
+                        tensor_hidden_share, expert_hidden_share, lent_share, host_activation_seconds, overlap=0, host_seconds=0):
     """Time between micro-batches of a full pipeline (s); `overlap` is the share of their communication that is hidden.
 
     Traffic of tensor parallel and of experts have shares of their own. What is hidden takes multiprocessors from the products.
-    Eager programs leave the GPU waiting for the host.
+    Eager programs leave the GPU waiting for the host, and so may activations that lie there.
     """
     sent = context_seconds + pipeline_seconds
     hidden = overlap * sent + tensor_hidden_share * tensor_seconds + expert_hidden_share * expert_seconds
     shown = sent + tensor_seconds + expert_seconds - (1 - lent_share) * hidden
-    return matrix_seconds + elementwise_seconds + shown + host_seconds
+    return matrix_seconds + elementwise_seconds + shown + host_seconds + host_activation_seconds
+
+
+@law
+def host_activation_seconds(stage_layers, layer_activation_bytes, matrix_seconds, elementwise_seconds, adapters, recompute=0,
+                            recomputed_share=1, offload_activations=0, swap_bandwidth=...):
+    """What a micro-batch waits for activations that go to the host and come back (s). ZeRO-Infinity (arXiv 2104.07857, section
+    5.1): both run beside the work of other layers, so that what the way there takes longer than the forward pass shows, and
+    what the way back takes longer than the backward pass.
+    """
+    moved = offload_activations * stage_layers * layer_activation_bytes / swap_bandwidth
+    work = matrix_seconds + elementwise_seconds
+    forward = work / (3 - adapters + repeated(recompute, recomputed_share))
+    return maximum(moved - forward, 0) + maximum(moved - (work - forward), 0)
 
 
 # The step

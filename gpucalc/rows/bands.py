@@ -47,8 +47,8 @@ PEAKS = {"efficiency": "bound"} | dict.fromkeys(ADDED, 0)
 # What a bound leaves out: shares below 1 that a case gives, work that nothing hides, uneven use of GPUs, every latency, and
 # prompts of others beside one's own.
 HIDDEN = ("overlap", "data_overlap", "tensor_overlap", "exchange_overlap", "expert_overlap", "expert_imbalance")
-LATE = ("latency", "base_latency", "switch_latency", "network_latency", "host_seconds", "host_update_seconds", *ADDED,
-        "kernel_seconds", "beside_seconds")
+LATE = ("latency", "base_latency", "switch_latency", "network_latency", "host_seconds", "host_update_seconds",
+        "host_activation_seconds", *ADDED, "kernel_seconds", "beside_seconds")
 # A token need not wait for a prompt of others: the bound of its time is that of a pass.
 UNDISTURBED = {"time_per_output_token": "speculative_seconds"}
 

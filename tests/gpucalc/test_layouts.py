@@ -25,7 +25,7 @@ MIXTRAL = dict(model="Mixtral-8x7B", gpu="A100 SXM 80GB", gpus=[8, 24], global_b
 QWEN = dict(model="Qwen2.5-7B", gpu="A100 SXM 80GB", global_batch=64, sequence=4096)
 JOBS = {job["model"]: job for job in (LLAMA, DEEPSEEK, MIXTRAL)}
 FINE = dict(micro_batch=[1, 2], recompute=[0, 1, 2, 3], recomputed_share=[0.5, 1], zero_bubble=[0, 1], shard_parallel=[0, 4],
-            loss_chunks=[1, 8], expert_tensor_parallel=[1, 2])
+            loss_chunks=[1, 8], offload_activations=[0, 1], expert_tensor_parallel=[1, 2])
 JOBS["fine"] = MIXTRAL | dict(axes=FINE | dict(context_parallel=[1, 2], zero_stage=[0, 1, 3], virtual_stages=[1, 2]))
 ONE = dict.fromkeys(LAYOUT, 1) | NEUTRAL
 
@@ -59,7 +59,7 @@ def by_hand(row, model, gpu, gpus, global_batch, sequence, network="InfiniBand N
 
 def reason(architecture, degrees, gpus, global_batch, sequence, flash_attention, gpus_per_node, full):
     """The start of the first reason, or nothing."""
-    t, p, v, c, e, d, zero, b, m, recompute, sp, share, et, shard, zb, _ = degrees.values()
+    t, p, v, c, e, d, zero, b, m, recompute, sp, share, et, shard, zb, *_ = degrees.values()
     if gpus % (t * p * c):
         return "gpus"
     try:

@@ -1,9 +1,10 @@
 """Time of a training step against hand calculations: the arithmetic stands in each test, written out without the laws."""
 import itertools
+import json
 
 import pytest
 
-from gpucalc import LAWS, training_products as products, training_time as tt
+from gpucalc import LAWS, activation_memory as am, training_products as products, training_time as tt
 from gpucalc.core.evaluate import Case
 from gpucalc.rows import catalogue
 from tests.close import close
@@ -151,11 +152,11 @@ def test_memory_traffic():
 
 def test_parts_of_a_step():
     parts = dict(tensor_seconds=4, context_seconds=3, expert_seconds=2, pipeline_seconds=1, lent_share=0, tensor_hidden_share=0,
-                 expert_hidden_share=0)
+                 expert_hidden_share=0, host_activation_seconds=0)
     assert tt.micro_batch_seconds(matrix_seconds=50, elementwise_seconds=5, **parts) == 65
     assert tt.micro_batch_seconds(matrix_seconds=50, elementwise_seconds=5, **parts, overlap=0.75) == 65 - 0.75 * 4
     assert tt.micro_batch_seconds(matrix_seconds=50, elementwise_seconds=5, **parts | dict(
-        lent_share=0.5, expert_hidden_share=1, tensor_hidden_share=0.25), host_seconds=0.5) == 65 - 1 - 0.5 + 0.5
+        lent_share=0.5, expert_hidden_share=1, tensor_hidden_share=0.25, host_activation_seconds=2), host_seconds=0.5) == 65 - 1 - 0.5 + 0.5 + 2
     # Eight micro-batches of 10 s and the three a pipeline of four waits, or half of them with two chunks.
     given = dict(micro_batch_seconds=10, micro_batches=8)
     for virtual_stages, waited in ((1, 30), (2, 15)):
@@ -195,6 +196,22 @@ def test_the_optimizer():
     # The host updates half: the GPU reads all gradients for their norm, and half of them again, and waits for the host.
     assert tt.update_seconds(**given | dict(held_master_bytes=5, held_optimizer_bytes=10, host_update_seconds=7),
                              offload_optimizer=0.5) == (40 * 4 + 20 * 6 + 30) / 10 + 7
+
+
+def test_activations_in_host_memory():
+    # 10 layers of 30 bytes at 10 B/s: 30 s each way. A forward pass is a third of 60 s, with whole layers recomputed a quarter.
+    given = dict(stage_layers=10, layer_activation_bytes=30, matrix_seconds=50, elementwise_seconds=10, adapters=0,
+                 offload_activations=1, swap_bandwidth=10)
+    assert tt.host_activation_seconds(**given) == 30 - 20
+    assert tt.host_activation_seconds(**given, recompute=2) == 30 - 15
+    assert tt.host_activation_seconds(**given | dict(swap_bandwidth=5)) == (60 - 20) + (60 - 40)
+    assert tt.host_activation_seconds(**given | dict(offload_activations=0)) == 0
+    assert am.activation_bytes(10, 30, offload_activations=1) == 30
+    # torchtune's checkpoints on the host, in Llama-3.2-3B: 23.4 GB were measured, where 24.8 GB were with them on the GPU.
+    kept, moved = (Case.of(json.loads(catalogue.measurements().loc[f"tm-torchtune-3b-{row}", "inputs"])) for row in ("in-backward", "host"))
+    moved = moved.but(activation_bytes=None, micro_batches=1, offload_activations=1)
+    assert moved("peak_bytes") == pytest.approx(23.4e9, rel=0.05)
+    assert kept("peak_bytes") - moved("peak_bytes") == pytest.approx(27 * 2 * 4096 * 3072 * 2)
 
 
 def test_an_optimizer_in_host_memory():
