@@ -16,7 +16,7 @@ BOUND = dict(efficiency="bound", overlap=1, data_overlap=1, tensor_overlap=1, ex
 
 def test_published_steps():
     """Half of them lie within 10 %; the page says why the rest do not."""
-    measured = compare("training_time", "measured")
+    measured = compare("training_time", "measured").query("family != 'optimizer in host memory'")
     speed = (1 + measured.error).where(measured.law != "step_seconds", 1 / (1 + measured.error)) - 1
     print(measured.assign(speed=speed)[["subject", "value", "predicted", "speed"]].to_string())
     assert len(measured) == 133 and speed.abs().median() < 0.10
@@ -37,9 +37,21 @@ def test_published_steps():
 
 def test_no_published_step_beats_the_bound():
     """All of the peaks, all communication hidden, no latency."""
-    for row in compare("training_time", "measured").to_dict("records"):
+    for row in compare("training_time", "measured").query("family != 'optimizer in host memory'").to_dict("records"):
         best = Case.of(json.loads(row["inputs"]) | BOUND)(row["law"])
         assert best <= row["value"] if row["law"] == "step_seconds" else best >= row["value"], row["subject"]
+
+
+def test_published_optimizers_in_host_memory():
+    """Parameters x bytes over the memory's rate, then 2 bytes over PCIe, and gradients where the job had nothing to hide them."""
+    rows = compare("training_time", "measured").query("family == 'optimizer in host memory'")
+    by_hand = {"zero-offload-10b": 10.277e9 * (28 / 89.6e9 + 2 / 12.5e9), "bridge-qwen3-30b": 1.909e9 * (8 * 30 / 89.6e9 + 6 / 25e9),
+               "torchao-vit": 1.1e9 * (12 / 51.2e9 + 2 / 25e9), "deepspeed-vit": 1.1e9 * (28 / 51.2e9 + 2 / 25e9),
+               "adambridge-67m": 67e6 * (28 / 89.6e9 + 4 / 25e9)}
+    assert rows["predicted"].to_dict() == {f"host-{name}": pytest.approx(value, rel=1e-3) for name, value in by_hand.items()}
+    # An untuned DeepSpeed takes 2.7 times the formula, NVIDIA's servers of eight, with more channels of memory, 0.57 times.
+    found = (rows["value"] / rows["predicted"]).sort_values().round(2)
+    assert found.tolist() == [0.57, 0.72, 0.97, 1.61, 2.7]
 
 
 def test_published_utilizations():
