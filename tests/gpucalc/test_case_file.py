@@ -97,8 +97,8 @@ def faults(path):
     (SERVE + "weight_format: 8", ["weight_format: 8; allowed: text"]),
     (SERVE + "weight_format: FP9", ["weight_format: data/formats.csv has no weight_format 'FP9'; close: FP8, FP32, FP16; see all in that "
                                     "file"]),
-    (TRAIN + "recipe: adam", ["recipe: data/recipes.csv has no recipe 'adam'; close: fp32-adamw, mixed-adamw, mixed-adamw-fp32-grads, "
-                              "mixed-adamw-bf16-states; see all in that file"]),
+    (TRAIN + "recipe: adam", ["recipe: data/recipes.csv has no recipe 'adam'; close: fp32-adamw, mixed-adamw, mixed-adamw-host, "
+                              "mixed-adamw-fp32-grads; see all in that file"]),
     (SERVE + "prompt:", [f"prompt: blank; allowed: {PROMPT}, or no line of that name"]),
     (SERVE + "term:", ["term: blank; allowed: text, or no line of that name"]),
     (SERVE + "prompt: 0", [f"prompt: 0; allowed: {PROMPT}"]),
