@@ -525,8 +525,9 @@ def helps(answer: Answer) -> list[Help]:
 def helping(answer: Answer, found: Help) -> str:
     """What a change does to the objective."""
     change, less = found.change, _less(answer, found)
-    recipe = ("training_bytes", "memory_bytes", "server_host_bytes", "step_seconds")
-    held = recipe if change.name == "recipe" else ("late_token_seconds",)
+    memory = ("training_bytes", "policy_bytes", "memory_bytes", "server_host_bytes")
+    times = ("step_seconds", "learning_seconds", "grpo_step_seconds")
+    held = (*memory, *times) if change.name == "recipe" else ("late_token_seconds",)
     return fill("helps", plain({name: found.choice[name] for name in held if name in found.choice} | {
         "kind": answer.kind, "priced": found.choice["priced"], "before": _before(answer), "after": found.after, "less": less,
         "words": change.words, "value_text": _value(change)}))

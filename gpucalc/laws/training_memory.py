@@ -287,7 +287,7 @@ def host_bytes(updated_params, master_element_bytes, optimizer_element_bytes, gr
 
 @law
 def server_host_bytes(host_bytes, layout_gpus, gpus_per_server=...):
-    """What the memory of a server holds of the state of training (bytes): the part of each of its GPUs."""
+    """What the memory of a server holds of the state of training (bytes), at most: each GPU as much as the fullest one."""
     return host_bytes * minimum(gpus_per_server, layout_gpus)
 
 

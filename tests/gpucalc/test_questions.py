@@ -85,6 +85,7 @@ def test_what_does_not_fit_whole_is_offered_as_adapters_with_their_memory(book):
         r"With Adam's state in host memory \(21\.9 GB of 25\.8 GB on a GPU, 112 GB in the memory of each machine, 157 s a step\) it ", text)]
     found, told = asked("full fine-tune 8B on my 2 x 3090", book, recipe="mixed-adamw-host")
     assert "112 GB of its state in the memory of each machine" in told.cards[0].note
+    assert [text for text in told.cautions if text.startswith("Each machine needs 112 GB of free host memory")]
     held = answering.of_choice(found.case, found.best).but(**jobs.LAYOUT.given)
     assert held("host_update_seconds") == pytest.approx(8.03e9 * 28 / 89.6e9 + 8.03e9 / 25e9, rel=0.001)
     _, told = asked("pre-train llama 2 7b on 1T tokens within 28 days", book)
