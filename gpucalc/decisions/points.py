@@ -340,7 +340,7 @@ def _best(groups, keys):
 
 
 def _least(least, held, size):
-    """The least whole number that keeps the limits, for columns: if the high one of its two laws does, from the low one on in ever
+    """The least whole number that keeps the limits, for columns: if the high of its two laws does, from the low one on in ever
     longer strides, then by halving. Beyond the whole numbers that a float holds it is the least that was found to keep them.
 
     The laws are not quite monotone in the number, so that another order of what is tried may find another one.

@@ -79,13 +79,14 @@ def least_replicas(requests_per_second, request_seconds, batch):
 @law
 def most_replicas(request_seconds, first_token_alone, speculative_seconds, least_replicas, answer_limit, first_token_limit,
                   token_limit):
-    """Replicas of which more change no time (count). Infinite if a full batch is late even without a wait, since a burst fills it.
+    """Replicas of which more change no time (count). Infinite if a full batch is late even without a wait: a burst fills it.
 
     What others add to a request has a mean and a variance in proportion to the sequences that run beside it (`token_spread`,
     `first_token_spread`), which are as many fewer as there are more replicas (Little): those of a place fall to one in `ALONE`.
     """
-    room = minimum(minimum(answer_limit / request_seconds, first_token_limit / first_token_alone), token_limit / speculative_seconds)
-    return quotient(least_replicas * ALONE, where(room > 1, 1, 0))
+    room = minimum(answer_limit / request_seconds, first_token_limit / first_token_alone)
+    least_room = minimum(room, token_limit / speculative_seconds)
+    return quotient(least_replicas * ALONE, where(least_room > 1, 1, 0))
 
 
 @law
