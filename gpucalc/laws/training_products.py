@@ -22,7 +22,7 @@ def _forwards(recompute, recomputed_share, dropped):
 
 
 def _time(rows, inner, columns, output_element_bytes, product_peak, units, bandwidth, grouped_products, narrow_products,
-          tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, product_overlap, kernel_seconds,
+          tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, shown_traffic, kernel_seconds,
           activation_element_bytes):
     tiled = ceil(rows / tile_rows) * tile_rows
     fill = rows / tiled * product_fill.formula(grouped_products * tiled, columns, units, tile_rows, tile_columns)
@@ -31,28 +31,28 @@ def _time(rows, inner, columns, output_element_bytes, product_peak, units, bandw
              + rows * columns * output_element_bytes)
     traffic = moved / (bandwidth * bandwidth_efficiency)
     serial = where(grouped_products > 1, 1, minimum(narrow_products, 1))
-    shown = (1 - product_overlap) * serial * minimum(compute, traffic)
+    shown = shown_traffic * serial * minimum(compute, traffic)
     return grouped_products * (maximum(compute, traffic) + shown + kernel_seconds)
 
 
 @law
 def product_seconds(rows, inner, columns, product_peak, units, bandwidth, grouped_products=1, narrow_products=0, tile_rows=...,
-                    tile_columns=..., compute_efficiency=1, bandwidth_efficiency=1, product_overlap=1, kernel_seconds=0,
+                    tile_columns=..., compute_efficiency=1, bandwidth_efficiency=1, shown_traffic=0, kernel_seconds=0,
                     activation_element_bytes=...):
     """Time of a product, or of equal ones (s): compute, in whole tiles and waves, or traffic if that is longer.
 
-    Both inputs are read once, of half the width in 8 bits and a quarter in 4, and the output is written. What traffic does not
-    hide, `product_overlap`, comes on top in 8 and 4 bits (DeepGEMM README @7a70b43) and for several products, whose weights
-    are read one after the other, and so do the start and end of a kernel for each.
+    Both inputs are read once, of half the width in 8 bits and a quarter in 4, and the output is written. What of the traffic
+    is not hidden, `shown_traffic`, comes on top in 8 and 4 bits (DeepGEMM README @7a70b43) and for several products, whose
+    weights are read one after the other, and so do the start and end of a kernel for each.
     NVIDIA, Matrix multiplication background user's guide (docs.nvidia.com/deeplearning/performance).
     """
     return _time(rows, inner, columns, activation_element_bytes, product_peak, units, bandwidth, grouped_products,
-                 narrow_products, tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, product_overlap,
+                 narrow_products, tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, shown_traffic,
                  kernel_seconds, activation_element_bytes)
 
 
 def _passes(rows, inner, columns, forwards, trained, sum_bytes, products, product_peak, units, bandwidth, narrow_products,
-            tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, product_overlap, kernel_seconds,
+            tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, shown_traffic, kernel_seconds,
             activation_element_bytes):
     """Forward, as often as it runs, and backward: for the gradient of the input, and for that of a trained weight.
 
@@ -61,7 +61,7 @@ def _passes(rows, inner, columns, forwards, trained, sum_bytes, products, produc
     """
     def one(m, k, n, output_bytes):
         return _time(m, k, n, output_bytes, product_peak, units, bandwidth, products, narrow_products, tile_rows, tile_columns,
-                     compute_efficiency, bandwidth_efficiency, product_overlap, kernel_seconds, activation_element_bytes)
+                     compute_efficiency, bandwidth_efficiency, shown_traffic, kernel_seconds, activation_element_bytes)
     element = activation_element_bytes
     return (forwards * one(rows, inner, columns, element) + one(rows, columns, inner, element)
             + trained * one(columns, rows, inner, sum_bytes))
@@ -79,7 +79,7 @@ def expanded_params(heads, head_dim, attending_share, q_lora_rank=0, kv_lora_ran
 def projection_seconds(gpu_tokens, hidden, mixed_width, gpu_mixing_params, expanded_params, adapters, gradient_element_bytes,
                        product_peak, units, bandwidth, tensor_parallel=1, recompute=0, recomputed_share=1, flash_attention=0,
                        narrow_products=0, tile_rows=..., tile_columns=..., compute_efficiency=1, bandwidth_efficiency=1,
-                       product_overlap=1, kernel_seconds=0, persistent_gradients=..., activation_element_bytes=...):
+                       shown_traffic=0, kernel_seconds=0, persistent_gradients=..., activation_element_bytes=...):
     """Products with the matrices that mix tokens in one layer, mean of the layers, on one GPU (s): into the heads, as one
     product, and out of them. Selective recompute beside FlashAttention expands latent vectors again.
     """
@@ -91,7 +91,7 @@ def projection_seconds(gpu_tokens, hidden, mixed_width, gpu_mixing_params, expan
     def passes(inner, columns, further):
         return _passes(gpu_tokens, inner, columns, further + _forwards(recompute, recomputed_share, 1 / 2), 1 - adapters,
                        (1 + persistent_gradients) * gradient_element_bytes, 1, product_peak, units, bandwidth, narrow_products,
-                       tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, product_overlap, kernel_seconds,
+                       tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, shown_traffic, kernel_seconds,
                        activation_element_bytes)
     return passes(hidden, inner, again) + passes(out, hidden, 0)
 
@@ -99,7 +99,7 @@ def projection_seconds(gpu_tokens, hidden, mixed_width, gpu_mixing_params, expan
 @law
 def mlp_product_seconds(gpu_tokens, hidden, intermediate, adapters, gradient_element_bytes, product_peak, units, bandwidth,
                         gated_mlp=0, tensor_parallel=1, recompute=0, recomputed_share=1, narrow_products=0, tile_rows=...,
-                        tile_columns=..., compute_efficiency=1, bandwidth_efficiency=1, product_overlap=1, kernel_seconds=0,
+                        tile_columns=..., compute_efficiency=1, bandwidth_efficiency=1, shown_traffic=0, kernel_seconds=0,
                         persistent_gradients=..., activation_element_bytes=...):
     """Products of one dense MLP on one GPU (s): up, with the gate as one product, and down. Megatron-LM (arXiv 1909.08053)."""
     width = intermediate / tensor_parallel
@@ -107,7 +107,7 @@ def mlp_product_seconds(gpu_tokens, hidden, intermediate, adapters, gradient_ele
     def passes(inner, columns, dropped):
         return _passes(gpu_tokens, inner, columns, _forwards(recompute, recomputed_share, dropped), 1 - adapters,
                        (1 + persistent_gradients) * gradient_element_bytes, 1, product_peak, units, bandwidth, narrow_products,
-                       tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, product_overlap, kernel_seconds,
+                       tile_rows, tile_columns, compute_efficiency, bandwidth_efficiency, shown_traffic, kernel_seconds,
                        activation_element_bytes)
     return passes(hidden, (1 + gated_mlp) * width, gated_mlp / 2) + passes(width, hidden, 0)
 
@@ -127,7 +127,7 @@ def expert_product_seconds(gpu_tokens, expert_tokens, hidden, adapters, gradient
                            experts=0, shared_experts=0, expert_intermediate=0, gated_mlp=0, expert_latent=0, tensor_parallel=1,
                            expert_parallel=1, expert_tensor_parallel=1, recompute=0, recomputed_share=1, narrow_products=0,
                            tile_rows=..., tile_columns=..., compute_efficiency=1, expert_efficiency=1, bandwidth_efficiency=1,
-                           product_overlap=1, kernel_seconds=0, persistent_gradients=..., activation_element_bytes=...):
+                           shown_traffic=0, kernel_seconds=0, persistent_gradients=..., activation_element_bytes=...):
     """Products of one layer of experts on one GPU (s): those of its experts, a kernel each, the shared experts' besides, and
     those to fewer channels and back where experts work on them.
 
@@ -136,7 +136,7 @@ def expert_product_seconds(gpu_tokens, expert_tokens, hidden, adapters, gradient
     def passes(rows, inner, columns, products, dropped, share=compute_efficiency):
         return _passes(rows, inner, columns, _forwards(recompute, recomputed_share, dropped), 1 - adapters,
                        (1 + persistent_gradients) * gradient_element_bytes, products, product_peak, units, bandwidth,
-                       narrow_products, tile_rows, tile_columns, share, bandwidth_efficiency, product_overlap, kernel_seconds,
+                       narrow_products, tile_rows, tile_columns, share, bandwidth_efficiency, shown_traffic, kernel_seconds,
                        activation_element_bytes)
 
     def pair(rows, channels, width, products, share=compute_efficiency):

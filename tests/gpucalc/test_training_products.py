@@ -30,10 +30,10 @@ def test_experts_that_tensor_parallel_splits():
 
 def test_traffic_that_a_product_does_not_hide():
     # 16 x 10 by 10 x 20 at 1,000 FLOP/s and 1,000 bytes/s: 6.4 s beside 1.36 s in 16 bits, 1 s with inputs of 8 bits.
-    given = dict(rows=16, inner=10, columns=20) | RATES | dict(bandwidth=1000, product_overlap=0)
+    given = dict(rows=16, inner=10, columns=20) | RATES | dict(bandwidth=1000, shown_traffic=1)
     assert products.product_seconds(**given) == close(6.4)
     assert products.product_seconds(**given, narrow_products=1) == close(6.4 + 1)
-    assert products.product_seconds(**given | dict(product_overlap=1), narrow_products=1) == close(6.4)
+    assert products.product_seconds(**given | dict(shown_traffic=0), narrow_products=1) == close(6.4)
     assert products.product_seconds(**given, grouped_products=3) == close(3 * (6.4 + 1.36))
 
 
@@ -47,7 +47,7 @@ def test_products_in_8_bits_that_deepgemm_published(groups, rows, columns, inner
                  grouped_products=groups, narrow_products=1, compute_efficiency=card.narrow_share,
                  bandwidth_efficiency=card.memory_share, kernel_seconds=2e-6)
     measured = groups * 2 * rows * columns * inner / (published * 1e12)
-    told, hidden = (products.product_seconds(**given, product_overlap=overlap) / measured for overlap in (0, 1))
+    told, hidden = (products.product_seconds(**given, shown_traffic=share) / measured for share in (1, 0))
     assert 0.8 < told < 1.2 and (hidden < 1.03 if inner > 7000 else hidden < min(told, 0.8))
 
 
