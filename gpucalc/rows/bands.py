@@ -224,8 +224,8 @@ def _picked(choices):
 
 
 def bound_value(case: Case, law: str) -> Any:
-    """What nothing beats; None for what is stored, and for a law of no family."""
-    return None if law not in _powers() or is_stored(law) else bound(case)(UNDISTURBED.get(law, law))
+    """What nothing beats; None for what is stored or may be hidden whole, and for a law of no family."""
+    return None if law not in _powers() or law in LATE or is_stored(law) else bound(case)(UNDISTURBED.get(law, law))
 
 
 def is_stored(law: str) -> bool:

@@ -186,8 +186,8 @@ def test_a_lesson_says_how_wrong_it_is():
     found = published.families().query("family == 'training step' and years == ''").iloc[0]
     off, tenth, ninetieth = (percent(abs(round(found[end] - 1, 2))) for end in ("median", "tenth", "ninetieth"))
     assert told == (f"Published training step times are {off} longer than the formula says (the median of {found.figures}); eight in ten "
-                    f"are between {tenth} below and {ninetieth} above it. Our ranges are wider than this: they are tested on sources that "
-                    "were left out. All figures: [how wrong are the formulas?](measurements.md)")
+                    f"are between {tenth} below and {ninetieth} above it. Too few figures on optimizer in host "
+                    "memory are published for a band. Our ranges are wider than this: they are tested on sources that were left out. All figures: [how wrong are the formulas?](measurements.md)")
     assert "figures are" in how_wrong("training_memory")._repr_markdown_() and "below and" in how_wrong("training_memory")._repr_markdown_()
     assert "what the formula says (the median" in how_wrong("quantization")._repr_markdown_()
     assert how_wrong("kv_cache")._repr_markdown_().startswith("Published engine's count figures are")
