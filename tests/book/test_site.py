@@ -289,8 +289,9 @@ def test_a_search_without_a_hit_leads_to_the_front_page_with_its_words(served, b
 
 def test_search_needs_no_network_and_marks_its_words(served, browser):
     page = visit(browser, f"{served}/search.html?q=a+bandwidth")
+    page.wait_for_selector("#search-results li a")
+    assert page.problems == []
     page.locator("#search-results li a").first.click()
     page.wait_for_selector("span.highlighted", state="attached")
     assert {text.lower() for text in page.locator("span.highlighted").all_text_contents()} == {"bandwidth"}
-    assert page.problems == []
     leave(page)
