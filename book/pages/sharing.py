@@ -38,6 +38,11 @@ def smallest(gpu: str) -> str:
     return next(iter(catalogue.partitions().query("gpu == @gpu")["profile"]), "")
 
 
+def divisible(gpu: str) -> str:
+    """The GPU whose slices a page shows: the one given, or the H100 where that one has none, as an L40S."""
+    return gpu if smallest(gpu) else "H100 SXM 80GB"
+
+
 def slice_row(gpu: str, profile: str) -> Row:
     """A slice as a row for a case: the GPU's, with its part of multiprocessors, memory and bandwidth, and its `instances`.
 
