@@ -129,14 +129,15 @@ def bound(case: Case) -> Case:
 def errors(family: str, without: str = "", year: int | None = None) -> Errors | None:
     """How far off the family's laws were; None where too few rows are left.
 
-    Where those of an era are too few it is all of the family, then the wider family.
+    Where those of an era are too few it is all of the family, then the wider family. The first era counts alone only where its
+    years are asked for: its software is in use no more.
     """
     while family:
         row = rows("families")[family]
         if row["differs"]:
             found, further = errors(row["part_of"], without, year), apart(row["differs"])
             return found and found._replace(low=found.low / further, high=found.high * further, family=family)
-        for era in [_era(year)] if year else reversed(range(len(ERAS) + 1)):
+        for era in [_era(year)] if year else range(len(ERAS), 0, -1):
             if found := errors_of(family, era, without):
                 return found
         if found := errors_of(family, None, without):
