@@ -206,6 +206,8 @@ def price_of(row):
 
 # A price that moved by more than this factor, or is so far from the middle of its GPU and term, is held back: look it up first.
 MOST_MOVED, MOST_APART = 2, 2.5
+# A catalog that lacks so many of a provider's rows, and most of them, was cut short: they stay.
+MANY_LOST = 5
 SUPPLIED = ("on-demand", "spot")
 
 
@@ -310,7 +312,8 @@ def merged(old, fresh):
     An instance that a catalog lists takes its prices from there: a region or term that is not there is gone. So are other rows of
     a provider's GPU on a term that a catalog lists. Of instances that the old book doesn't list, the cheapest for each provider,
     GPU, number of GPUs and term is added. A price that moved too far is held back, and the old row stays; so is the cheapest of a
-    provider's GPU on a term of which the old book has a newer row. All else is kept.
+    provider's GPU on a term of which the old book has a newer row. Where most rows of a provider would go, none does. All else
+    is kept.
     """
     newest = {}
     for row in (row for row in old if row["item"] == "rent"):
@@ -333,6 +336,12 @@ def merged(old, fresh):
             held += [(fresh[key(row)], f"{price_of(row):g} before: more than a factor of two")] if far else []
         else:
             gone.append((row, "no longer in the catalog"))
+    lost, found = Counter(row["provider"] for row, _ in gone), Counter(offer[0] for offer in taken)
+    short = {provider: f"not in the catalog, which lacks {count} of {count + found[provider]} rows: it may be cut short"
+             for provider, count in lost.items() if count >= MANY_LOST and count > found[provider]}
+    kept, gone = [row for row, _ in gone if row["provider"] in short], [each for each in gone if each[0]["provider"] not in short]
+    rows += kept
+    held += [(row, short[row["provider"]]) for row in kept]
     cheapest = {}
     for row in sorted(fresh.values(), key=price_of):
         cheapest.setdefault((*_kind(row), row["gpus_per_server"]), row)

@@ -278,6 +278,20 @@ def test_a_recorded_catalog_makes_a_book_and_the_text_of_a_pull_request(folder, 
     assert capsys.readouterr().out.endswith("make prices: nothing new; nothing is changed\n")
 
 
+@pytest.mark.parametrize("left, gone", [(1, 9), (4, 6), (5, 5), (6, 4)])
+def test_a_catalog_cut_short_takes_no_rows_away(folder, left, gone):
+    """Of ten regions at least five, and more than are left, would go: all stay, and each is told."""
+    regions = [f"east-{number}" for number in range(10)]
+    line = "rent,AWS,p5.48xlarge,H100 SXM 80GB,8,{},on-demand,98.32,USD,USD/h,,,,,,2026-01-12,price page,seen,\n"
+    (folder / "2026-01-12.csv").write_text(f"{HEADER}\n" + "".join(map(line.format, regions)))
+    made = refresh.refresh(folder, TODAY, catalog("aws", "20260201", *(
+        ("p5.48xlarge", region, 60.0, 8, "H100", 80.0, False) for region in regions[:left])))
+    cut = gone > left
+    assert len(made.gone) == (0 if cut else gone) and len(made.after) == (10 if cut else left)
+    assert [reason for _, reason in made.held] == [
+        f"not in the catalog, which lacks {gone} of 10 rows: it may be cut short"] * (gone if cut else 0)
+
+
 def test_clusters_are_no_single_instances():
     """RunPod rents them out by the machine, in twos and more; they are neither taken nor counted as skipped."""
     offer = Offer("runpod", "NVIDIA L4", "EU-1", 0.5, 1, "L4", 24.0, False, [])

@@ -34,6 +34,11 @@ def test_an_unknown_profile_says_what_there_is():
         sharing.slice_row("L4 24GB", "1g.10gb")
 
 
+@pytest.mark.parametrize("gpu, shown", [(H100, H100), ("H200 SXM 141GB", "H200 SXM 141GB"), ("L40S 48GB", H100)])
+def test_a_gpu_that_cannot_be_cut_is_shown_by_one_that_can(gpu, shown):
+    assert sharing.divisible(gpu) == shown and sharing.smallest(shown)
+
+
 def test_all_slices_do_less_than_the_whole():
     whole = sharing.fullest(FOUND, CASE, H100).band(sv.output_tokens_per_second).plan
     for part in catalogue.partitions().query("gpu == @H100").itertuples():

@@ -74,7 +74,7 @@ def test_what_does_not_fit_whole_is_offered_as_adapters_with_their_memory(book):
     for line, up_to in (("can I fine-tune an 8B on a 3090", 186), ("lora 8B on a 3090", 33.7)):
         _, told = asked(line, book)
         assert f"needs up to {up_to} GB, more than its 25.8 GB" in told.headline
-        assert len(told.helps) == 1 and re.match(r"With QLoRA \(19\.\d GB of 25\.8 GB on a GPU, 290 s a step\) it",
+        assert len(told.helps) == 1 and re.match(r"With QLoRA \(19\.\d GB of 25\.8 GB on a GPU, 293 s a step\) it",
                                                      told.helps[0])
     _, told = asked("full fine-tune 8B on 8 H100", book)
     assert [text for text in told.helps if text.startswith("With LoRA (")]
@@ -82,7 +82,7 @@ def test_what_does_not_fit_whole_is_offered_as_adapters_with_their_memory(book):
     # 28 bytes a weight at 89.6 GB/s, then half of the weights, 2 bytes each, at 25 GB/s.
     _, told = asked("full fine-tune 8B on my 2 x 3090", book)
     assert [text for text in told.helps if re.match(
-        r"With Adam's state in host memory \(21\.9 GB of 25\.8 GB on a GPU, 112 GB in the memory of each machine, 157 s a step\) it ", text)]
+        r"With Adam's state in host memory \(21\.9 GB of 25\.8 GB on a GPU, 112 GB in the memory of each machine, 158 s a step\) it ", text)]
     found, told = asked("full fine-tune 8B on my 2 x 3090", book, recipe="mixed-adamw-host")
     assert "112 GB of its state in the memory of each machine" in told.cards[0].note
     assert [text for text in told.cautions if text.startswith("Each machine needs 112 GB of free host memory")]
