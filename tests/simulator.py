@@ -53,12 +53,20 @@ class Passes:
         part, size, context = (axis.ravel() for axis in np.meshgrid(chunks, np.maximum(sizes, 1), contexts, indexing="ij"))
         passes = case.but(batch=size * self.groups, context=context)
         times = pace * np.where(part > 0, passes.but(mixed_tokens=np.maximum(part, 1))("mixed_pass_seconds"), passes("replica_pass_seconds"))
+        self.lone, self.interval = float(case("lone_share")) if self.groups > 1 else 1.0, int(case("held_passes"))
         self.times = times.reshape(len(chunks), len(sizes), _CONTEXTS).tolist()
 
     def seconds(self, batch, tokens, chunk=0):
         """A pass of so many sequences of a group with so many tokens in all their contexts, and of a chunk."""
         part = math.ceil(chunk / self.chunk * _CHUNKS) if chunk else 0
         return self.times[part][batch][min(round(tokens / max(batch, 1) / self.step), _CONTEXTS - 1)]
+
+    def together(self, groups):
+        """A pass of all groups, each with its batch, tokens and chunk: as long as the slowest's, whose chunk brings its own share
+        of what chunks in all groups would add, and each other chunk a part of the rest."""
+        plain = max(self.seconds(batch, tokens) for batch, tokens, _ in groups)
+        added = sorted((self.seconds(*each) - self.seconds(*each[:2]) for each in groups if each[2]), reverse=True)
+        return plain + sum(added[:1]) * self.lone + sum(added[1:]) * (1 - self.lone) / max(self.groups - 1, 1)
 
     def prompts(self, lengths):
         """The time of each prompt in a pass of its own, if one group reads, and what each other group that does adds."""
@@ -131,6 +139,7 @@ class Replica:
 
     def __init__(self, env, passes, after=None, prompts=True):
         self.env, self.passes, self.after, self.prompts, self.made, self.rest = env, passes, after, prompts, 0, None
+        self.late = False    # whether the last pass that took prompts left some behind: then none are held back
         self.gaps, self.last = [], None    # of each pass the time since the one before and the sequences that ran in both
         self.groups = [Group(self) for _ in range(passes.groups)]
         env.process(self.run())
@@ -139,9 +148,12 @@ class Replica:
         """Prompts first, one in each group that has some, then passes, and a rest where nothing is to be done."""
         while True:
             ready = [group for group in self.groups if group.waiting and group.room]
-            if self.passes.chunk and self.prompts and (ready or any(group.reading for group in self.groups)):
-                yield from self.one_pass([group.chunk() for group in self.groups])
-            elif ready:
+            if self.passes.chunk and self.prompts and (ready or any(group.reading for group in self.groups)) and (
+                    self.late or self.made % self.passes.interval == 0 or not any(group.ends for group in self.groups)):
+                chunks = [group.chunk() for group in self.groups]
+                self.late = any(group.waiting and group.room or any(each.left for each in group.reading) for group in self.groups)
+                yield from self.one_pass(chunks)
+            elif ready and not self.passes.chunk:
                 yield from self.read([(group, group.waiting.popleft()) for group in ready])
             elif any(group.ends for group in self.groups):
                 yield from self.one_pass([(0, ())] * len(self.groups))
@@ -165,8 +177,8 @@ class Replica:
         """One pass of all groups, with what each takes of prompts beside its sequences."""
         running, fresh = [len(group.ends) for group in self.groups], sum(
             each.first is not None and each.first > (self.last or 0) for group in self.groups for *_, each in group.ends)
-        yield self.env.timeout(max(self.passes.seconds(size, group.tokens, part)
-                                   for size, group, (part, _) in zip(running, self.groups, chunks)))
+        yield self.env.timeout(self.passes.together([
+            (size, group.tokens, part) for size, group, (part, _) in zip(running, self.groups, chunks)]))
         self.made += 1
         if self.last is not None:
             self.gaps.append((self.env.now - self.last, sum(running) - fresh))

@@ -53,7 +53,7 @@ REPLICAS = Step(
     least=Least(("replicas", "replicas_required"), "least_replicas", "most_replicas", _QUEUE),
     objective=("planned_gpus", "batch"),
     shown=("replica_gpus", "planned_replicas", "all_replicas", "answer_seconds", "time_to_first_token", "first_token_alone",
-           "output_tokens_per_second", "late_gap_seconds"))
+           "output_tokens_per_second", "late_gap_seconds", "held_passes"))
 # Of points that are searched already, each a row, the best batch of each card and degree.
 BEST_FLEET = REPLICAS._replace(name="fleet", joined=("points",), axes={}, per=(), sparing=(), of=("gpu", "tensor_parallel"),
                                given={}, figures=(), limits=REPLICAS.limits[len(MEMORY_LIMITS):], shown=("planned_replicas",))

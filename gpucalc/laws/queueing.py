@@ -2,7 +2,7 @@
 from ..core.arithmetic import SECONDS_PER_HOUR, ceil, exp, floor, log, maximum, minimum, quotient, sqrt, where
 from ..core.law import law
 from .lengths import late_deviations, late_quantile
-from .serving_layouts import turn_length
+from .serving_layouts import riding_together, turn_length
 
 # Share of the gaps between tokens that may be longer than what is told of them: a p99.
 LATE_GAPS = 0.01
@@ -64,11 +64,14 @@ def _prompts(load, groups, lone_share):
 
 @law
 def loaded_turn_seconds(prompt_turn_seconds, prompts_together, requests_per_second, replicas, lone_share, prompt_time_variation,
-                        attention_parallel=1):
+                        batch, output, held_passes, offered_load, attention_parallel=1, prompt_chunk=..., prompts_apart=0):
     """Time of a replica that one prompt takes at the load (s): the fewer prompts come, the fewer groups read at once."""
     seconds = prompt_turn_seconds * prompts_together
     prompts = _prompts(requests_per_second * seconds / replicas, attention_parallel, lone_share)
-    return seconds * turn_length(prompts, attention_parallel, lone_share, prompt_time_variation) / prompts
+    turned = prompts / turn_length(prompts, attention_parallel, lone_share, prompt_time_variation)
+    came = minimum(offered_load, 1) * held_passes * batch / output
+    riding = riding_together(came, attention_parallel, lone_share, prompt_time_variation)
+    return seconds / where(prompt_chunk * (1 - prompts_apart) > 0, riding, turned)
 
 
 @law
@@ -157,18 +160,21 @@ def late_token_seconds(loaded_token_seconds, token_spread, lone_token_seconds, f
 # The longest of the gaps between two tokens
 
 @law
-def gap_prompts(requests_per_second, replicas, running_pass_seconds, prefilled_tokens, prompt_chunk=..., prompts_apart=0):
-    """Prompts, or chunks of them, that come to a replica during a pass (count, mean): requests come at random, each in so many
-    chunks. None come where prompts are read apart.
+def gap_prompts(requests_per_second, replicas, running_pass_seconds, prefilled_tokens, held_passes, prompt_chunk=...,
+                prompts_apart=0):
+    """Prompts, or chunks of them, that come to a replica during a pass, or those that hold prompts back (count, mean): requests
+    come at random, each in so many chunks. None come where prompts are read apart.
     """
     chunks = where(prompt_chunk > 0, maximum(prefilled_tokens / maximum(prompt_chunk, 1), 1), 1)
-    return (1 - prompts_apart) * chunks * requests_per_second * running_pass_seconds / replicas
+    return (1 - prompts_apart) * chunks * held_passes * requests_per_second * running_pass_seconds / replicas
 
 
 @law
-def gap_again(requests_per_second, replicas, prompt_turn_seconds):
-    """Prompts that come to a replica while one is read (count, mean), of the time that a prompt takes of it."""
-    return minimum(requests_per_second * prompt_turn_seconds / replicas, 0.99)
+def gap_again(requests_per_second, replicas, prompt_turn_seconds, held_passes):
+    """Prompts that come to a replica while one is read and are read with the next one (count, mean), of the time that a prompt
+    takes of it. Where prompts are held back, others that come wait as long as those of any other pass.
+    """
+    return minimum(requests_per_second * prompt_turn_seconds / (replicas * held_passes), 0.99)
 
 
 @law
@@ -203,10 +209,10 @@ def late_gap_seconds(running_pass_seconds, replica_pass_seconds, late_gap_prompt
 # The first token
 
 @law
-def reading_seconds(prompt_turn_seconds, prompts_together, running_pass_seconds, prefilled_tokens, prompt_chunk=...,
+def reading_seconds(prompt_turn_seconds, prompts_together, running_pass_seconds, prefilled_tokens, held_passes, prompt_chunk=...,
                     prompts_apart=0):
     """Time that a prompt keeps others of its group from being read (s): its own, and of the passes in which its chunks ride."""
-    passes = where(prompt_chunk > 0, prefilled_tokens / maximum(prompt_chunk, 1), 0)
+    passes = held_passes * where(prompt_chunk > 0, prefilled_tokens / maximum(prompt_chunk, 1), 0)
     return prompt_turn_seconds * prompts_together + (1 - prompts_apart) * passes * running_pass_seconds
 
 
@@ -273,18 +279,18 @@ def prompt_wait_seconds(reading_share, turn_seconds, turn_prompts, beside_second
 
 @law
 def unhindered_first_token(running_pass_seconds, replica_pass_seconds, prompt_seconds, prompt_host_seconds, prefilled_tokens,
-                           replica_prefill_seconds, lone_share, prompt_chunk=..., prompts_apart=0):
+                           replica_prefill_seconds, lone_share, held_passes, prompt_chunk=..., prompts_apart=0):
     """Mean time to the first token of a request that finds a slot and no prompt before its own (s): what the engine adds, half
-    a pass, and its own.
+    a pass or half of those that hold prompts back, and its own.
 
     Passes go on while no prompt waits: Fuhrmann and Cooper 1985 (doi 10.1287/opre.33.5.1117). Chunks ride in passes at the load,
     which take no less than one of its own would: beside few sequences a prompt reads the experts that those leave out.
     """
     passes = where(prompt_chunk > 0, ceil(prefilled_tokens / maximum(prompt_chunk, 1)), 0) * (1 - prompts_apart)
-    shorter = maximum(passes - 1, 0) * (replica_pass_seconds - running_pass_seconds)
+    shorter = maximum(passes - 1, 0) * (replica_pass_seconds - held_passes * running_pass_seconds)
     own = prompt_seconds - shorter + where(passes > 0, running_pass_seconds, 0)
     least = where(passes > 0, replica_prefill_seconds * lone_share, 0)
-    return prompt_host_seconds + (1 - prompts_apart) * running_pass_seconds / 2 + maximum(own, least)
+    return prompt_host_seconds + (1 - prompts_apart) * held_passes * running_pass_seconds / 2 + maximum(own, least)
 
 
 @law
@@ -307,14 +313,16 @@ def users_first_token(mean_first_token, replica_prefill_seconds, prompt_host_sec
 
 @law
 def first_token_spread(prompt_wait_seconds, beside_seconds, reading_seconds, running_pass_seconds, unhindered_first_token,
-                       prompt_time_variation, prompts_apart=0):
+                       prompt_time_variation, held_passes, prompts_apart=0):
     """Squared coefficient of variation of the time to the first token of a request that finds a slot (ratio).
 
-    Variances of the wait in M/G/1, with the third moment of a lognormal, of a part of a pass, and of the prompt itself.
+    Variances of the wait in M/G/1, with the third moment of a lognormal, of a part of a pass, or of those that hold prompts
+    back, and of the prompt itself.
     """
     wait = minimum(prompt_wait_seconds - beside_seconds, 1e6 * reading_seconds)
+    begin = (1 - prompts_apart) * held_passes * running_pass_seconds
     variance = (wait ** 2 + 2 / 3 * wait * reading_seconds * (1 + prompt_time_variation) ** 2
-                + (1 - prompts_apart) * running_pass_seconds ** 2 / 12 + prompt_time_variation * reading_seconds ** 2)
+                + begin ** 2 / 12 + prompt_time_variation * reading_seconds ** 2)
     return variance / (unhindered_first_token + wait) ** 2
 
 
@@ -334,10 +342,12 @@ def answer_seconds(waiting_seconds, mean_first_token, loaded_token_seconds, toke
     """Time to the whole answer that all but `late_share` of requests stay below (s): the wait at its worst, and a long answer.
 
     The answer as a lognormal distribution: a product of its length and its time per token, whose spread shrinks with the length.
-    It is no longer than in a full batch, which all requests share alike.
+    A spread beyond which the late ones of the same mean would come earlier counts as that. It is no longer than in a full batch,
+    which all requests share alike.
     """
     length, spread = log(1 + output_variation), token_spread / (1 + output_variation)
-    here = output * loaded_token_seconds * exp(late_deviations * sqrt(length + spread) - (length + spread) / 2)
+    both = minimum(length + spread, maximum(late_deviations ** 2, 1))
+    here = output * loaded_token_seconds * exp(late_deviations * sqrt(both) - both / 2)
     full = output * time_per_output_token * exp(late_deviations * sqrt(length) - length / 2)
     return waiting_seconds + minimum(mean_first_token + here, prompt_host_seconds + prompt_seconds + full)
 

@@ -1,5 +1,5 @@
 """What a server gives its users: the time of a prompt and of a pass, time per output token, throughput."""
-from ..core.arithmetic import ceil, exp, maximum, minimum, quotient, sqrt, where
+from ..core.arithmetic import ceil, exp, floor, maximum, minimum, quotient, sqrt, where
 from ..core.law import law
 from .arithmetic_intensity import prefill_pairs, prompt_index_flops
 from .collectives import engine_all_reduce_seconds
@@ -210,13 +210,24 @@ def steady_chunk(group_batch, prefilled_tokens, output=1):
 
 
 @law
-def mixed_tokens(prefilled_tokens, steady_chunk, prompt_chunk=...):
-    """Prompt tokens of a pass in which prompts ride (count, mean): those of all requests that came since the pass before, at most
-    a chunk. Sarathi-Serve (arXiv 2403.02310, section 4).
-
-    Places come free at random, n a pass in the mean: of a Poisson distribution that is not 0 the mean is n / (1 - exp(-n)).
+def held_passes(group_batch, output=1, attention_parallel=1, prompts_apart=0, prompt_interval=..., prompt_chunk=...):
+    """Passes from one in which prompts ride to the next (count). Groups that wait for each other hold prompts back until as many
+    have come as there are groups, for an interval at most. vLLM 0.33.0, vllm/v1/engine/core.py, _should_throttle_prefills.
     """
-    came = steady_chunk / (1 - exp(-steady_chunk / prefilled_tokens))
+    held = where(attention_parallel > 1, minimum(floor(output / group_batch), prompt_interval), 1)
+    return maximum(where(prompt_chunk * (1 - prompts_apart) > 0, held, 1), 1)
+
+
+@law
+def mixed_tokens(prefilled_tokens, steady_chunk, held_passes, attention_parallel=1, prompt_chunk=...):
+    """Prompt tokens of a group's pass in which its prompts ride (count, mean): those of all requests that came since the last
+    such pass, at most a chunk. Sarathi-Serve (arXiv 2403.02310, section 4).
+
+    Places come free at random, n from one to the next in the mean: of a Poisson distribution that is not 0 the mean is
+    n / (1 - exp(-n)). Requests go to the groups that have least to do, so that all have one before one has two.
+    """
+    prompts = steady_chunk * held_passes * attention_parallel / prefilled_tokens
+    came = maximum(prompts / (1 - exp(-prompts)) / attention_parallel, 1) * prefilled_tokens
     return where(prompt_chunk > 0, minimum(came, prompt_chunk), came)
 
 

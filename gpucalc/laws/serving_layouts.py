@@ -4,7 +4,7 @@ A replica has tensor_parallel x attention_parallel x pipeline_parallel GPUs. Eac
 sequences; where there are several, the experts of a stage are spread over all of its GPUs. vLLM documentation, data parallel
 deployment; DeepSeek-V3 (arXiv 2412.19437, section 3.4). Stages hold as many layers each, and so many passes are in flight.
 """
-from ..core.arithmetic import ceil, maximum, minimum, quotient, sqrt, where
+from ..core.arithmetic import exp, ceil, maximum, minimum, quotient, sqrt, where
 from ..core.law import law
 from .kv_cache import sequence_kv_bytes
 from .topology import group_bandwidth
@@ -207,21 +207,35 @@ def turn_length(prompts, groups, lone_share, variation):
     return longest(prompts, variation) * (lone_share + (1 - lone_share) * (prompts - 1) / maximum(groups - 1, 1))
 
 
+def riding_together(came, groups, lone_share, variation):
+    """As `prompts_together`, where prompts ride, of which so many come from one such pass to the next (mean).
+
+    n that are shared out evenly, where n varies widely, are n / G + (G - 1) / 2 G in the fullest of G groups, on average.
+    """
+    came = maximum(came, 1e-6)
+    some = came / (1 - exp(-came))
+    read, each = minimum(some, groups), maximum(some / groups, 1)
+    fullest = maximum(some / groups + (groups - 1) / (2 * groups), 1) / each
+    return read / (turn_length(read, groups, lone_share, variation) + (fullest - 1) * lone_share)
+
+
 @law
-def prompts_together(batch, lone_share, prompt_time_variation, attention_parallel=1, prompts_apart=0, output=1, prompt_chunk=...):
+def prompts_together(batch, lone_share, prompt_time_variation, held_passes, attention_parallel=1, prompts_apart=0, output=1,
+                     prompt_chunk=...):
     """Prompts that the groups of a full replica read in the time of one in each (count, mean).
 
-    Groups do every step together, since each has a part of the experts. Where prompts ride in passes, the others answer meanwhile
-    and have prompts of their own in the same passes: engines hold prompts back until all groups have one (TensorRT-LLM,
-    attention_dp_config.enable_balance; vLLM, --prefill-schedule-interval). Where prompts take passes of their own the others
-    wait: a pass frees batch / output slots at random, of a Poisson distribution in each group, and it takes as many turns as
-    the group with the most. Where prompts are apart each group reads one.
+    Groups do every step together, since each has a part of the experts. A pass frees batch / output slots at random, of a Poisson
+    distribution in each group. Where prompts ride in passes, those of the groups that have some ride in the same pass, which is
+    as long as the group with the most makes it. Where prompts take passes of their own the others wait, and there are as many
+    turns as prompts of the group with the most. Where prompts are apart each group reads one.
     """
     freed = batch / output
     each = freed / attention_parallel
     alone = freed / minimum(freed, each * longest(attention_parallel, 1 / each))
-    read = where(prompt_chunk + prompts_apart > 0, attention_parallel, alone)
-    return read / turn_length(read, attention_parallel, lone_share, prompt_time_variation)
+    read = where(prompts_apart > 0, attention_parallel, alone)
+    turned = read / turn_length(read, attention_parallel, lone_share, prompt_time_variation)
+    riding = riding_together(freed * held_passes, attention_parallel, lone_share, prompt_time_variation)
+    return where(prompt_chunk * (1 - prompts_apart) > 0, riding, turned)
 
 
 @law

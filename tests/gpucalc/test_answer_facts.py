@@ -101,7 +101,7 @@ def test_the_tokens_of_a_step_are_a_chunk_and_each_sequence_with_its_drafts():
     """64 sequences in 2 groups are 32 each, of 1 token and 3 drafted ones; 65 are 33."""
     assert command(batch=64, attention_parallel=2, prompt_chunk=512, drafted=3)["step_tokens"] == 512 + 32 * 4
     # Without a chunk of one's own it is the one that is planned with: the engine's.
-    assert command(batch=64, attention_parallel=2)["step_tokens"] == Case(engine="vLLM", prompt=1, cached_share=0, steady_chunk=1e6)(
+    assert command(batch=64, attention_parallel=2)["step_tokens"] == Case(engine="vLLM", prompt=1, cached_share=0, steady_chunk=1e6, held_passes=1)(
         "mixed_tokens") + 32 == 8192 + 32
     found = command(batch=65, attention_parallel=2, prompt_chunk=0, drafted=0)
     assert (found["rank_batch"], found["step_tokens"]) == (33, 33)

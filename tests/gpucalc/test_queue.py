@@ -154,12 +154,13 @@ def test_the_late_gap_by_hand():
     and of a variance of 0.1 / 0.6^3 = 0.463. exp(-0.1) = 0.905 of gaps have none; by Consul's chances 1 comes in 0.061, 2 in 0.018 and 3
     in 0.008: 0.992, so three, and the gap is 325 ms. In chunks of 512 of 1,000 tokens it is a pass with one chunk: 76.2 ms."""
     held = dict(requests_per_second=4, replicas=1, running_pass_seconds=0.025, replica_pass_seconds=0.025, prefilled_tokens=1000,
-                prompt_turn_seconds=0.1, prompts_together=1)
+                prompt_turn_seconds=0.1, prompts_together=1, held_passes=1)
     own, chunked = Case(prompt_chunk=0, **held), Case(prompt_chunk=512, **held)
     assert own(qu.gap_prompts) == pytest.approx(0.1) and own(qu.gap_again) == pytest.approx(0.4)
     assert own(qu.late_gap_prompts) == 3 and own(qu.late_gap_seconds) == pytest.approx(0.325)
     assert chunked(qu.gap_prompts) == pytest.approx(0.1 * 1000 / 512)
     assert chunked(qu.late_gap_seconds) == pytest.approx(0.025 + 0.1 * 0.512)
+    assert chunked.but(held_passes=5)(qu.gap_prompts) == pytest.approx(0.5 * 1000 / 512)
     assert own.but(prompts_apart=1)(qu.late_gap_seconds) == 0.025
     assert own.but(requests_per_second=0.3)(qu.late_gap_seconds) == 0.025    # 0.75 of 100 gaps have a prompt
 

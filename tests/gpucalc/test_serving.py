@@ -175,8 +175,14 @@ def test_a_pass_by_its_parts():
 
 def test_a_pass_with_prompts_by_hand():
     # 10 places and answers of 100: a pass frees a tenth of one, so 0.1 / (1 - e^-0.1) = 1.0508 prompts ride where any does.
-    assert sv.mixed_tokens(1000, 100, 8192) == pytest.approx(1050.83, abs=0.01) == sv.mixed_tokens(1000, 100, 0)
-    assert sv.mixed_tokens(1000, 100, 512) == 512 and sv.mixed_tokens(1000, 5000, 8192) == pytest.approx(5033.9, abs=0.1)
+    assert sv.mixed_tokens(1000, 100, 1, 1, 8192) == pytest.approx(1050.83, abs=0.01) == sv.mixed_tokens(1000, 100, 1, 1, 0)
+    assert sv.mixed_tokens(1000, 100, 1, 1, 512) == 512 and sv.mixed_tokens(1000, 5000, 1, 1, 8192) == pytest.approx(5033.9, abs=0.1)
+    # 32 places in each of 8 groups and answers of 500: after 15 passes 7.68 prompts have come, one for each group that reads, so
+    # that prompts are held back for as many; after 32 it would be 16.384, 2.048 in each. Few places wait for 50 passes at most.
+    assert sv.held_passes(32, 500, 8, prompt_interval=50, prompt_chunk=8192) == 15 and sv.held_passes(1, 500, 8, 0, 50, 8192) == 50
+    assert {sv.held_passes(32, 500, groups, apart, 50, chunk) for groups, apart, chunk in ((1, 0, 8192), (8, 1, 8192), (8, 0, 0))} == {1}
+    assert sv.held_passes(600, 500, 8, 0, 50, 8192) == 1
+    assert sv.mixed_tokens(2000, 128, 15, 8, 8192) == 2000 and sv.mixed_tokens(2000, 128, 32, 8, 8192) == pytest.approx(4096, rel=1e-6)
     # 20 ms without and 50 with 2,000 tokens of prompts: one of 1,000 adds 15.
     assert sv.riding_seconds(0.05, 0.02, 1000, 2000, 1900) == pytest.approx(0.015)
     # If 4,000 come to each pass of 2,000, every other one is for prompts alone: 25 ms less a quarter of 20.
@@ -341,11 +347,15 @@ def test_no_token_is_late_before_the_pass_that_it_takes_alone(busy, spread, late
 
 def test_groups_that_wait_for_each_others_prompts_by_hand():
     # A prompt of 0.1 s on 4 groups, 5 a second: half of one in the time of a turn, so 0.5 + e^-0.5 = 1.1065 are read together.
-    together = 0.5 + math.exp(-0.5)
-    assert qu.loaded_turn_seconds(0.05, 2, 5, 1, 1, 0, 4) == pytest.approx(0.1 / together)
+    together, turns = 0.5 + math.exp(-0.5), dict(batch=400, output=100, held_passes=1, offered_load=0.5, attention_parallel=4, prompt_chunk=0)
+    assert qu.loaded_turn_seconds(0.05, 2, 5, 1, 1, 0, **turns) == pytest.approx(0.1 / together)
     # At 60 a second no more than 4, and of one group always one; two replicas at twice the load are as one.
-    assert qu.loaded_turn_seconds(0.05, 2, 60, 1, 1, 0, 4) == pytest.approx(0.025) == qu.loaded_turn_seconds(0.025, 1, 9, 1, 1, 0)
-    assert qu.loaded_turn_seconds(0.05, 2, 10, 2, 1, 0, 4) == pytest.approx(0.1 / together)
+    assert qu.loaded_turn_seconds(0.05, 2, 60, 1, 1, 0, **turns) == pytest.approx(0.025) == qu.loaded_turn_seconds(
+        0.025, 1, 9, 1, 1, 0, **turns | {"attention_parallel": 1})
+    assert qu.loaded_turn_seconds(0.05, 2, 10, 2, 1, 0, **turns) == pytest.approx(0.1 / together)
+    # Where they ride, half the load frees 2 places a pass: 2 / (1 - e^-2) = 2.313 prompts in as many groups, the fullest of which
+    # has 0.578 + 3/8, so one. Of alike prompts without experts to share each takes its part of a turn.
+    assert qu.loaded_turn_seconds(0.05, 2, 5, 1, 1, 0, **turns | {"prompt_chunk": 8192}) == pytest.approx(0.1 * (1 - math.exp(-2)) / 2)
     # A request comes in a turn at 0.5 / 1.1065 and waits for half of it; all four have a prompt at (1/8)^4.
     assert qu.turn_prompts(0.5, 1, 4) == pytest.approx(together) and qu.turn_prompts(0.5, 1) == 1 and qu.turn_prompts(9, 1, 4) == 4
     assert qu.turn_seconds(0.1, together, 1, 0, 4) == 0.1 and qu.reading_share(0.5, 0.1, 0.1, together) == pytest.approx(0.5 / together)
@@ -403,21 +413,26 @@ def test_the_first_token_by_hand():
     busy = qu.reading_load(10, 1, 0.05, 0)
     assert busy == 0.5 and qu.prompt_wait_seconds(busy, 0.05, 1, 0, 0) == pytest.approx(0.025)
     assert qu.prompt_wait_seconds(busy, 0.05, 1, 0, 1) == pytest.approx(0.05) and qu.prompt_wait_seconds(1, 0.05, 1, 0, 0) == math.inf
-    assert qu.unhindered_first_token(0.02, 0.03, 0.05, 0, 1000, 0.05, 1, 0) == pytest.approx(0.06)
-    assert qu.unhindered_first_token(0.02, 0.03, 0.05, 0.04, 1000, 0.05, 1, 0) == pytest.approx(0.1)
+    assert qu.unhindered_first_token(0.02, 0.03, 0.05, 0, 1000, 0.05, 1, 1, 0) == pytest.approx(0.06)
+    assert qu.unhindered_first_token(0.02, 0.03, 0.05, 0.04, 1000, 0.05, 1, 1, 0) == pytest.approx(0.1)
     assert qu.mean_first_token(0.025, 0.06) == pytest.approx(0.085)
     # Variances: of the wait 25^2 + 0.5 x 50^2 / (3 x 0.5) = 1458.33, of the pass 20^2 / 12 = 33.33 ms^2.
-    spread = qu.first_token_spread(0.025, 0, 0.05, 0.02, 0.06, 0)
+    spread = qu.first_token_spread(0.025, 0, 0.05, 0.02, 0.06, 0, 1)
     assert spread == pytest.approx((1458.33 + 33.33) / 85**2, rel=1e-4)
     assert qu.time_to_first_token(0.1, 0.085, 0.2, 1.645) == pytest.approx(0.1 + 0.085 * (1 - 0.2 / 9 + 1.645 * 0.2**0.5 / 3)**3)
     # Prompts that are read apart: no pass before them, and no place to wait for.
-    assert qu.reading_load(10, 5, 0.05, 2, 1) == 0.25 and qu.unhindered_first_token(0.02, 0.03, 0.05, 0, 1000, 0.05, 1, 0, 1) == 0.05
+    assert qu.reading_load(10, 5, 0.05, 2, 1) == 0.25 and qu.unhindered_first_token(0.02, 0.03, 0.05, 0, 1000, 0.05, 1, 1, 0, 1) == 0.05
     assert qu.time_to_first_token(0.1, 0.085, 0, 1.645, 1) == pytest.approx(0.085)
     # In chunks of 400 a prompt of 1,000 rides in 2.5 passes, for which it waits 3: 2 beyond the last, at the load 10 ms shorter, and it.
-    assert qu.reading_seconds(0.05, 1, 0.02, 1000, 400) == pytest.approx(0.1)
-    assert qu.unhindered_first_token(0.02, 0.03, 0.11, 0, 1000, 0.1, 1, 400) == pytest.approx(0.01 + 0.11)
+    assert qu.reading_seconds(0.05, 1, 0.02, 1000, 1, 400) == pytest.approx(0.1)
+    assert qu.unhindered_first_token(0.02, 0.03, 0.11, 0, 1000, 0.1, 1, 1, 400) == pytest.approx(0.01 + 0.11)
     # In a pass of its own it would take 150 ms, or 135 if no other group read one.
-    assert qu.unhindered_first_token(0.02, 0.03, 0.11, 0, 1000, 0.15, 0.9, 400) == pytest.approx(0.01 + 0.135)
+    assert qu.unhindered_first_token(0.02, 0.03, 0.11, 0, 1000, 0.15, 0.9, 1, 400) == pytest.approx(0.01 + 0.135)
+    # Held back for 3 passes it waits for one and a half, 30 ms, and each of its two further chunks for two more, 80 ms; a prompt
+    # of its group is in the way for 2.5 x 3 passes.
+    assert qu.unhindered_first_token(0.02, 0.03, 0.11, 0, 1000, 0.1, 1, 3, 400) == pytest.approx(0.03 + 0.11 + 0.08)
+    assert qu.reading_seconds(0.05, 1, 0.02, 1000, 3, 400) == pytest.approx(0.2)
+    assert qu.first_token_spread(0, 0, 0.05, 0.02, 0.06, 0, 3) == pytest.approx(0.06**2 / 12 / 0.06**2)
 
 
 @given(st.floats(0.05, 0.7), st.sampled_from([0.01, 0.05, 0.2]))
@@ -431,7 +446,7 @@ def test_the_wait_for_prompts_against_the_exact_queue(busy, late):
         middle = (low + high) / 2
         low, high = (middle, high) if within(middle) < 1 - late else (low, middle)
     wait = qu.prompt_wait_seconds(busy, 1, 1, 0, 0)
-    found = qu.time_to_first_token(0, 1 + wait, qu.first_token_spread(wait, 0, 1, 1e-9, 1, 0), late_deviations(late))
+    found = qu.time_to_first_token(0, 1 + wait, qu.first_token_spread(wait, 0, 1, 1e-9, 1, 0, 1), late_deviations(late))
     assert 0.7 <= found / (1 + low) <= 1.45
 
 

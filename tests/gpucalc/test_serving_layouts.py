@@ -1,5 +1,6 @@
 """Layouts of a replica: what each GPU holds, reads and sends, by hand; where models are placed; and published deployments."""
 import functools
+import math
 
 import numpy as np
 import pytest
@@ -86,7 +87,7 @@ def test_tokens_from_stage_to_stage():
 
 def test_prompts_apart():
     # A prompt of 0.4 s, one in each of 8 groups, takes a turn of 50 ms; at 10 a second a replica for prompts is half full.
-    assert sl.prompts_together(64, 1, 0, 8, 1) == 8 and sl.prompt_turn_seconds(0.4, 8) == sl.prompt_turn_seconds(0.4, 4, 2) == 0.05
+    assert sl.prompts_together(64, 1, 0, 1, 8, 1) == 8 and sl.prompt_turn_seconds(0.4, 8) == sl.prompt_turn_seconds(0.4, 4, 2) == 0.05
     assert sl.prefill_replicas(10, 0.05, 1, 0.5) == 1
     assert sl.prefill_replicas(30, 0.05, 1, 0.5) == 3 and sl.prefill_replicas(30, 0.05, 0, 0.5) == 0
     # 1 GB of cache in eighths over 50 GB/s.
@@ -102,12 +103,18 @@ def test_prompts_apart():
 def test_prompts_that_groups_of_a_full_replica_read_together():
     # 512 places and answers of 256: a pass frees 2, half of one in each of 4 groups. The group with the most has at most
     # 0.5 + sqrt(0.5) x 3 / sqrt(7) of a Poisson distribution, so 2 prompts take 1.3018 turns; exactly it is 1.243.
-    assert sl.prompts_together(512, 1, 0, 4, 0, 256, 0) == close(2 / (0.5 + 0.5**0.5 * 3 / 7**0.5))
+    assert sl.prompts_together(512, 1, 0, 1, 4, 0, 256, 0) == close(2 / (0.5 + 0.5**0.5 * 3 / 7**0.5))
     # Few come one by one, many fill all groups, and a single group reads one.
-    assert sl.prompts_together(16, 1, 0, 4, 0, 256, 0) == 1 == sl.prompts_together(512, 1, 0.7, 1, 0, 256, 0)
-    assert 3.9 < sl.prompts_together(10**6, 1, 0, 4, 0, 1, 0) < 4
-    # Where prompts ride in passes each group has one of its own, of few too; those that vary take as long as the longest of four.
-    assert sl.prompts_together(16, 1, 0, 4, 0, 256, 8192) == 4 and sl.prompts_together(16, 1, 1, 4, 0, 256, 8192) == close(4 / (1 + 3 / 7**0.5))
+    assert sl.prompts_together(16, 1, 0, 1, 4, 0, 256, 0) == 1 == sl.prompts_together(512, 1, 0.7, 1, 1, 0, 256, 0)
+    assert 3.9 < sl.prompts_together(10**6, 1, 0, 1, 4, 0, 1, 0) < 4
+    # Where prompts ride in passes they are held back: 16 places free 2 in 32 passes, so 2 / (1 - e^-2) = 2.313 ride where any does,
+    # each in a group of its own. In 64 passes it is 4.075 for 4 groups: the fullest has 1.019 + 3/8 in the mean, 1.368 times as
+    # many as another. A group alone takes 0.6 of a turn, so a pass takes 1 + 0.6 x 0.368. Lengths that vary make it the longest's.
+    assert sl.prompts_together(16, 1, 0, 32, 4, 0, 256, 8192) == close(2 / (1 - math.exp(-2)))
+    full = 4 / (1 - math.exp(-4)) / 4
+    assert sl.prompts_together(16, 0.6, 0, 64, 4, 0, 256, 8192) == close(4 / (1 + 0.6 * (full + 3 / 8 - full) / full))
+    assert sl.prompts_together(16, 0.6, 1, 64, 4, 0, 256, 8192) == close(4 / (1 + 3 / 7**0.5 + 0.6 * 3 / 8 / full))
+    assert sl.prompts_together(16, 1, 0.7, 1, 1, 0, 256, 8192) == 1
     # Two prompts that vary by as much as their mean: the longer takes 1 + 1 / sqrt(3). A lone one takes 0.7, two of 4 groups 0.8.
     assert sl.longest(2, 1) == close(1 + 3**-0.5) and sl.turn_length(2, 4, 0.7, 0) == close(0.8)
 
@@ -121,13 +128,13 @@ def test_a_published_replica_of_groups_that_reads_long_prompts():
 
 
 def test_published_groups_read_prompts_side_by_side():
-    """TensorRT-LLM on four and eight groups: if the others waited for the prompts of one, answers would take 1.5 times as long."""
+    """TensorRT-LLM on four and eight groups: if each read its prompts while all others wait, answers would take 1.5 times as long."""
     side, waiting = ([], [])
     for case, held in bands.speed_cases("time_per_output_token"):
         for found, times in ((side, case("time_per_output_token")), (waiting, case.but(prompts_together=1)("time_per_output_token"))):
             found += [time / row["time_per_output_token"] for time, row in zip(times, held)
                       if row["attention_parallel"] > 1 and not row["prompts_apart"]]
-    assert len(side) == 25 and 1 < np.median(side) < 1.2 and np.median(waiting) > 1.5
+    assert len(side) == 25 and 1 < np.median(side) < 1.3 and np.median(waiting) > 1.5
 
 
 def test_a_prediction_layer_drafts():

@@ -94,6 +94,22 @@ def test_the_record_of_groups_is_what_the_formulas_and_the_simulator_say_now():
         assert row.simulated_seconds == pytest.approx(float(now[row.quantity]["simulated_seconds"]), rel=0.15)
 
 
+@pytest.mark.parametrize("batch, output, held", [(256, 500, 15), (64, 100, 12), (1024, 300, 2)])
+def test_groups_that_hold_prompts_back_until_others_have_some(batch, output, held):
+    """vLLM's --prefill-schedule-interval: eight groups whose prompts ride in the same passes. Taken as they come, they would make
+    the tokens of a full replica take at least a quarter longer."""
+    case = simulator.server("DeepSeek-V3", "B200 SXM 180GB", 1, simulator.FP8, batch, 2000, output).but(
+        attention_parallel=8, replicas=1, prompt_chunk=8192)
+    assert case("held_passes") == held
+    assert case.but(prompt_interval=1)("time_per_output_token") > 1.25 * case("time_per_output_token")
+    for load in (0.3, 0.6):
+        loaded = case.but(requests_per_second=float(load * batch / case("request_seconds")))
+        first, token, _, gaps = simulator.simulated(loaded, "chunked", 2500)
+        assert 0.8 <= float(loaded("late_gap_seconds")) / np.quantile(gaps, 0.99) <= 1.4, load
+        assert 0.75 <= float(loaded("late_token_seconds")) / np.quantile(token, 0.95) <= 1.15, load
+        assert 0.9 <= float(loaded("time_to_first_token")) / np.quantile(first, 0.95) <= 1.8, load
+
+
 def test_one_prompt_for_each_of_two_groups_is_one_turn():
     """Two at once are read in the time of two, a third after them; groups make their passes together."""
     case = simulator.server("DeepSeek-V3", "H200 SXM 141GB", 4, simulator.FP8, batch=4).but(attention_parallel=2)
@@ -117,12 +133,12 @@ def test_experts_at_a_low_load_are_read_less_often_than_the_formula_says(placed)
 
 
 def test_the_recorded_plans_keep_the_times_that_the_formulas_say():
-    """p95 of a plan with its spare replicas out of service, whose prompts ride: the formula is not below what is simulated by more than a
-    tenth, nor of the first token by more than a seventh, where the prompts of others and of one's own share a pass."""
+    """p95 of a plan with its spare replicas out of service, whose prompts ride: the formula is not below what is simulated by more than an
+    eighth, nor of the first token by more than a seventh, where the prompts of others and of one's own share a pass."""
     late = table("simulated").query("plan != '' and late_share == 0.05")
     assert len(late) == 3 * len(simulator.PLANS)
     errors, first = late["formula_seconds"] / late["simulated_seconds"], late["quantity"] == "time_to_first_token"
-    assert errors[~first].between(0.9, 1.6).all() and errors[first].between(0.85, 1.6).all()
+    assert errors[~first].between(0.875, 1.6).all() and errors[first].between(0.85, 1.6).all()
 
 
 # The simulator itself
