@@ -71,7 +71,7 @@ def loaded_turn_seconds(prompt_turn_seconds, prompts_together, requests_per_seco
     turned = prompts / turn_length(prompts, attention_parallel, lone_share, prompt_time_variation)
     came = minimum(offered_load, 1) * held_passes * batch / output
     riding = riding_together(came, attention_parallel, lone_share, prompt_time_variation)
-    return seconds / where(prompt_chunk * (1 - prompts_apart) > 0, riding, turned)
+    return seconds / where(attention_parallel > 1, where(prompt_chunk * (1 - prompts_apart) > 0, riding, turned), 1)
 
 
 @law

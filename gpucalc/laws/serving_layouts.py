@@ -235,7 +235,7 @@ def prompts_together(batch, lone_share, prompt_time_variation, held_passes, atte
     read = where(prompts_apart > 0, attention_parallel, alone)
     turned = read / turn_length(read, attention_parallel, lone_share, prompt_time_variation)
     riding = riding_together(freed * held_passes, attention_parallel, lone_share, prompt_time_variation)
-    return where(prompt_chunk * (1 - prompts_apart) > 0, riding, turned)
+    return where(attention_parallel > 1, where(prompt_chunk * (1 - prompts_apart) > 0, riding, turned), 1)
 
 
 @law
