@@ -65,10 +65,10 @@ def _measured(case, row):
 def published_layout(inputs: dict[str, Any], axes: dict[str, Any]) -> dict[str, Any]:
     """A published layout beside the best found for its job; `inputs` are those of a row of measurements.
 
-    `axes` are what its software or its recipe allows instead of the usual values; its own are always among them. It ran, so those
-    that need no more memory by the formulas fit too. `published` and `found` are rows of the search, `alike` is the best of its
-    degrees; of the `layouts`, `rank` - 1 are faster than that; `fits`, by the formulas, is yes, no or too close to call; `slower`
-    by what share the best of its degrees is longer than the best.
+    `axes` are what its software or its recipe allows instead of the usual values, and `where` a rule between them; its own are
+    always among them. It ran, so those that need no more memory by the formulas fit too. `published` and `found` are rows of the
+    search, `alike` is the best of its degrees; of the `layouts`, `rank` - 1 are faster than that; `fits`, by the formulas, is
+    yes, no or too close to call; `slower` by what share the best of its degrees is longer than the best.
     """
     whole = {name: inputs.get(name, NEUTRAL.get(name, 1)) for name in LAYOUT}
     kept = {name: value for name, value in inputs.items() if name not in LAYOUT}
@@ -79,6 +79,7 @@ def published_layout(inputs: dict[str, Any], axes: dict[str, Any]) -> dict[str, 
     theirs = layouts_of(case, gpus, batch, {name: [whole[name]] for name in AXES}).to_dict("records")[0]
     usual = usual_axes(case.rows["model"], [gpus]) | axes
     every = layouts_of(case, gpus, batch, {name: sorted({*usual[name], whole[name]}) for name in AXES})
+    every = every.query(axes["where"]) if "where" in axes else every
     room = every["training_bytes"] <= theirs["training_bytes"] * (1 + 1e-9)
     good = best_of(every.assign(reason=every["reason"].where(~room | ~every["reason"].isin([CLOSE, OVER_MEMORY]), "")))
     alike = good[(good[list(KINDS[:4])] == [whole[name] for name in KINDS[:4]]).all(axis=1)].to_dict("records")[0]

@@ -15,11 +15,11 @@ BOUND = dict(efficiency="bound", overlap=1, data_overlap=1, tensor_overlap=1, ex
 
 
 def test_published_steps():
-    """Half of them lie within 10 %; the page says why the rest do not."""
+    """Half of them lie within 12 %; the page says why the rest do not."""
     measured = compare("training_time", "measured").query("family != 'optimizer in host memory'")
     speed = (1 + measured.error).where(measured.law != "step_seconds", 1 / (1 + measured.error)) - 1
     print(measured.assign(speed=speed)[["subject", "value", "predicted", "speed"]].to_string())
-    assert len(measured) == 134 and speed.abs().median() < 0.10
+    assert len(measured) == 142 and speed.abs().median() < 0.12
     # Most are slower than the laws, which leave overheads out.
     assert (speed < 0).mean() < 0.2 and speed.min() > -0.15
     for family in ("sc21", "korthikanti", "mosaic-a100", "bridge", "nemo2407", "mlt51", "tpu7x-train-llama"):
