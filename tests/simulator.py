@@ -53,7 +53,7 @@ class Passes:
         part, size, context = (axis.ravel() for axis in np.meshgrid(chunks, np.maximum(sizes, 1), contexts, indexing="ij"))
         passes = case.but(batch=size * self.groups, context=context)
         times = pace * np.where(part > 0, passes.but(mixed_tokens=np.maximum(part, 1))("mixed_pass_seconds"), passes("replica_pass_seconds"))
-        self.lone, self.interval = float(case("lone_share")) if self.groups > 1 else 1.0, int(case("held_passes"))
+        self.lone, self.interval = float(case("lone_share")), int(case("held_passes"))
         self.times = times.reshape(len(chunks), len(sizes), _CONTEXTS).tolist()
 
     def seconds(self, batch, tokens, chunk=0):

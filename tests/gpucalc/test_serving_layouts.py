@@ -112,7 +112,7 @@ def test_prompts_that_groups_of_a_full_replica_read_together():
     # many as another. A group alone takes 0.6 of a turn, so a pass takes 1 + 0.6 x 0.368. Lengths that vary make it the longest's.
     assert sl.prompts_together(16, 1, 0, 32, 4, 0, 256, 8192) == close(2 / (1 - math.exp(-2)))
     full = 4 / (1 - math.exp(-4)) / 4
-    assert sl.prompts_together(16, 0.6, 0, 64, 4, 0, 256, 8192) == close(4 / (1 + 0.6 * (full + 3 / 8 - full) / full))
+    assert sl.prompts_together(16, 0.6, 0, 64, 4, 0, 256, 8192) == close(4 / (1 + 0.6 * 3 / 8 / full))
     assert sl.prompts_together(16, 0.6, 1, 64, 4, 0, 256, 8192) == close(4 / (1 + 3 / 7**0.5 + 0.6 * 3 / 8 / full))
     assert sl.prompts_together(16, 1, 0.7, 1, 1, 0, 256, 8192) == 1
     # Two prompts that vary by as much as their mean: the longer takes 1 + 1 / sqrt(3). A lone one takes 0.7, two of 4 groups 0.8.
