@@ -24,7 +24,7 @@ CELL = re.compile(r"^```\{code-cell\}[^\n]*\n((?::[^\n]*\n)*)(.*?)^```", re.MULT
 TAGGED = re.compile(r"^:tags:.*\bparameters\b", re.MULTILINE)
 # What decides on every notebook's outputs besides its own text and the data that it reads.
 ALWAYS = ("gpucalc/", "book/_toc.yml", "book/components/", "book/pages/", "book/web/", "requirements.txt",
-          *(f"book/build/{name}.py" for name in ("runner", "cells", "asked", "lacking")))
+          *(f"book/build/{name}.py" for name in ("runner", "cells", "lacking")))
 OPTIONAL = re.compile(r"page_case\(globals\(\), (?:optional=)?(\([^)]*\))")
 GPU_TABLE = "data/gpus.csv"
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]\d+)?")
@@ -33,7 +33,7 @@ CHART_NAME = re.compile(r"\b(altair-viz|data)-[0-9a-f]{32}\b")
 
 
 def inputs_hash(frozen, topic, parameters, inputs):
-    """Of all that a notebook is made from; of price books whole, or without them."""
+    """Of all that a notebook is made from."""
     held = {name: frozen.content(name) for name in inputs}
     if GPU_TABLE in inputs and frozen.given and frozen.given.gpus:
         held["given/gpus/"] = frozen.under("given/gpus/")
@@ -80,24 +80,13 @@ def made_of(path):
 
 def is_current(path, frozen, topic, parameters, pictures):
     """Whether the file is a run of the notebook as it is now, as it came from that run, and with pictures if they are wanted."""
-    return matches(path, pictures, lambda made: made["inputs_hash"] == known_by(frozen, topic, parameters, made)["inputs_hash"])
-
-
-def matches(path, pictures, test):
-    """Whether the file is as it came from a run, with pictures if they are wanted, that was made from what passes the test."""
     try:
         notebook = json.loads(path.read_text(encoding="utf-8"))
         made = made_from(notebook)
-        return test(made) and made["outputs_hash"] == outputs_hash(notebook) and (made["pictures"] or not pictures)
+        return (made["inputs_hash"] == inputs_hash(frozen, topic, parameters, made["inputs"])
+                and made["outputs_hash"] == outputs_hash(notebook) and (made["pictures"] or not pictures))
     except (ValueError, KeyError, TypeError, AttributeError, OSError):
         return False
-
-
-def known_by(frozen, topic, parameters, made):
-    """The hashes by which a run is known again: of all that it is made from, and of all but the books of which it has answers."""
-    books, inputs = made.get("books", []), made["inputs"]
-    hashes = {"inputs_hash": inputs_hash(frozen, topic, parameters, sorted({*inputs, *books}))}
-    return hashes | ({"beside_hash": inputs_hash(frozen, topic, parameters, inputs)} if books else {})
 
 
 class Editions:
@@ -126,23 +115,11 @@ class Editions:
         given = {topic: self.parameters(topic) for topic in self.frozen.topics}
         found = {topic: next((path for path in self.candidates(topic)
                               if is_current(path, self.frozen, topic, given[topic], pictures)), None) for topic in given}
-        found |= self.standing([topic for topic, path in found.items() if path is None], given, pictures)
         todo = [topic for topic, path in found.items() if path is None]
         print(f"Notebooks: {len(todo)} to run, {len(found) - len(todo)} unchanged", flush=True)
         todo.sort(key=lambda topic: (self.frozen.folder / f"notebooks/{topic}.md").stat().st_size, reverse=True)
         ran = self.run({topic: given[topic] for topic in todo}, pictures)
         return {topic: ran.get(topic, path) for topic, path in found.items()}
-
-    def standing(self, topics, given, pictures):
-        """The runs of topics that stand though prices have changed: of all else that they are made from nothing has, and their
-        notebooks would find the same in the books."""
-        def beside(topic):
-            return lambda made: made["beside_hash"] == known_by(self.frozen, topic, given[topic], made)["beside_hash"]
-        runs = {topic: [str(path) for path in self.candidates(topic) if matches(path, pictures, beside(topic))]
-                for topic in topics}
-        runs, around = {topic: paths for topic, paths in runs.items() if paths}, self.given.around(self.frozen.folder)
-        found = still(runs, self.frozen.folder, surroundings(**around)) if runs else {}
-        return {topic: self.keep(topic, given[topic], made_of(path)["pictures"], Path(path)) for topic, path in found.items()}
 
     def run(self, given, pictures, target=None, answer=False):
         """Executes the topics with what each is given, as far as the `answer` if that is all; returns the file of each."""
@@ -168,9 +145,9 @@ class Editions:
     def keep(self, topic, parameters, pictures, made, target=None):
         """Gives a run the hashes by which it is known again, and its place."""
         notebook = json.loads(made.read_text(encoding="utf-8"))
-        known = known_by(self.frozen, topic, parameters, made_from(notebook))
-        made_from(notebook).update(known, outputs_hash=outputs_hash(notebook), pictures=pictures)
-        path = target or self.store / f"{topic}-{known['inputs_hash']}{'-p' if pictures else ''}.ipynb"
+        known = inputs_hash(self.frozen, topic, parameters, made_from(notebook)["inputs"])
+        made_from(notebook).update(inputs_hash=known, outputs_hash=outputs_hash(notebook), pictures=pictures)
+        path = target or self.store / f"{topic}-{known}{'-p' if pictures else ''}.ipynb"
         write_whole(path, as_file(notebook))
         if not target:
             self.prune(topic, path)
@@ -231,16 +208,6 @@ def here(parameters, files, folder):
     """Parameters with the places of the files that were given."""
     return {name: str(folder / value) if isinstance(value, str) and value in files else value
             for name, value in parameters.items()}
-
-
-def still(runs, folder, environment):
-    """Of the files of each topic's runs the first whose notebook would find the same in the price books of the folder."""
-    command = [sys.executable, "-m", "book.build.found_again"]
-    looked = subprocess.run(command, cwd=folder, env=environment, text=True, input=json.dumps(runs), capture_output=True)
-    if looked.returncode:
-        said = looked.stderr.strip().splitlines() or ["it said nothing"]
-        raise BuildError(f"The process that looks into the price books stopped: {said[-1]}")
-    return json.loads(looked.stdout)
 
 
 def follow(jobs, folder, environment, quiet=False):

@@ -35,37 +35,27 @@ WARM = ["numpy", "pandas", "altair", "sympy", "IPython", "jupytext", "papermill"
 
 
 class Opened(set):
-    """Files and folders of the frozen copy's data that this process has read, by their names there.
+    """Files and folders of the frozen copy's data that this process has read, by their names there."""
 
-    books: those of which only some rows count. answers: hashes of what was found there, by the call that finds it again.
-    """
-
-    def __init__(self):
-        super().__init__()
-        self.books, self.answers, self.now = set(), {}, None
+    now = None
 
     def watch(self, root):
         self.root = os.path.realpath(root) + os.sep
         sys.addaudithook(self.note)
 
-    def watch_books(self):
-        """Has the library of the frozen copy say what is found in a price book, and not that it is opened."""
-        with contextlib.suppress(ImportError):  # a project without one has no such books
+    def watch_library(self):
+        """Asks the library of the frozen copy which files it opens without reading what they hold."""
+        with contextlib.suppress(ImportError):  # a project may be without one
             from gpucalc.rows import kept
-            from . import asked
-            kept.now.watcher = asked
             self.now = kept.now
 
     def note(self, event, arguments):
-        if event == "gpucalc.asked":
-            self.answers.update([arguments])
-        if event not in ("open", "gpucalc.read", "gpucalc.book", *FOLDERS) or not isinstance(arguments[0], (str, os.PathLike)):
+        if event not in ("open", "gpucalc.read", *FOLDERS) or not isinstance(arguments[0], (str, os.PathLike)):
             return
         path = os.path.abspath(os.fspath(arguments[0]))
         unread = self.now.silent if self.now and event == "open" else ()
         if path.startswith((self.root + "data", self.root + "given")) and path not in unread:
-            name = path[len(self.root):] + ("/" if event in FOLDERS else "")
-            (self.books if event == "gpucalc.book" else self).add(name)
+            self.add(path[len(self.root):] + ("/" if event in FOLDERS else ""))
 
 
 OPENED = Opened()
@@ -134,8 +124,7 @@ def execute(job):
                 raise ValueError(in_cell(path, notebook, cell.source, output.text.strip()))
     clean(done)
     dates = [date for value in get_ipython().user_ns.values() if isinstance(value, str) for date in OLDEST.findall(value)]
-    found = {"books": sorted(OPENED.books), "answers": OPENED.answers} if OPENED.books else {}
-    done.metadata["made_from"] = made | {"inputs": sorted(OPENED)} | found | ({"oldest": min(dates)} if dates else {})
+    done.metadata["made_from"] = made | {"inputs": sorted(OPENED)} | ({"oldest": min(dates)} if dates else {})
     return done
 
 
@@ -197,7 +186,7 @@ def warm_up(root, jobs):
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a process with threads is not safe to fork
     sys.path.insert(0, str(root))
     OPENED.watch(root)
-    OPENED.watch_books()
+    OPENED.watch_library()
     # Not book, which teaches the shell of a notebook when it is imported there. What these modules read as they load counts as
     # read by every notebook, however many run: a recording is the same from a run of one.
     modules = [path.relative_to(root).with_suffix("").parts for path in sorted(Path(root, "gpucalc").rglob("*.py"))]
@@ -225,8 +214,6 @@ def work_out(jobs):
         from .beforehand import work_out_for
         work_out_for([job["parameters"] for job in jobs])
     OPENED.intersection_update(before)
-    OPENED.books.clear()
-    OPENED.answers.clear()
 
 
 def run_all(jobs, root, workers, stdin):

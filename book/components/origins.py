@@ -2,7 +2,6 @@
 from gpucalc.core.figures import percent
 from gpucalc.rows import price_book
 from gpucalc.rows.ages import STALE_DAYS, summary
-from gpucalc.rows.kept import selection
 from gpucalc.rows.price_report import notes
 from gpucalc.rows.tables import TABLES, table as rows_of
 from .sentences import Markdown, markdown
@@ -43,7 +42,6 @@ def book_ages(books):
     return DataFrame([{"book": name, "rows": len(book)} | summary(book) for name, book in books.items()])
 
 
-@selection
 def ages_table(books, caption="How old the prices of a book are, against the book's own date"):
     """`book_ages` as a page shows them."""
     return table(book_ages(books), caption,
@@ -68,14 +66,12 @@ def source_table(name, entries):
     return table(by_source(frame, names), f"Sources of data/{name}.csv", labels={"entries": entries})
 
 
-@selection
 def price_table(books):
     """The sources of the prices in the newest of the books."""
     name, book = list(books.items())[-1]
     return table(by_source(book, book["provider"] + " " + book["item"]), f"Sources of {name}", labels={"entries": "prices"})
 
 
-@selection
 def own_notes(books):
     """What was taken for granted in a file of the reader's own, and how its prices stand; None where there is no such file."""
     parts = []

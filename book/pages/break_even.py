@@ -19,7 +19,6 @@ from gpucalc.laws.total_cost import managed_usd
 from gpucalc.rows import catalogue
 from gpucalc.rows.ages import firm
 from gpucalc.rows.bands import CLOSE
-from gpucalc.rows.kept import selection
 from gpucalc.rows.price_book import RESERVED_YEARS
 from gpucalc.rows.rents import cheapest_rent, doubtful, rents
 from ..components.charts import axis, finish, slider_chart
@@ -231,7 +230,6 @@ def beside_on_demand(book, found):
     return found.join(own.rename("on_demand"), on=OFFER)
 
 
-@selection
 def reservations(book):
     """Reserved rents that have a price on demand beside them, with the utilization `needed` to beat it."""
     found = rents(book, required=False)
@@ -246,7 +244,6 @@ def first_with_reservations(books):
     return next((pair for pair in made if len(pair[1])), made[0])
 
 
-@selection
 def spot_offers(book, gpu, alone, together):
     """Spot rents of the GPU: the `discount` on the same machine's price on demand, and what an hour that counts costs.
 
@@ -258,7 +255,6 @@ def spot_offers(book, gpu, alone, together):
     return found.assign(discount=1 - found["usd_per_hour"] / found["on_demand"], **slowed)
 
 
-@selection
 def managed_rents(book, gpu):
     """Each provider's cheapest rent of the GPU on demand that has a managed service, and the rate with it, `managed`."""
     if rents(book, gpu=gpu, term="on-demand", required=False).empty:
@@ -291,7 +287,6 @@ class Work(NamedTuple):
     tied: bool = False
 
 
-@selection
 def usual_rent(book, gpu):
     """The median of what providers ask for an hour of the GPU on demand, each for its cheapest firm offer; None if there is none.
 

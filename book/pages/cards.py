@@ -29,7 +29,6 @@ from gpucalc.laws.worth import (bandwidth_per_rent, bandwidth_per_usd, flops_per
 from gpucalc.rows import catalogue
 from gpucalc.rows.ages import not_yours
 from gpucalc.rows.bands import factors
-from gpucalc.rows.kept import derivation, selection
 from gpucalc.rows.own_gpus import own_gpus
 from gpucalc.rows.price_book import price_row
 from gpucalc.rows.rents import firm_rents
@@ -110,7 +109,6 @@ def derived(loads):
     } | holds | {name: Derived(tokens_per_second, load=each) for name, each in loads.items()}
 
 
-@selection
 def priced(book):
     """Every card with its cheapest firm rent on demand and its newest price; one that is too old or only remembered is none."""
     rent = firm_rents(book)
@@ -126,7 +124,6 @@ def priced(book):
         bought.set_index("gpu")[["card_usd", "priced_as", "card_date", "card_row"]])
 
 
-@derivation
 def every_card(book, loads):
     """Every card with its prices and all that is derived; the newest first."""
     frame = priced(book)
@@ -151,7 +148,6 @@ def spread(loads):
     return {name: (low / plan, high / plan) for name, (low, plan, high) in ends.items()}
 
 
-@derivation
 def slices(book):
     """Every slice with its part of the card, and what an hour of it costs where all are used."""
     cards = priced(book)
@@ -210,7 +206,6 @@ FORMATS = {
     "marketed_bytes": in_bytes, "ridge_point": three_figures, "link_latency": seconds}
 
 
-@selection
 def cards_table(frame, book, loads, caption):
     """Every card with every column of its row and all that follows; the speeds stand under the names of the loads."""
     groups = {"Memory": GROUPS["Memory"], "Tokens/s": list(loads)} | GROUPS
@@ -234,7 +229,6 @@ def _owned(frame, column, row, book):
     return frame[column].mask(frame[row].isin(others), frame[column] + " (not yours)")
 
 
-@selection
 def slices_table(frame, book, caption):
     """Every slice of every card that can be cut."""
     groups = {"Slice": ["slice_memory", "slice_bandwidth", "slice_flops", "instances"],
@@ -248,7 +242,6 @@ def slices_table(frame, book, caption):
         {"slice_memory": gib, "slice_usd_per_hour": hourly})
 
 
-@selection
 def card_sources(book, prices, parts):
     """Where these prices are from, and the slices, once for each of their sources."""
     once = parts.drop_duplicates("source").set_index("gpu").to_dict("index")
@@ -257,7 +250,6 @@ def card_sources(book, prices, parts):
     return sources(*paid, *cut, caption="Prices of the cards that come first, and slices")
 
 
-@selection
 def ranked(frame, column, book, caption, count=8):
     """The cards with most of something for a dollar."""
     price, seller, date, row = RENTED if "rent" in column else BOUGHT
@@ -424,7 +416,6 @@ def rents_by_quarter():
                         per_tbs=TERA / bandwidth_per_rent(frame["bandwidth"], frame["usd_per_hour"]))
 
 
-@derivation
 def purchases(book):
     """Prices of cards and servers in a book, a GPU at a time, with what a PFLOP/s and a TB/s of it cost; the oldest first."""
     found = book[book["item"].isin(["card", "server"]) & (book["currency"] == "USD")]
@@ -437,7 +428,6 @@ def purchases(book):
                         per_tbs=TERA / bandwidth_per_usd(frame["bandwidth"], frame["card_usd"]))
 
 
-@selection
 def launched(book):
     """Those of `purchases` of new cards with tensor cores, in the year it came or the next; `at` is the time in years."""
     frame = purchases(book)
@@ -446,7 +436,6 @@ def launched(book):
     return frame.assign(at=year + (month - 1) / 12)[new]
 
 
-@selection
 def purchase_table(book):
     """`purchases` as a page shows them, each at its own date; None if there are none."""
     frame = purchases(book)
@@ -633,7 +622,6 @@ def rent_picture():
                   {str(first): max(first + 1 / 12, frame["at"].min()) for first in sorted(set(year))})
 
 
-@selection
 def bought_picture(book):
     """What a PFLOP/s and a TB/s cost to buy when a card was new, by kind of card; None if the book has no such price."""
     frame = launched(book)

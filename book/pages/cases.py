@@ -16,7 +16,6 @@ from gpucalc.decisions.answer_texts import WORDS
 from gpucalc.decisions.rent_own_or_api import API, ways
 from gpucalc.decisions.rule import value_of
 from gpucalc.rows.case_file import read_case
-from gpucalc.rows.kept import derivation, selection
 from gpucalc.rows.mapping import read_mapping
 from gpucalc.rows.price_book import MissingPrice, price_row, select
 from ..components.derivation import folded
@@ -53,7 +52,6 @@ def case_file(name):
     return DATA / "cases" / f"{name}.yaml"
 
 
-@derivation
 def worked(name: str, book: pd.DataFrame, **changes: Any) -> Worked:
     """What the worked case of that name comes to, with changes. Raises MissingPrice where nothing keeps its limits."""
     return able(nearest(name, book, **changes), name, book)
@@ -66,7 +64,6 @@ def able(found: Worked, name: str, book: pd.DataFrame) -> Worked:
     return found
 
 
-@derivation
 def on_spot(name: str, book: pd.DataFrame, **changes: Any) -> Worked | None:
     """What the case comes to on spot; None where no spot offer keeps its limits."""
     try:
@@ -75,7 +72,6 @@ def on_spot(name: str, book: pd.DataFrame, **changes: Any) -> Worked | None:
         return None
 
 
-@derivation
 def nearest(name: str, book: pd.DataFrame, **changes: Any) -> Worked:
     """As `worked`, also where nothing keeps the limits: the first choice is then the one that comes nearest, and has no cost."""
     found = plan.answer(read_case(case_file(name)).but(**changes), book)
@@ -197,7 +193,6 @@ def runs(found):
                                 for each in found.told.commands))
 
 
-@selection
 def shortlist(choices, by=("gpu",), most=5):
     """The best choices, one for each value of the columns `by`, and folded what each of the others lacks."""
     objective = choices.attrs["answer"].objective
@@ -235,7 +230,6 @@ def _name(row):
     return row["gpu"] if row["gpus"] != row["gpus"] else taken(row)
 
 
-@selection
 def ends(choices, by=("gpu",), most=5, days=False):
     """The best choices, one for each value of the columns `by`, as (what is taken, low, plan, high) of what is to be least.
 
@@ -383,7 +377,6 @@ class Run(NamedTuple):
     usd: float
 
 
-@selection
 def held(answer):
     """Weights and cache of the best choice of a served load."""
     best, case = answer.best, answer.case
@@ -393,7 +386,6 @@ def held(answer):
     return Held(weights, cache, weights + cache, best["memory_bytes"])
 
 
-@selection
 def load(answer):
     """Little's law: what is in flight fills the places of so many replicas; a month of them is GPUs x hours x rent."""
     best, rate = answer.best, value_of(answer.case, "requests_per_second")
@@ -402,7 +394,6 @@ def load(answer):
     return Load(rate, seconds, rate * seconds, batch, math.ceil(rate * seconds / batch), best["planned_replicas"], usd)
 
 
-@selection
 def run(answer, choice=None):
     """6 FLOP a parameter and token, 4 where weights are frozen, over the peak times the share that runs of this size reach.
 
@@ -435,7 +426,6 @@ class Bought(NamedTuple):
     usd: float
 
 
-@selection
 def bought(case, book, provider):
     """Tokens in and out of a month at a provider's list prices."""
     model, people = case.rows["model"].name, value_of(case, "daily_users")
@@ -446,7 +436,6 @@ def bought(case, book, provider):
     return Bought(messages, requests, prompt, output, *prices, requests * (prompt * prices[0] + output * prices[1]) / 1e6)
 
 
-@selection
 def steps(answer):
     """Steps of a run: its tokens over those of a step."""
     case = answer.case

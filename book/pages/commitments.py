@@ -16,7 +16,6 @@ from gpucalc.laws.owning import bought_usd, offered_gpu_hours, owned_usd_per_hou
 from gpucalc.laws.renting import group_interruption_seconds, spot_usd_per_hour
 from gpucalc.rows import catalogue
 from gpucalc.rows.ages import firm
-from gpucalc.rows.kept import selection
 from gpucalc.rows.price_book import MissingPrice, price_row, TIES
 from gpucalc.rows.rents import rents
 from ..components.charts import slider_chart
@@ -41,7 +40,6 @@ class Rates(NamedTuple):
     spot: Row | None
 
 
-@selection
 def rates(book, gpu, provider=None):
     """The cheapest reserved, on-demand and spot rent of the GPU: firm ones first, of others the surest."""
     found = rents(book, gpu=gpu, provider=provider, required=False)
@@ -101,7 +99,6 @@ def costs(case):
     return {name: case.but(**changes)(portfolio_usd_per_hour) for name, changes in at.items()}
 
 
-@selection
 def by_gpu(book, case):
     """For each GPU with a reserved and an on-demand rent: both, the spot rent, what to reserve, and what the mix saves."""
     rows = []
@@ -122,7 +119,6 @@ def by_gpu(book, case):
     return pd.DataFrame(rows, columns=columns)
 
 
-@selection
 def blocks(book, block_days, gpu=None):
     """Capacity blocks: the seller's own price on demand, the cheapest of all, and the days of work from which a block pays.
 

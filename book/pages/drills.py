@@ -14,7 +14,6 @@ from gpucalc.core.quantities import DATA, DEFAULTS
 from gpucalc.decisions.run_speeds import planned_mfu
 from gpucalc.rows import catalogue
 from gpucalc.rows.ages import firm
-from gpucalc.rows.kept import selection
 from gpucalc.rows.mapping import read_mapping
 from gpucalc.rows.price_book import cheapest_first, select
 from gpucalc.rows.rents import cheapest_rent
@@ -125,7 +124,6 @@ def in_full(known: Known) -> str:
     return _FORMS[known.unit](known.value) if known.unit in _FORMS else number(known.value, known.unit)
 
 
-@selection
 def sections(book: "DataFrame") -> dict[str, list[Known]]:
     """All numbers by section, with prices of the book."""
     return {title: list(make(book) if title == "Money and time" else make()) for title, make in _SECTIONS.items()}

@@ -18,7 +18,6 @@ from gpucalc.laws.sharing import right_sized_gpus, right_sizing_usd_per_month, u
 from gpucalc.laws.stops import monthly_stops, stop_usd
 from gpucalc.laws.total_cost import egress_usd
 from gpucalc.rows import catalogue
-from gpucalc.rows.kept import selection
 from gpucalc.rows.price_book import TIES
 from gpucalc.rows.rents import firm, rents
 from gpucalc.rows.tables import rows
@@ -159,7 +158,6 @@ def speed(model: str, gpu: str) -> dict[str, Any]:
                 sparse=catalogue.reported("sparse-sam-mlp").value, kept=job(1024)(goodput), kept_large=job(16384)(goodput))
 
 
-@selection
 def money(book: Any, gpu: str, gpus: int, model: str = "Llama-3-8B") -> dict[str, Any]:
     """What faults and choices cost a fleet in a month at the book's rents; None where the book has no price for it."""
     rent = fleet(book, gpu, gpus)
@@ -184,7 +182,6 @@ def money(book: Any, gpu: str, gpus: int, model: str = "Llama-3-8B") -> dict[str
                 owning=owning(book, gpu), term=commitment_utilization(term, 1), hour=gpus * rate)
 
 
-@selection
 def owning(book: Any, gpu: str) -> float | None:
     """Utilization from which an owned GPU costs less than a rented one, all else likely; None where the book lacks a price."""
     try:
@@ -200,7 +197,6 @@ def _spot(book, gpu):
     return float(cheapest["spot"] / cheapest["on-demand"]) if len(cheapest) == 2 else None
 
 
-@selection
 def per_dollar(book: Any, gpu: str) -> float | None:
     """Bandwidth for a dollar of rent of a desk card over that of the GPU, where the book rents both."""
     found = rents(book, gpu=[DESK, gpu], term="on-demand", required=False)

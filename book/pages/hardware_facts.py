@@ -7,7 +7,6 @@ from gpucalc.laws.derating import corrected_bytes, rounding_share
 from gpucalc.laws.shares import capped_clock_share
 from gpucalc.laws.sharing import wasted_usd_per_month
 from gpucalc.rows import catalogue
-from gpucalc.rows.kept import selection
 from gpucalc.rows.rents import cheapest_rent, rents
 from ..components.show import difference, in_unit, table
 
@@ -15,13 +14,11 @@ from ..components.show import difference, in_unit, table
 # What a fault costs a fleet: its GPUs are paid at full price and work at a share of their speed.
 
 
-@selection
 def fleet(book, gpu="H100 SXM 80GB", gpus=8, term="on-demand"):
     """The cheapest firm rent of servers of so many GPUs, as a `Row`."""
     return cheapest_rent(book, gpu=gpu, term=term, whole=gpus)
 
 
-@selection
 def fleet_if_priced(book, gpu, gpus=8, term="on-demand"):
     """The same, or None where the book has no such rent."""
     return fleet(book, gpu, gpus, term) if len(rents(book, gpu=gpu, term=term, required=False)) else None

@@ -9,7 +9,6 @@ from gpucalc.core.evaluate import Case, close, FINDERS, is_law, Row
 from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import DATA, DEFAULTS, QUANTITIES
 from gpucalc.decisions.run_speeds import planned_mfu
-from gpucalc.rows.kept import selection
 from gpucalc.rows.mapping import check_names, read_mapping
 from gpucalc.rows.price_book import price
 from gpucalc.rows.rents import cheapest_rent
@@ -365,7 +364,6 @@ def said(question: Question, book: "DataFrame") -> dict[str, Any]:
         raise ValueError(f"interview/{question.kind}.yaml, {question.name}: {error}") from None
 
 
-@selection
 def bank(book: "DataFrame", kind: str) -> Html:
     """The questions of a kind, each folded under its title, and under it folded again what is not asked."""
     found = questions(kind).values()

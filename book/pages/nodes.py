@@ -9,7 +9,6 @@ from gpucalc.laws.topology import group_bandwidth
 from gpucalc.rows import catalogue
 from gpucalc.rows.ages import firm
 from gpucalc.rows.catalogue import instances
-from gpucalc.rows.kept import derivation, selection
 from gpucalc.rows.rents import rents
 from ..components.catalogue_table import catalogue_table
 from ..components.dates import dated
@@ -315,7 +314,6 @@ WAYS = {"on_demand": ["on-demand"], "spot": ["spot"],
 _BEHIND = re.compile(r"| Capacity Block| \(.*\)|, .*")
 
 
-@derivation
 def offers(book: "DataFrame", machine: Any, terms: list[str] | None = None) -> "DataFrame":
     """The rents of a machine, a row of data/instances.csv, on some terms: the cheapest first, but firm ones before others.
 
@@ -339,7 +337,6 @@ def _of(sold, machine, terms=None):
     return own if terms is None else own[own["term"].isin(terms)]
 
 
-@derivation
 def priced(book: "DataFrame") -> "DataFrame":
     """All machines with the cheapest GPU-hour by way to pay, its key in the book and its term; NaN and blanks without one.
 
@@ -393,7 +390,6 @@ INSTANCE_BETTER = {
 _INSTANCE_CARD = ["marketed_bytes", "bandwidth", "peak_flops", "link", "link_bandwidth"]
 
 
-@derivation
 def all_instances(book):
     """Every machine with its prices in the book, its card's link and the sums over its cards; of a provider the newest first."""
     frame = priced(book).join(catalogue.gpus()[_INSTANCE_CARD], "gpu")
@@ -470,7 +466,6 @@ def saved_table(frame, book):
                  INSTANCE_LABELS | {"saved": "saved"}, INSTANCE_FORMATS | {"saved": percent})
 
 
-@selection
 def nameless(book):
     """Providers that give their machines no name of their own: the cheapest GPU-hour of each card, on demand or on a market."""
     sold = rents(book, per="provider", required=False)
@@ -480,7 +475,6 @@ def nameless(book):
     return sold.sort_values(["provider", "usd_per_hour"]).reset_index()
 
 
-@selection
 def nameless_table(book):
     """`nameless` as a page shows it."""
     found = nameless(book)

@@ -22,7 +22,6 @@ from gpucalc.laws.serving_cost import replica_seconds, requests_per_second, serv
 from gpucalc.rows import catalogue
 from gpucalc.rows.ages import firm
 from gpucalc.rows.bands import CLOSE
-from gpucalc.rows.kept import selection
 from ..components.charts import axis, finish, rule, slider_chart
 from ..components.dates import by_price, dated
 from ..components.picture import Sheet, WIDE
@@ -113,7 +112,6 @@ def carbon_of_tokens(kwh):
     return grids.map(lambda grid: carbon_per_million_tokens(kwh, grid)).to_dict()
 
 
-@selection
 def power_prices(book):
     """The rows of a book that price electricity, firm ones if there are any."""
     found = book[book["item"] == "power"]
@@ -411,7 +409,6 @@ def _all_month(way, plans, kinds, month):
                  fleet=f"{best['rented_gpus']:.0f} × {best['gpu']}", row=best["row"])]
 
 
-@selection
 def owned_hours(book, term):
     """What an hour of owned servers costs, of those whose price may decide: GPU, size, fixed cost with its ends, work.
 

@@ -15,7 +15,6 @@ from gpucalc.laws.serving import mean_context
 from gpucalc.laws.serving_cost import requests_per_second
 from gpucalc.laws.sharing import api_usd_per_month, slice_bandwidth, slice_flops, slice_usd_per_hour, unsliced_share
 from gpucalc.rows import catalogue
-from gpucalc.rows.kept import derivation, selection
 from gpucalc.rows.rents import rents
 from ..components.charts import slider_chart
 from ..components.picture import Sheet, WIDE
@@ -38,9 +37,11 @@ def smallest(gpu: str) -> str:
     return next(iter(catalogue.partitions().query("gpu == @gpu")["profile"]), "")
 
 
-def divisible(gpu: str) -> str:
-    """The GPU whose slices a page shows: the one given, or the H100 where that one has none, as an L40S."""
-    return gpu if smallest(gpu) else "H100 SXM 80GB"
+def shown_slice(gpu: str, profile: str = "") -> tuple[str, str]:
+    """The GPU and the profile of the slice that a page shows: those given; else the smallest of the GPU, or of the H100 where it
+    has none, as an L40S."""
+    whole = gpu if profile or smallest(gpu) else "H100 SXM 80GB"
+    return whole, profile or smallest(whole)
 
 
 def slice_row(gpu: str, profile: str) -> Row:
@@ -91,7 +92,6 @@ class Choice(NamedTuple):
     rents: pd.DataFrame
 
 
-@derivation
 def choice(case: Case, book: pd.DataFrame, gpu: str, small: list[str], term: str) -> Choice | None:
     """Slices of a GPU, the whole GPU and small cards that the book rents one at a time; None if it rents none of them."""
     offered = _alone(book, [gpu, *small], term)
@@ -141,7 +141,6 @@ def at(found: Choice, case: Case, row: Any) -> Case:
                     usd_per_hour=rate)
 
 
-@selection
 def api_usd(case: Case, book: pd.DataFrame, model: str) -> tuple[float, Any]:
     """The month of the case through the cheapest API (USD; infinite without one), and its offer."""
     sold = token_offers.priced_offers(book, model, case)
@@ -151,7 +150,6 @@ def api_usd(case: Case, book: pd.DataFrame, model: str) -> tuple[float, Any]:
     return float(case.but(api_request_usd=float(offer["api_request_usd"]))(api_usd_per_month)), offer
 
 
-@selection
 def smaller_cards(book: pd.DataFrame, gpu: str, busiest: float, used_bytes: float, target: float, term: str) -> pd.DataFrame:
     """Cards that do what one GPU was measured to do at its busiest, each on its cheapest rent, the cheapest first.
 

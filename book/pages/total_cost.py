@@ -21,7 +21,6 @@ from gpucalc.laws.training_time import chinchilla_tokens
 from gpucalc.rows import catalogue, price_book
 from gpucalc.rows.ages import firm
 from gpucalc.rows.bands import CLOSE, PEAKS
-from gpucalc.rows.kept import selection
 from gpucalc.rows.price_book import cheapest_first, MissingPrice, price_row, TIES
 from gpucalc.rows.rents import cheapest_rent, rents
 from ..components.charts import bars, slider_chart
@@ -41,7 +40,6 @@ from .training_cost import decided, searched
 EDGES = ["from_bytes", "to_bytes"]
 
 
-@selection
 def stores(book):
     """Each provider's store, by provider: the row of its first tier, whose key is `row`, and whether its price is `firm`."""
     first = _first_tiers(book)
@@ -86,19 +84,16 @@ def _read(book, item):
     return zip(places, *columns, book["from_bytes"].fillna(0).to_numpy()[places])
 
 
-@selection
 def storage_tiers(book, provider, usd_per_gb_month=None):
     """Tiers of the provider's store, by the names the laws know; or one price for every byte."""
     return _tiers(book, "storage", provider, "usd_per_gb_month", usd_per_gb_month)
 
 
-@selection
 def egress_tiers(book, provider, usd_per_gb=None):
     """Egress tiers of the provider's store, by the names the laws know; or one price for every byte."""
     return _tiers(book, "egress", provider, "usd_per_gb", usd_per_gb)
 
 
-@selection
 def every_tier(book, item):
     """Tiers of every provider's `storage` or `egress`, by provider: a line of both edges and the price for each."""
     rows = _whole(book[[*EDGES, "price"]]).to_numpy()
@@ -133,7 +128,6 @@ def last_usd_per_gb(tiers, corpus_bytes, runs, months):
     return (more / (corpus_bytes * (runs - 1)) if runs > 1 else once / corpus_bytes) * BYTES_PER_GB
 
 
-@selection
 def rows_of(book, item, provider):
     """The rows behind a provider's storage or egress, for a case, a table of sources or a date."""
     found = services(book, item)
@@ -145,13 +139,11 @@ def rows_of(book, item, provider):
     return book.iloc[found[provider]]
 
 
-@selection
 def first_price(book, item, provider):
     """The first tier of a provider's storage or egress, as a row for a case."""
     return price_row(rows_of(book, item, provider).iloc[0])
 
 
-@selection
 def storage_input(book, data_at, stored_bytes, usd_per_gb_month, storage_usd):
     """What a case takes for storage at home: nothing beside a given price, the store's price if one tier holds all."""
     if usd_per_gb_month is not None:
@@ -161,14 +153,12 @@ def storage_input(book, data_at, stored_bytes, usd_per_gb_month, storage_usd):
     return {"usd_per_gb_month": first_price(book, "storage", data_at)} if within else {"storage_usd": storage_usd}
 
 
-@selection
 def behind(book, data_at, usd_per_gb=None, usd_per_gb_month=None):
     """Rows of the book that storage and egress of a bill rest on."""
     given = {"egress": usd_per_gb, "storage": usd_per_gb_month}
     return [rows_of(book, item, data_at) for item, price in given.items() if price is None]
 
 
-@selection
 def homes(book):
     """The providers that price both storage and egress, those first that the reader prices, then by the number of offers."""
     both = sorted(set(_first_tiers(book)) & set(book[book["item"] == "egress"]["provider"]))
@@ -176,7 +166,6 @@ def homes(book):
     return sorted(both, key=lambda name: (-own.get(name, 0), -known[name]))
 
 
-@selection
 def home(book, data_at=None):
     """Where the data is: as given, else the first of `homes`. Raises MissingPrice where there is none."""
     if data_at is not None:
@@ -188,21 +177,18 @@ def home(book, data_at=None):
     return found[0]
 
 
-@selection
 def ends(book):
     """The providers whose stores are the cheapest and the most expensive of the book; None where it has no store."""
     prices = stores(book)["price"]
     return None if prices.empty else (prices.idxmin(), prices.idxmax())
 
 
-@selection
 def doubts(book, data_at, usd_per_gb=None):
     """Egress rows behind a bill that are not firm: recalled, secondary or the lowest of several."""
     rows = book.head(0) if usd_per_gb is not None else rows_of(book, "egress", data_at)
     return rows[~firm(rows)]
 
 
-@selection
 def cheapest_gear(book):
     """The cheapest storage to buy, as a row for a case, or None."""
     found = book[book["item"] == "storage-gear"]
@@ -812,7 +798,6 @@ def _bill(sheet, top, name, row, band, most):
 LAWFUL_WAYS = {"rent": "rent, USD/h", "server": "buy a server, USD", "card": "buy a card, USD"}
 
 
-@selection
 def substitutes(book, term):
     """Each card that a license rules out, by the way to get it (`way`, USD per PFLOP/s), and the cheapest allowed instead.
 
@@ -837,7 +822,6 @@ def _instead(row, allowed):
     return LAWFUL_WAYS[row.item], row.gpu, row.per_flops, gpu, per_flops, per_flops / row.per_flops - 1
 
 
-@selection
 def card_terms(book):
     """Every card that the book prices alone, with what its license and warranty say, its error correction, link and power."""
     cards = cheapest_first(book[book["item"] == "card"]).drop_duplicates("gpu")[["gpu", "price", "date"]]

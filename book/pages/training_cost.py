@@ -31,7 +31,6 @@ from gpucalc.laws.training_cost import compute_usd, planned_gpu_hours, training_
 from gpucalc.rows import catalogue
 from gpucalc.rows.bands import CLOSE, INSIDE
 from gpucalc.rows.choices import ANY
-from gpucalc.rows.kept import derivation, selection
 from gpucalc.rows.price_book import RESERVED_YEARS
 from gpucalc.rows.rents import rents
 from ..components.charts import axis, finish, slider_chart
@@ -70,7 +69,6 @@ class Search(NamedTuple):
         return float(rule.value_of(self.case, "sure"))
 
 
-@derivation
 def searched(case: Case, book: pd.DataFrame, **networks: str | None) -> Search:
     """The search over layouts for a case, on up to its number of GPUs; a GPU of the case is the only one that is wanted.
 
@@ -108,7 +106,6 @@ def _rows(table):
     return [{name: column[place] for name, column in table.items()} for place in range(count(table))]
 
 
-@derivation
 def decided(search: Search, **changes: Any) -> pd.DataFrame:
     """The run on every offer and number of machines, with `changes` of the case, as a row each.
 
@@ -217,7 +214,6 @@ def behind(book: pd.DataFrame, runs: Any) -> pd.DataFrame:
     return book.loc[np.unique(np.atleast_1d(runs["row"]))]
 
 
-@selection
 def by_deadline(search: Search, deadlines: Any) -> pd.DataFrame:
     """What is recommended at each deadline (days): the offer in words, its days and its cost."""
     found = {each: recommended(decided(search, deadline_days=each)) for each in deadlines}
@@ -227,7 +223,6 @@ def by_deadline(search: Search, deadlines: Any) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-@selection
 def by_interruption(search: Search, hours: Any) -> pd.DataFrame:
     """The cheapest spot in time if a machine stays for so many `hours`, its slowdown and cost; and the cheapest term."""
     none, rows = "none in the book", []
@@ -249,7 +244,6 @@ def _spots(frame):
     return spots.assign(verdict=spots["verdict"].where(spots["verdict"] != TAKEN_BACK, ""))
 
 
-@selection
 def drawn(frame: pd.DataFrame, deadline_days: float, usd: float) -> pd.DataFrame:
     """The runs that a chart shows: the cheapest on each GPU, term and number, within ten deadlines and thirty `usd`."""
     able = _able(frame).sort_values(["compute_usd", "row"], key=nine_digits)
@@ -257,7 +251,6 @@ def drawn(frame: pd.DataFrame, deadline_days: float, usd: float) -> pd.DataFrame
     return able[(able["training_days"] < 10 * deadline_days) & (able["compute_usd"] < 30 * usd)]
 
 
-@selection
 def cheapest_flops(book: pd.DataFrame) -> pd.DataFrame:
     """The cheapest on-demand server of 8 GPUs or more of each GPU that has BF16, the cheapest FLOP of the peak first."""
     found = rents(book, term="on-demand", at_least=SERVER, per="gpu", required=False)
@@ -267,7 +260,6 @@ def cheapest_flops(book: pd.DataFrame) -> pd.DataFrame:
     return found.loc[each.sort_values(kind="stable").index]
 
 
-@selection
 def front(frame: pd.DataFrame) -> pd.DataFrame:
     """The runs that no other beats in USD or days without losing in the other, of offers that may be taken."""
     return pareto_front(_able(frame), "compute_usd", "training_days")

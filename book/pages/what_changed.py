@@ -22,7 +22,6 @@ from gpucalc.laws.serving_cost import requests_per_second
 from gpucalc.rows import catalogue, price_book
 from gpucalc.rows.ages import dates, day, firm, why_not_sold
 from gpucalc.rows.bands import Band, CLOSE
-from gpucalc.rows.kept import selection
 from gpucalc.rows.tables import table as rows_of_table
 from ..components.charts import finish, slider_chart
 from ..components.picture import Sheet, WIDE
@@ -405,7 +404,6 @@ def prices_of(held: Any) -> dict[str, Price]:
     return found
 
 
-@selection
 def left_out(book: pd.DataFrame) -> pd.DataFrame:
     """GPUs whose servers have a price in the book that decides nothing: `gpu`, and `why` the newest of them doesn't."""
     servers = book[(book["item"] == "server") & (book["term"] == "purchase")]
@@ -530,7 +528,6 @@ COLUMNS = ["topic", "question", "verdict", "moved", *(f"{name}_{when}" for when 
                                                       for name in ("answer", "value", "figure", "oldest"))]
 
 
-@selection
 def provider_moves(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
     """The cheapest firm GPU-hour of each provider, GPU and term in both books, the ratio, and whether it is the same `sku`.
 
@@ -545,7 +542,6 @@ def provider_moves(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
     return moves.assign(ratio=ratio.where((ratio - 1).abs() > ROUNDING, 1.0), same=moves["sku_before"] == moves["sku_after"])
 
 
-@selection
 def compared(before: pd.DataFrame, after: pd.DataFrame, situation: Situation = USUAL) -> pd.DataFrame:
     """Every conclusion under both books: the answers, what they rest on, the `verdict`, and which price `moved` most.
 
@@ -599,7 +595,6 @@ def _price(side, name):
     return (f"{value:,.2f}" if value < 1000 else f"{value:,.0f}") + (f" ({whose})" if whose else "")
 
 
-@selection
 def one_at_a_time(before: pd.DataFrame, after: pd.DataFrame, gpu: str, situation: Situation = USUAL, term: str = "on-demand",
                   provider: str | None = None) -> pd.DataFrame:
     """The decision of the older book with each price of the newer one put in alone, and then with all of them."""

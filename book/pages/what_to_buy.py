@@ -30,7 +30,7 @@ from gpucalc.laws.training_time import step_seconds
 from gpucalc.rows import bands, catalogue
 from gpucalc.rows.ages import days as age_in_days, firm, sold, SOLD_DAYS
 from gpucalc.rows.bands import CLOSE
-from gpucalc.rows.kept import derivation, kept, selection
+from gpucalc.rows.kept import kept
 from gpucalc.rows.price_book import TIES
 from gpucalc.rows.rents import firm_rents, rents
 from ..components.catalogue_table import catalogue_table
@@ -69,7 +69,6 @@ class Buy(NamedTuple):
     close: bool = False
 
 
-@derivation
 def offers(book):
     """The newest price of each card alone and of each size of server, with what one machine has; the reader's own come first.
 
@@ -243,13 +242,11 @@ def hourly(gpus, book, years):
                          "price": price}, pd.Index(gpus, name="gpu"))
 
 
-@selection
 def rates(book):
     """The cheapest firm rent of each GPU on demand (USD/h)."""
     return firm_rents(book).set_index("gpu")["usd_per_hour"]
 
 
-@selection
 def newest_prices(book):
     """The newest price of one of each GPU (USD), alone or as its part of a server."""
     found = offers(book)
@@ -476,7 +473,6 @@ class Tier(NamedTuple):
     months: float
 
 
-@selection
 def tiers(book, budgets):
     """The choices of each sum and goal, in their order."""
     found, per_hour = offers(book), rates(book)
@@ -496,7 +492,6 @@ def behind(found, book):
     return [book.loc[key] for key in dict.fromkeys(tier.desk.row["row"] for tier in found if tier.desk.row)]
 
 
-@selection
 def first_server(book):
     """The cheapest server of data-center GPUs that is still sold, a row of `offers`; None without one."""
     found = offers(book)
@@ -554,7 +549,6 @@ def lasting(hours, gpus=1):
 
 # Tables
 
-@selection
 def tiers_table(found, book):
     """What each sum buys for each goal, what that has and costs, and the next best; None where nothing is on sale."""
     if not behind(found, book):
@@ -601,7 +595,6 @@ def _speed(found):
     return f"{found['model']}{doubt}: {found['plan']:.3g} ({found['low']:.3g} to {found['high']:.3g})"
 
 
-@selection
 def rented_table(book, budgets):
     """How long each sum rents one GPU and a server with the cheapest firm FLOP; None where nothing firm is rented."""
     kept = [each for each in (_one(book), _first_by_flops(training_cost.cheapest_flops(book))) if each is not None]
@@ -633,7 +626,6 @@ def _first_by_flops(found):
     return None if kept.empty else kept.iloc[0]
 
 
-@selection
 def every_offer(book, budgets):
     """Every card and server of the book at its newest price, how many GPUs each sum buys of it, and what is in the way."""
     found = offers(book)
@@ -726,7 +718,6 @@ class Amount(NamedTuple):
     offer: Any
 
 
-@derivation
 def sure(book: pd.DataFrame, provider: str | None = None, region: str | None = None) -> pd.DataFrame:
     """The prices of a book that may decide; rents of one provider or region only, if given."""
     wanted = pd.Series(True, book.index)
@@ -857,7 +848,6 @@ def _through_api(book, model, case, usd):
                 api_requests=affordable_requests_per_month(usd, float(best["api_request_usd"])))
 
 
-@selection
 def trained(book: pd.DataFrame, usd: float, mfu: float, recipe: str) -> dict[str, Any] | None:
     """The model that a sum trains from nothing on 20 tokens a parameter, on the server with the cheapest FLOP; None without one.
 
@@ -884,7 +874,6 @@ def judged(low: Any, high: Any, room: Any) -> Any:
     return found if found.ndim else str(found)
 
 
-@selection
 def tunings(model: str, book: pd.DataFrame, term: str, usd: float, sequence: int, global_batch: int, minimum_gpu_hours: float,
             recipes: tuple[str, ...] = ("lora", "qlora")) -> pd.DataFrame:
     """Tuning a model with adapters on every single GPU of the book: does it fit, and how many tokens does the sum buy.
@@ -931,7 +920,6 @@ def amount(row: Any, law: str = "") -> Amount:
     return Amount(row[low], row[plan], row[high], row)
 
 
-@selection
 def owned(book: pd.DataFrame, usd_per_month: float, budget_months: float) -> dict[str, Any] | None:
     """The new server for data centers with the cheapest FLOP, how many the months buy, and the months until the first.
 

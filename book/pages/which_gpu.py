@@ -24,7 +24,6 @@ from gpucalc.laws.demand import mean_requests_per_month
 from gpucalc.laws.sharing import api_usd_per_month
 from gpucalc.rows import catalogue
 from gpucalc.rows.bands import CLOSE
-from gpucalc.rows.kept import selection
 from ..components.sentences import in_words
 from ..components.show import Html, table
 
@@ -213,7 +212,6 @@ def degrees(wanted: Need) -> dict[int, int]:
 
 # Loads
 
-@selection
 def loads(case: Case, book: pd.DataFrame, values: list[float]) -> pd.DataFrame:
     """The cheapest servers at each load (requests a second in the busiest hour), and that month through the cheapest API.
 

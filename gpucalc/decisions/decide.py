@@ -12,7 +12,6 @@ from ..core.markdown import Markdown, markdown
 from ..core.printer import in_words
 from ..core.quantities import QUANTITIES
 from ..rows import case_file, price_book
-from ..rows.kept import derivation, selection
 from ..rows.rents import discounted
 from . import answer as plan, answer_words as words, owning_words
 from .jobs import JOBS, trains
@@ -49,7 +48,6 @@ def priced(case: Case, book: pd.DataFrame) -> pd.DataFrame:
     return discounted(book, str(case.rows["discount"].name)) if "discount" in case.rows else book
 
 
-@derivation
 def decide(case: Any, prices: Any = None) -> pd.DataFrame:
     """Every choice for the case of a job: those that keep its limits, the best first, then of each other GPU the nearest.
 
@@ -68,7 +66,6 @@ def decide(case: Any, prices: Any = None) -> pd.DataFrame:
     return table(answer, words.choices(answer))
 
 
-@selection
 def said(case: Any, prices: Any = None) -> Markdown:
     """The answer in words, for a notebook: the question, what to take, the cards, and what binds, helps and flips it.
 
@@ -155,7 +152,6 @@ def finite(value):
 
 # Two cases side by side
 
-@selection
 def compare(first: Any, second: Any, prices: Any = None) -> pd.DataFrame:
     """Two cases side by side: the inputs that differ and the figures of both, in words, and in `better` which wins, `tie` where
     the two are too close to call: their ranges meet, and their ratio is not above its own error.
@@ -166,7 +162,6 @@ def compare(first: Any, second: Any, prices: Any = None) -> pd.DataFrame:
     return beside(answered(read(first), book), answered(read(second), book), book)
 
 
-@derivation
 def answered(case: Case, book: pd.DataFrame) -> plan.Answer:
     """The answer to a case that chooses among offers. Raises ValueError for one that asks to rent or to buy."""
     if owning_words.is_owning(case):
@@ -174,7 +169,6 @@ def answered(case: Case, book: pd.DataFrame) -> plan.Answer:
     return plan.answer(case, priced(case, book))
 
 
-@selection
 def beside(first: plan.Answer, second: plan.Answer, book: pd.DataFrame) -> pd.DataFrame:
     """The table of `compare` for two answers. Raises ValueError for jobs that differ in kind."""
     both = (first, second)

@@ -17,7 +17,6 @@ from ..laws.renting import level_usd_per_hour
 from ..rows import catalogue
 from ..rows.ages import day, firm, SOLD_DAYS, SOLD_YEARS as SOLD_YEARS
 from ..rows.bands import Band, INSIDE
-from ..rows.kept import derivation
 from ..rows.price_book import cheapest_first, ITEMS, MissingPrice, price, price_row, RESERVED_YEARS, select, TIES
 from ..rows.rents import cheapest_rent, doubtful, rents
 from ..rows.tables import OF_PRICE, rows
@@ -514,7 +513,6 @@ class RentOrBuy(NamedTuple):
     cheaper: Any = None
 
 
-@derivation
 def rent_or_buy(case: Case, book: pd.DataFrame) -> RentOrBuy:
     """The answer to a case of a `gpu`, by the prices of a book.
 

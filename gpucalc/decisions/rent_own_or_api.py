@@ -11,7 +11,6 @@ from ..core.evaluate import Case
 from ..laws.demand import mean_requests_per_month
 from ..laws.serving_cost import paid_utilization, rented_gpus, serving_usd_per_month
 from ..laws.serving_volume import owned_serving_usd_per_month
-from ..rows.kept import derivation
 from . import capacity, token_offers
 from .points import value_of
 from .rent_or_buy import given_value, rent_or_buy, RentOrBuy, USUAL_TERM
@@ -71,7 +70,6 @@ class Ways(NamedTuple):
     owning: RentOrBuy | None
 
 
-@derivation
 def ways(case: Case, book: pd.DataFrame, plan: Mapping[str, Any]) -> Ways:
     """The ways to serve the load of a case, by the prices of a book.
 

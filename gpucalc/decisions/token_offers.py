@@ -13,7 +13,6 @@ from ..laws.serving_cost import (api_batch_request_usd, api_request_usd, break_e
                                  replica_seconds, requests_per_second, serving_usd_per_month)
 from ..rows import tables
 from ..rows.ages import firm
-from ..rows.kept import selection
 from ..rows.price_book import MissingPrice
 from ..rows.rents import cheapest_rent, rents
 from . import capacity
@@ -45,7 +44,6 @@ def _sold(book, items, model):
     return rows[rows["sku"] == other]
 
 
-@selection
 def api_offers(book, model):
     """Every API offer of a model, its prices under the laws' names; `row` cites its output price.
 
@@ -60,7 +58,6 @@ def api_offers(book, model):
     return offers.join(about[["row", "date", "source", "confidence", "note"]]).join(sure).reset_index()
 
 
-@selection
 def batch_offers(book, model):
     """Every `firm` API offer of a model whose requests may wait for their batch; prices and `row` as in `api_offers`."""
     rows = _sold(book, BATCH_ITEMS, model)
@@ -70,7 +67,6 @@ def batch_offers(book, model):
     return prices.rename(columns=BATCH_ITEMS).join(about).reset_index()
 
 
-@selection
 def batch_offer(book, model, case):
     """The cheapest of the `batch_offers` for the case's request: `provider`, `row` of its output price, and
     `api_batch_request_usd`; None if the book has none."""
@@ -82,7 +78,6 @@ def batch_offer(book, model, case):
     return priced.sort_values(["api_batch_request_usd", *OFFER]).iloc[0]
 
 
-@selection
 def priced_offers(book, model, case):
     """The `api_offers` with what the request of the case costs at each, `api_request_usd`, the cheapest first.
 
@@ -120,7 +115,6 @@ def request_usd_of(offers, case):
     return case.but(**{name: offers[name] for name in API_ITEMS.values()})(api_request_usd)
 
 
-@selection
 def servers(book, term):
     """The cheapest server to rent of each GPU and size, by GPU-hour."""
     found = rents(book, term=term, per="server", required=False)
@@ -133,7 +127,6 @@ def rentable(cards, book, term):
     return cards[cards.index.isin([*servers(book, term)["gpu"], *servers(book, "serverless")["gpu"]])]
 
 
-@selection
 def server(book, gpu, tensor_parallel, term, usd_per_hour=None):
     """The cheapest offer of a GPU in servers that hold a replica, or one at a rate that is given, as a row for a case.
 

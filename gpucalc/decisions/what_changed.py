@@ -11,7 +11,6 @@ from ..laws.renting import level_usd_per_hour
 from ..rows import catalogue, price_book
 from ..rows.ages import firm, sold
 from ..rows.bands import CLOSE
-from ..rows.kept import derivation, selection
 from ..rows.rents import rents
 from .rent_or_buy import deal, drawn_band, draws, verdict
 
@@ -41,20 +40,17 @@ class Situation(NamedTuple):
 USUAL = Situation()
 
 
-@selection
 def firm_rents(book: pd.DataFrame, term: str, per: str) -> pd.DataFrame:
     """The cheapest firm rents on a term; a table without rows where the book has none."""
     return rents(book[firm(book)], term=term, per=per, required=False)
 
 
-@selection
 def new_servers(book: pd.DataFrame) -> pd.DataFrame:
     """New servers whose price may decide: firm, and of servers that are still sold."""
     found = sold(book)
     return found[(found["item"] == "server") & (found["term"] == "purchase") & firm(found)].sort_values(["gpu", *price_book.TIES])
 
 
-@derivation
 def decision(book: pd.DataFrame, gpu: str, situation: Situation = USUAL, term: str = "on-demand",
              provider: str | None = None) -> dict[str, Any]:
     """Rent or own one GPU: break-even utilization, both costs of a used hour and `answer` with every input likely, and the deal.
@@ -98,7 +94,6 @@ def _same(path, other):
     return Path(path).read_bytes() == Path(other).read_bytes()
 
 
-@selection
 def worked(before: pd.DataFrame, after: pd.DataFrame) -> str | None:
     """The GPU to work an example through: of those that both books decide to own or rent, that whose rent moved most.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.evaluate import Row
 from .intake import own_book
-from .kept import is_read, kept, now, selection, silence
+from .kept import kept
 from .price_checks import FILLED, ITEMS, MAY_FILL, MOST_GPUS, PRICES, RESERVED_YEARS, plausible
 from .project_books import MissingPrice, file_state, newest, price_books, project_book
 from .tables import DATA, OWN_GPUS, plain_row
@@ -52,21 +52,7 @@ def prices(path: str | Path | None = None, only: bool = False, rates: dict[str, 
     `attrs` holds the book's `file` name, the `date` of its newest row, and whether it is the reader's, `own`. Then it has `said`
     too, what was taken for granted, `warnings`, prices that look odd, and `from_book`, what the file has no price for.
     """
-    path = Path(path) if path else newest()
-    if now.watcher is None:
-        return _prices(path, only, rates)
-    files = [path, *price_books()[-1:]]
-    try:
-        with silence(*files):
-            frame = _prices(path, only, rates)
-        return now.watcher.watched_book(frame, (path, only, rates), files)
-    except ValueError:
-        is_read(*files)
-        raise
-
-
-def _prices(path, only, rates):
-    books = price_books()
+    path, books = Path(path) if path else newest(), price_books()
     # A path may also lead to an untouched copy of a book under its name, as the build makes one.
     if any(book.resolve() == path.resolve() or (
             book.name == path.name and path.is_file() and book.read_bytes() == path.read_bytes()) for book in books):
@@ -82,7 +68,6 @@ def _own_book(path, only, rates, *_):
     return book
 
 
-@selection
 def select(book: "DataFrame", **wanted: Any) -> "DataFrame":
     """The rows with these values, in the book's order; None allows all, a list several, each of which must be there.
 
@@ -123,7 +108,6 @@ def cheapest_first(rows: "DataFrame") -> "DataFrame":
     return rows.sort_values(["usd_per_hour" if (rows["item"] == "rent").all() else "price", *TIES], kind="stable")
 
 
-@selection
 def price(book: "DataFrame", item: str, *, gpu: str | None = None, provider: str | None = None, sku: str | None = None,
           region: str | None = None, term: str | None = None, instance: str | None = None, cheapest: bool = False) -> Row:
     """The one row of `book` that is asked for; with `cheapest` the lowest price of several (per GPU where rented).

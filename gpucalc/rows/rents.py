@@ -5,7 +5,6 @@ from ..core.evaluate import Row, close
 from ..laws.renting import discounted_usd_per_hour
 from .ages import firm
 from .choices import discounts
-from .kept import derivation, selection
 from .price_checks import RESERVED_YEARS
 from .price_book import cheapest_first, no_price, price_row, select
 
@@ -51,7 +50,6 @@ def _within(book, region):
     return book[held], None
 
 
-@selection
 def rents(book: "DataFrame", *, gpu: Choice = None, term: Choice = None, provider: Choice = None, region: Choice = None,
           gpus_per_server: float | list[float] | None = None, at_least: float | None = None, per: str | None = None,
           required: bool = True) -> "DataFrame":
@@ -83,7 +81,6 @@ def rents(book: "DataFrame", *, gpu: Choice = None, term: Choice = None, provide
     return found.iloc[numpy.sort(order[~later])]
 
 
-@selection
 def cheapest_rent(book: "DataFrame", *, whole: float | None = None, **wanted: Any) -> Row:
     """The cheapest offer per GPU-hour, as a `Row` for a case; `wanted` as in `rents`.
 
@@ -96,7 +93,6 @@ def cheapest_rent(book: "DataFrame", *, whole: float | None = None, **wanted: An
     return price_row((sure if len(sure) else found).iloc[0])
 
 
-@selection
 def firm_rents(book: "DataFrame") -> "DataFrame":
     """The cheapest firm offer on demand of each GPU that has one."""
     found = rents(book, term="on-demand", per="gpu", required=False)
@@ -143,14 +139,12 @@ def egress_prices(book: "DataFrame") -> dict[str, dict[str, Any]]:
             for row in found.sort_values("provider", kind="stable").itertuples()}
 
 
-@selection
 def doubtful(book: "DataFrame", best: Row, **wanted: Any) -> "DataFrame":
     """Offers that cost less than the best but are not `firm`, the cheapest first: a headline names them, they never decide."""
     found = rents(book, **wanted, required=False)
     return found[~firm(found) & (found["usd_per_hour"] < best.usd_per_hour)]
 
 
-@derivation
 def with_rent(book: "DataFrame", gpu: str, gpus_per_server: float, term: str, usd_per_hour: float) -> "DataFrame":
     """The book with one rent that is given in place of all its own."""
     import pandas

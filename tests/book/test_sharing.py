@@ -36,7 +36,8 @@ def test_an_unknown_profile_says_what_there_is():
 
 @pytest.mark.parametrize("gpu, shown", [(H100, H100), ("H200 SXM 141GB", "H200 SXM 141GB"), ("L40S 48GB", H100)])
 def test_a_gpu_that_cannot_be_cut_is_shown_by_one_that_can(gpu, shown):
-    assert sharing.divisible(gpu) == shown and sharing.smallest(shown)
+    assert sharing.shown_slice(gpu) == (shown, sharing.smallest(shown)) and sharing.smallest(shown)
+    assert sharing.shown_slice(gpu, "1g.20gb") == (gpu, "1g.20gb")
 
 
 def test_all_slices_do_less_than_the_whole():
