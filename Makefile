@@ -61,7 +61,7 @@ test test-all: .venv/ready lint
 
 lint: .venv/ready
 	@$(IN_VENV) -m ruff check --quiet .
-	@$(IN_VENV) -m autopep8 --diff --exit-code --recursive book data gpucalc tests
+	@$(IN_VENV) -m ruff check --quiet --preview --select E1,E2,E3,W .
 
 notebook: .venv/ready
 	@$(BUILD) --notebook="$$BOOK_TOPIC" --params="$$BOOK_PARAMS" $(GIVEN)

@@ -14,7 +14,7 @@ from gpucalc.rows import case_file
 from gpucalc.rows.project_books import MissingPrice
 from gpucalc.rows.tables import rows
 
-CASES = 60
+CASES = 45
 SERVED = dict(job="serve", model="Llama-3-70B", weight_format="FP8", requests_per_second=10, prompt=1000, output=300,
               first_token_limit=1, token_limit=0.05, cards="any", provider="any", region="any", term="on-demand")
 # Cases that are answered whatever the seed, one of each kind of decision that most others are of.

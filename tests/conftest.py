@@ -33,6 +33,8 @@ providers._get_local_constants = lambda: providers._local_constants
 
 # The tests of these files share nothing, so that any worker may take any of them.
 SHARES_NOTHING = ("test_build", "test_memory_properties", "test_random_books")
+# Files that one worker takes together: what the first works out the second has too.
+TOGETHER = {"test_formula": "test_printer"}
 # What takes long begins first, and what needs the site after the worker that makes it.
 FIRST = ("site-0", *SHARES_NOTHING, "test_layouts", "test_answer_in_browser", "test_readme", "site-1", "test_own_prices")
 
@@ -43,7 +45,7 @@ def share(nodeid):
     if name in ("test_site", "test_site_charts"):
         page = re.search(r"\[([\w-]+)\]$", nodeid)
         return f"site-{crc32(page[1].encode()) % 2 if page else 0}"
-    return name
+    return TOGETHER.get(name, name)
 
 
 class Shares(LoadScopeScheduling):

@@ -6,9 +6,10 @@ many seconds for what faster tests see too is marked long where it stands.
 
 # How many run, by file and name of the test.
 FEW = {
-    "test_answer": {"test_an_odd_price_is_asked_about_wherever_it_decides": 1},
+    "test_answer": {"test_an_odd_price_is_asked_about_wherever_it_decides": 1, "test_every_card_answers_for_a_model_that_fits_it": 1},
     "test_answer_in_browser": {"test_a_script_that_did_not_load_is_said": 1,
                                "test_rents_of_ones_own_are_laid_over_the_book_as_in_python": 1},
+    "test_answer_schema": {"test_each_case_and_its_answer_are_as_the_schema_says": 6},
     "test_build": {"test_the_line_of_a_cell_that_failed_is_shown": 1},
     "test_cards": {"test_every_derived_cell_of_a_card_is_its_law_for_it_alone": 12,
                    "test_every_derived_cell_of_a_slice_is_its_law_for_it_alone": 6},
@@ -30,11 +31,11 @@ FEW = {
     "test_parameters": {"test_papermill_shows_kind_default_and_comment": 8},
     "test_processors": {"test_a_last_digit_of_a_recording_may_differ_and_no_digit_that_is_read": 6},
     "test_random_books": {"test_no_page_falls_over_a_book_or_the_order_of_its_rows": 1},
-    "test_rule": {"test_fleets_are_those_of_plain_loops": 1, "test_runs_are_those_of_plain_loops": 2,
+    "test_rule": {"test_fleets_are_those_of_plain_loops": 1, "test_runs_are_those_of_plain_loops": 1,
                   "test_every_card_alone_has_a_choice_or_a_reason": 1, "test_no_input_that_a_job_takes_is_ignored": 8},
-    "test_asked": {"test_a_page_runs_again_where_its_answers_change": 1},
     "test_simulator": {"test_the_p95_is_within_its_limits_and_a_fifth_more_or_less_is_not": 1,
-                       "test_experts_at_a_low_load_are_read_less_often_than_the_formula_says": 1},
+                       "test_experts_at_a_low_load_are_read_less_often_than_the_formula_says": 1,
+                       "test_replicas_that_share_the_requests": 1, "test_the_p99_of_the_gaps_between_tokens": 1},
     "test_site": {"test_a_lesson_is_printed_on_eight_sheets_and_whole_where_that_is_asked": 2,
                   "test_a_page_from_a_server_is_as_good": 1,
                   "test_a_headline_unfolds_to_its_formula_numbers_and_sources": 3, "test_a_page_loads_nothing_from_elsewhere_and_has_no_error": 8,

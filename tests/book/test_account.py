@@ -9,6 +9,7 @@ from book.components.sentences import enough
 from gpucalc import Case, kv_cache as kv, low_rank, training_memory as tm
 from gpucalc.core.law import LAWS
 from gpucalc.rows import catalogue
+from tests.each import of_each
 
 JOB = dict(micro_batch=1, sequence=2048, micro_batches=8)
 SETTINGS = dict(recompute=2, flash_attention=1, loss_chunks=1, zero_stage=3, offload_optimizer=0, offload_gradients=0,
@@ -16,10 +17,10 @@ SETTINGS = dict(recompute=2, flash_attention=1, loss_chunks=1, zero_stage=3, off
 ENGINE = dict(context=8192, batch=16, batched_tokens=8192, max_sequences=256, framework_bytes=1e9, memory_utilization=0.9)
 
 
-@pytest.mark.parametrize("recipe", catalogue.recipes().index)
 @pytest.mark.parametrize("layout", [
     {}, dict(zero_stage=3, data_parallel=8), dict(tensor_parallel=8, pipeline_parallel=4), dict(step_element_bytes=4),
     dict(persistent_gradients=0), dict(persistent_gradients=0, zero_stage=2, data_parallel=8, recompute=2, sequence_parallel=1)])
+@of_each(catalogue.recipes().index.tolist())
 def test_terms_sum_to_each_moment_and_to_the_total(recipe, layout):
     for model in ("Llama-3-8B", "Mixtral-8x7B", "DeepSeek-V3"):
         account = fullest(Case(model=model, recipe=recipe, **JOB, **layout))

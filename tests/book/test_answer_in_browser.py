@@ -486,12 +486,12 @@ def test_an_axis_and_a_job_are_data(browser, tmp_path, book, monkeypatch):
 # The page
 
 CASE = "job=serve&model=Llama-3-70B&weight_format=FP8&requests_per_second=10&first_token_limit=1&token_limit=0.05"
-FILLED = "() => document.querySelectorAll('.case-card').length >= 6 && /binds|Helps/.test(document.body.textContent)"
+FILLED = """() => document.querySelectorAll('.case-card').length >= 6 && document.querySelector('.case-options tr')
+  && !document.querySelector('[aria-busy]') && /binds|Helps/.test(document.body.textContent)"""
 
 
 def shown(page):
     page.wait_for_function(FILLED)
-    page.wait_for_timeout(100)
     return page.locator(".case-card").all_inner_texts(), page.locator(".case-options tr").count()
 
 

@@ -12,6 +12,7 @@ from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import percent, times
 from gpucalc.laws.kv_cache import sequence_kv_bytes
 from gpucalc.rows import catalogue
+from tests.each import of_each
 from tests.gpucalc.test_arithmetic_intensity import (batches, CACHE_8B, close, DEEPSEEK, H100, LLAMA_3_8B, MIXTRAL, MOVED_8B,
                                                      MULTIPLIED_8B, step)
 
@@ -54,7 +55,7 @@ def test_experts_touched_by_hand():
     assert [round(count) for count in touched] == [8, 57, 222, 256]
 
 
-@pytest.mark.parametrize("name", catalogue.models().index)
+@of_each(catalogue.models().index.tolist())
 def test_operators_sum_to_the_laws(name):
     model = catalogue.model(name)
     for batch, length in LOADS:

@@ -6,10 +6,11 @@ import pytest
 from latex2mathml.converter import convert
 
 from book.components.derivation import called, derivation, equation, folded, is_absent, symbol_table, vocabulary_table
-from gpucalc import LAWS, QUANTITIES, Case, kv_cache, renting, training_memory, training_time
+from gpucalc import QUANTITIES, Case, kv_cache, renting, training_memory, training_time
 from gpucalc.core.evaluate import LEFT_OUT, Input
 from gpucalc.core.quantities import FLAG
 from tests.gpucalc.test_derivation import CASE
+from tests.gpucalc.test_laws import every_law
 
 WHOLE = ("<p><b>rent today</b> = price per GPU-hour / utilization = 2 USD/h / 0.800 = 2.50 USD/h</p><ul>"
          "<li>price per GPU-hour = 2 USD/h <small>given</small></li><li>utilization = 0.800 <small>given</small></li>"
@@ -34,7 +35,7 @@ def test_children_are_folded_and_the_tree_is_closed():
 
 
 TRAINING = Case(model="Llama-3-70B", gpu="H100 SXM 80GB", recipe="mixed-adamw-fp32-grads", efficiency="achieved", network_bandwidth=50e9,
-                network_latency=5e-6,                sequence=8192, micro_batch=1, micro_batches=32, tensor_parallel=8, pipeline_parallel=4, data_parallel=16, zero_stage=1,
+                network_latency=5e-6, sequence=8192, micro_batch=1, micro_batches=32, tensor_parallel=8, pipeline_parallel=4, data_parallel=16, zero_stage=1,
                 recompute=0, flash_attention=1)
 
 
@@ -80,7 +81,7 @@ def test_a_symbol_table_names_law_and_arguments_once():
     assert names == list(dict.fromkeys(["kv_bytes", *kv_cache.kv_bytes.arguments, "sequence_kv_bytes", *kv_cache.sequence_kv_bytes.arguments]))
 
 
-@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS.keys())
+@every_law
 def test_every_equation_is_mathml(law):
     for display in displays(equation(law).source):
         assert "\\" not in re.sub(r"\\([_%#&$])", r"\1", convert(display, display="block"))

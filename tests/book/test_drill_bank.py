@@ -9,11 +9,12 @@ import pytest
 from book.web.drills import blanks, chains, drill, drills, LEVELS, MET, near, off, weights, WITHIN
 from gpucalc.core.evaluate import FINDERS
 from gpucalc.core.quantities import QUANTITIES
+from tests.each import of_each
 from tests.book.test_lessons import LESSONS
 from tests.book.test_notebooks import FIGURE, names_in_data
 
 BANK = drills()
-each_drill = pytest.mark.parametrize("name", BANK)
+each_drill = of_each([*BANK])
 NAMED = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names_in_data()))})(?!\w)")
 # How the calendar and a rule of thumb count, which no blank gives.
 CONSTANTS = {"24 hours", "30 days", "720 hours", "730 hours", "8,760 hours", "24 FLOP"}
@@ -58,7 +59,7 @@ KNOWN = {"layers", "heads", "kv_heads", "head_dim", "hidden", "vocab", "params",
 RECALLED = [name for name, one in BANK.items() if one.recall]
 
 
-@pytest.mark.parametrize("name", RECALLED)
+@of_each(RECALLED)
 def test_a_question_from_memory_hides_what_one_should_know(name):
     one = BANK[name]
     asked, hidden = ({blank for blank, _ in blanks(text)} for text in (one.recall, one.ask))

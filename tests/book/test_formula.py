@@ -14,7 +14,7 @@ from book.web import lessons
 from gpucalc import LAWS, QUANTITIES, Case, kv_cache
 from gpucalc.core import arithmetic, expression
 from gpucalc.core.quantities import read_rows
-from tests.gpucalc.test_laws import cases
+from tests.gpucalc.test_laws import cases, every_law
 from tests.gpucalc.test_printer import read, trees
 
 CASE = Case(model="Llama-3-70B", gpu="H100 SXM 80GB", context=8192, batch=32)
@@ -64,7 +64,7 @@ def holds(test):
     return RELATIONS[relation](*map(phrase, test.split(relation))) if relation else bool(phrase(test))
 
 
-@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS.keys())
+@every_law
 def test_the_words_equal_the_law(law):
     """In general where nothing is left unsaid, and for every case that holds."""
     for tree, numbers, value, all_said in trees(law):

@@ -6,6 +6,7 @@ import pytest
 from book.pages import nodes as shown
 from book.pages.nodes import offers, priced
 from gpucalc.rows import catalogue, price_book
+from tests.each import of_each
 
 ALL = catalogue.instances()
 BOOK = price_book.prices()
@@ -15,7 +16,7 @@ def test_names_are_made_of_provider_and_machine():
     assert list(ALL.index) == [f"{row.provider} {row.machine}" for row in ALL.itertuples()]
 
 
-@pytest.mark.parametrize("name", ALL.index)
+@of_each(ALL.index.tolist())
 def test_each_has_prices_of_its_card_and_size_or_a_reason(name):
     machine = ALL.loc[name]
     found = offers(BOOK, machine)

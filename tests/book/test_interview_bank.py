@@ -5,10 +5,11 @@ import pytest
 
 from book.pages import interview
 from gpucalc.rows import price_book
+from tests.each import of_each
 
 LEAST = {"design": 12, "debug": 19, "trade_offs": 15, "money": 13}
 RECENT = {"H200 SXM 141GB", "B200 SXM 180GB", "B300 SXM 288GB", "GB200 NVL72 186GB", "GB300 NVL72 288GB", "MI355X 288GB"}
-OURS = [each for kind in LEAST for each in interview.questions(kind).values()]
+each_of_ours = of_each({each.name: each for kind in LEAST for each in interview.questions(kind).values()})
 
 
 @pytest.fixture(scope="module")
@@ -17,10 +18,6 @@ def said():
     book = price_book.prices()
     texts = {each.name: interview.said(each, book) for each in interview.questions().values()}
     return lambda name, part="answer": re.sub("<[^>]+>", "", texts[name][part])
-
-
-def named(each):
-    return each.name
 
 
 @pytest.mark.parametrize("kind, least", LEAST.items())
@@ -43,12 +40,12 @@ def test_designs_take_their_part_of_a_mock():
     assert {each.minutes for each in interview.questions("design").values()} == {30}
 
 
-@pytest.mark.parametrize("each", OURS, ids=named)
+@each_of_ours
 def test_the_page_of_its_topic_is_one_to_read(each):
     assert each.topic in each.lessons
 
 
-@pytest.mark.parametrize("each", OURS, ids=named)
+@each_of_ours
 def test_an_answer_has_figures(each):
     assert len(re.findall(r"\{\{.*?\}\}", each.answer)) >= 3
 
@@ -57,7 +54,7 @@ def test_an_answer_has_figures(each):
 TYPED = re.compile(r"\d[\d,.]*\s*(?:%|percent|[kMGTP]i?B\b|B/s|ms\b|µs|seconds|minutes|hours|days|USD|\$|FLOP|W\b|TB)")
 
 
-@pytest.mark.parametrize("each", OURS, ids=named)
+@each_of_ours
 def test_no_figure_with_a_unit_is_typed(each):
     texts = [each.title, each.ask, each.answer, *each.looks_for,
              *(part for pair in (*each.follow_ups, *each.wrong, *each.stages) for part in pair)]

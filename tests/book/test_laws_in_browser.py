@@ -7,7 +7,7 @@ import vl_convert
 
 from book.components.charts import expression
 from gpucalc.core.law import LAWS
-from tests.gpucalc.test_laws import cases
+from tests.gpucalc.test_laws import cases, every_law
 
 # A table for each law, all in one view: to make one takes longer than to fill it.
 EVALUATE = """async (laws) => {
@@ -29,8 +29,7 @@ def computed(browser):
     return found
 
 
-@pytest.mark.parametrize("name", LAWS)
-def test_a_browser_computes_what_python_computes(computed, name):
-    expected = [float(LAWS[name](**arguments)) for arguments in cases(LAWS[name])]
-    for value, wanted in zip(computed[name], expected, strict=True):
-        assert math.isclose(value, wanted, rel_tol=1e-9)
+@every_law
+def test_a_browser_computes_what_python_computes(law, computed):
+    for value, arguments in zip(computed[law.__name__], cases(law), strict=True):
+        assert math.isclose(value, float(law(**arguments)), rel_tol=1e-9), arguments

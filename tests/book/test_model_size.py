@@ -9,9 +9,10 @@ from gpucalc import model_size as size
 from gpucalc.core.evaluate import Case
 from gpucalc.core.figures import number
 from gpucalc.rows import catalogue
+from tests.each import of_each
 
 
-@pytest.mark.parametrize("model", catalogue.models().index)
+@of_each(catalogue.models().index.tolist())
 def test_the_matrices_of_a_layer_are_what_the_laws_count_without_biases_and_norms(model):
     row = catalogue.model(model)
     bare = Case(row, qkv_bias=0, output_bias=0, mlp_bias=0, expert_bias=0, qk_norm=0, router_bias=0, shared_gate=0, sinks=0)

@@ -33,7 +33,7 @@ def test_a_form_asks_for_what_a_row_needs(path):
 
 def test_hooks_and_binder_use_what_is_installed():
     hooks = {hook["id"]: hook["entry"] for repo in read(ROOT / ".pre-commit-config.yaml")["repos"] for hook in repo["hooks"]}
-    assert list(hooks) == ["ruff", "autopep8", "jupytext"] and "--sync" in hooks["jupytext"]
+    assert list(hooks) == ["ruff", "layout", "jupytext"] and "--sync" in hooks["jupytext"]
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     wanted = (ROOT / ".binder/requirements.txt").read_text().split("\n", 1)[1].split()
     assert wanted == ["-e", ".[pages]", "jupytext>=1.16"] and "pages" in extras and "jupytext>=1.16" in extras["book"]

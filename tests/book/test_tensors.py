@@ -6,6 +6,7 @@ import pytest
 from book.pages.training_memory import adapter_params, kept_tensors
 from gpucalc import Case, activation_memory, low_rank
 from gpucalc.rows import catalogue
+from tests.each import of_each
 
 
 # What the list of one layer's tensors does not have: layers of several kinds, and parts that few models have.
@@ -14,7 +15,7 @@ OTHER_KINDS = ["linear_layers", "mixerless_layers", "mlpless_layers", "window_kv
 PLAIN = catalogue.models().loc[lambda rows: rows[OTHER_KINDS].sum(axis=1) == 0].index
 
 
-@pytest.mark.parametrize("model", PLAIN)
+@of_each([*PLAIN])
 def test_the_tensors_of_a_layer_sum_to_the_law(model):
     layer = Case(model=model, micro_batch=3, sequence=2048)
     sizes = kept_tensors(layer)["bytes"].tolist()

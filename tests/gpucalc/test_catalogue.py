@@ -7,6 +7,7 @@ from gpucalc.core.law import LAWS
 from gpucalc.core.quantities import QUANTITIES
 from gpucalc.rows import catalogue, price_book, tables
 from gpucalc.rows.tables import DATA
+from tests.each import of_each
 
 
 # The shipped data
@@ -127,7 +128,7 @@ def test_driver_memory_is_near_the_marketed_one():
         assert f"{row['marketed_bytes'] / 1e9:g}GB" == gpu.split()[-1]
 
 
-@pytest.mark.parametrize("name", catalogue.models().index)
+@of_each(catalogue.models().index.tolist())
 def test_published_count_follows_from_the_architecture(name):
     row = catalogue.model(name)
     counted = Case({name: value for name, value in row.items() if name != "params"})(LAWS["params"])

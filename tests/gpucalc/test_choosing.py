@@ -15,6 +15,7 @@ from gpucalc.decisions.layouts import AXES, blocks, layout_case, NEUTRAL
 from gpucalc.decisions.market import cards, replica_degrees
 from gpucalc.laws import choosing, serving, training_cost
 from gpucalc.rows import catalogue
+from tests.each import of_each
 
 
 def test_splits_of_a_model_by_hand():
@@ -35,7 +36,7 @@ def test_a_replica_goes_beyond_whole_servers_and_parts_of_a_rack(replica, server
     assert choosing.server_misfits(replica, server, reach, 8) == misfits
 
 
-@pytest.mark.parametrize("model", catalogue.models().index)
+@of_each(catalogue.models().index.tolist())
 def test_a_model_splits_where_a_fleet_may(model):
     architecture = Case(model=model).rows["model"]
     tried = (1, 2, 3, 4, 6, 8, 16)

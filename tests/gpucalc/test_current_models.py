@@ -7,6 +7,7 @@ import pytest
 from gpucalc import LAWS, Case
 from gpucalc.laws import model_size as size
 from gpucalc.rows import catalogue
+from tests.each import of_each
 
 # As printed by the publisher; where the count differs by more than the printed digits, what is in one of the two alone.
 PUBLISHED = {
@@ -77,7 +78,7 @@ def test_models_that_embed_and_see_have_the_counts_of_their_checkpoints():
     assert 28 * 15_730_944 + 151_669 * 1024 + 1024 == counts["Qwen3-Embedding-0.6B"]
 
 
-@pytest.mark.parametrize("row", RECORDED, ids=lambda row: f"{row['model']}-{row['layout']}")
+@of_each({f"{row['model']}-{row['layout']}": row for row in RECORDED})
 def test_a_model_without_new_kinds_of_layers_gives_what_it_gave(row):
     case = Case(model=row["model"], **JOB | LAYOUTS[row["layout"]])
     for law in ("gpu_params", "activation_bytes", "training_bytes", "hardware_flops", "step_seconds"):

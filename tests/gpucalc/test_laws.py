@@ -18,6 +18,7 @@ from gpucalc.core import arithmetic
 from gpucalc.core.law import LAWS, law as as_law
 from gpucalc.core.quantities import check, DOMAINS, FLAG, FRACTION, LEVEL2, LEVEL3, QUANTITIES, RATE, read_rows, SHARE
 from gpucalc.rows.tables import DATA
+from tests.each import of_each
 
 CASES = 4
 CONSTANTS = {"SECONDS_PER_HOUR": "second/hour", "HOURS_PER_DAY": "hour/day", "HOURS_PER_MONTH": "hour/month",
@@ -25,7 +26,7 @@ CONSTANTS = {"SECONDS_PER_HOUR": "second/hour", "HOURS_PER_DAY": "hour/day", "HO
              "YEAR": "year", "WATTS_PER_KILOWATT": "watt/kilowatt", "BYTES_PER_GB": "byte/gigabyte",
              "FP32_BYTES": "byte", "MASK_BYTES": "byte", "BIT_BYTES": "byte"}
 LAW_MODULES = [import_module(f"gpucalc.laws.{each.name}") for each in pkgutil.iter_modules(laws.__path__)]
-every_law = pytest.mark.parametrize("law", LAWS.values(), ids=LAWS.keys())
+every_law = of_each(LAWS)
 
 
 def cases(law):
@@ -42,11 +43,16 @@ def cases(law):
     return sets
 
 
-def units():
+@pytest.fixture
+def registry(monkeypatch):
+    """The book's units, in which the constants of the laws' modules stand too."""
     registry = pint.UnitRegistry(None)
     for row in read_rows("units.csv"):
         if row["definition"]:
             registry.define(f"{row['unit']} = {row['definition']}")
+    for module in LAW_MODULES:
+        for name in set(CONSTANTS) & set(vars(module)):
+            monkeypatch.setattr(module, name, registry.Quantity(getattr(module, name), CONSTANTS[name]))
     return registry
 
 
@@ -76,14 +82,12 @@ def test_equation_gives_the_same_number(law):
         assert float(computed(*(arguments[name] for name in symbols))) == pytest.approx(float(law(**arguments)), rel=1e-12)
 
 
+FIRST = {name: float(law(**cases(law)[0])) for name, law in LAWS.items()}
+
+
 @every_law
-def test_unit(law, monkeypatch):
-    registry = units()
-    arguments = cases(law)[0]
-    expected = float(law(**arguments))
-    for module in LAW_MODULES:
-        for name in set(CONSTANTS) & set(vars(module)):
-            monkeypatch.setattr(module, name, registry.Quantity(getattr(module, name), CONSTANTS[name]))
+def test_unit(law, registry):
+    arguments, expected = cases(law)[0], FIRST[law.__name__]
     result = law(**{name: _with_unit(registry, name, value) for name, value in arguments.items()})
     unit = QUANTITIES[law.__name__].unit or "token"
     # A plain 0, of what the case does not have, stands for any unit.

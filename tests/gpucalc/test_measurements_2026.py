@@ -8,6 +8,7 @@ import pytest
 from gpucalc import Case, queueing
 from gpucalc.laws import model_size
 from gpucalc.rows import catalogue
+from tests.each import of_each
 
 SOURCES = {"gemm": 31, "tpu7x-gemm": 5, "attn": 14, "cudnn": 12, "norm": 4, "moe": 13, "infx": 122, "aicgap": 6, "tpu7x-Qwen3": 6, "tpu7x-Qwen3.5-397B": 2,
            "m2u-tg": 18, "m2u-pp": 12, "geerling": 13}
@@ -41,7 +42,7 @@ def test_every_published_figure_has_a_row():
     assert len(ROWS) == 258
 
 
-@pytest.mark.parametrize("name", [name for name in ROWS.index if model_of(ROWS.loc[name, "subject"])])
+@of_each([name for name in ROWS.index if model_of(ROWS.loc[name, "subject"])])
 def test_an_architecture_has_the_published_parameters(name):
     printed = PUBLISHED[model_of(ROWS.loc[name, "subject"])]
     decimals = max(printed.index("e") - 2, 0)

@@ -10,6 +10,7 @@ from gpucalc.core.quantities import DATA
 from gpucalc.rows import catalogue, free_words, names
 from gpucalc.rows.case_file import case_of
 from gpucalc.rows.mapping import read_mapping
+from tests.each import of_each
 
 NAMES = list(csv.DictReader((Path(__file__).parent / "names.csv").read_text().splitlines()))
 
@@ -31,7 +32,7 @@ def wanted(row):
     return f"{kind}: {' | '.join(sorted(several.split(' | ')))}" if mark else row["gives"]
 
 
-@pytest.mark.parametrize("row", NAMES, ids=lambda row: row["name"])
+@of_each({(row["kind"], row["name"]): row for row in NAMES})
 def test_a_name_as_people_write_it(row):
     found = names.meant(row["kind"], row["name"])
     assert (told(found), found.stored, str(found.number or "")) == (wanted(row), row["format"], row["count"])
@@ -81,7 +82,7 @@ def plain(value):
         return value
 
 
-@pytest.mark.parametrize("line", LINES, ids=lambda line: line["words"])
+@of_each({line["words"]: line for line in LINES})
 def test_a_line_of_free_words(line):
     read = free_words.understood(line["words"], ["RunPod", "AWS"])
     count = {"gpus": read.count} if read.count and "gpus_per_server" not in read.inputs else {}

@@ -10,9 +10,8 @@ from latex2mathml.converter import convert
 
 from gpucalc import LAWS, QUANTITIES
 from gpucalc.core import arithmetic, expression, printer
-from tests.gpucalc.test_laws import cases
+from tests.gpucalc.test_laws import cases, every_law
 
-every_law = pytest.mark.parametrize("law", LAWS.values(), ids=LAWS.keys())
 RELATIONS = {">": operator.gt, "<": operator.lt, "=": operator.eq, r"\ge": operator.ge, r"\le": operator.le,
              r"\ne": operator.ne}
 WORDS_TO_CODE = ((", else", " else"), ("×", "*"), ("^", "**"), ("−", "-"), ("≥", ">="), ("≤", "<="), (" = ", " == "),
@@ -166,6 +165,7 @@ def printed_values(tree, numbers):
     return read_words(printer.words(tree), numbers), TexReader(printer.tex(tree, texts), by_text).read()
 
 
+@functools.cache
 def trees(law):
     """Trees of the law, each once, with arguments that hold for it and its value: as it is, with what is absent, switched or of
     degree 1 put in, and for a few with all put in; where each choice is replaced by the case that holds; and whether nothing is
@@ -181,7 +181,7 @@ def trees(law):
             found.setdefault(ast.dump(chosen), (chosen, numbers, value, True))
             all_said = says_all(tree, numbers)
             found.setdefault((tree, all_said, place if tree is put_in() else None), (tree, numbers, value, all_said))
-    return found.values()
+    return [*found.values()]
 
 
 @every_law

@@ -9,6 +9,7 @@ from gpucalc import model_size as ms
 from gpucalc.core.evaluate import Case
 from gpucalc.rows import catalogue
 from tests.close import close
+from tests.each import of_each
 
 LLAMA_3_8B, LLAMA_3_70B = catalogue.model("Llama-3-8B"), catalogue.model("Llama-3-70B")
 H100 = catalogue.gpu("H100 SXM 80GB")
@@ -184,9 +185,9 @@ def test_mlps_and_head_in_4_bits_attention_in_8():
 FORMATS = list(catalogue.formats().index)
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("model", ["Llama-3-8B", "Llama-3.2-1B", "Mixtral-8x7B", "DeepSeek-V3"])
-def test_what_is_held_is_what_is_read_and_looked_up(model, name):
+@of_each({(model, name): (model, name) for name in FORMATS for model in ("Llama-3-8B", "Llama-3.2-1B", "Mixtral-8x7B", "DeepSeek-V3")})
+def test_what_is_held_is_what_is_read_and_looked_up(both):
+    model, name = both
     case = Case(model=model, weight_format=name, batch=10**6)
     row = case.rows["weight_format"]
     whole, hidden = case(kv.weight_bytes), case.rows["model"].hidden

@@ -6,6 +6,7 @@ import pytest
 from gpucalc import sharding as sh
 from gpucalc.core.evaluate import Case
 from gpucalc.rows import catalogue
+from tests.each import of_each
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 LLAMA_70B = catalogue.model("Llama-3-70B")
@@ -24,8 +25,7 @@ def parts(architecture, **layout):
 
 # Parameters
 
-@pytest.mark.parametrize("name", [*catalogue.models().index, *sorted(map(str, CONFIGS.iterdir()))],
-                         ids=lambda name: Path(name).name)
+@of_each([*catalogue.models().index, *sorted(map(str, CONFIGS.iterdir()))])
 def test_one_gpu_alone_holds_the_whole_model(name):
     model = catalogue.model(name)
     held = Case(model)(sh.gpu_params)

@@ -5,6 +5,7 @@ from gpucalc.laws import worth
 from gpucalc.laws.serving_cost import usd_per_million_tokens
 from gpucalc.laws.worth import unit_peak
 from gpucalc.rows import catalogue
+from tests.each import of_each
 
 CARDS = catalogue.gpus()
 COUNTED = CARDS[CARDS["clock"].notna() & CARDS["unit_flops"].notna()]
@@ -25,7 +26,7 @@ def test_published_units_and_clocks_give_the_published_peak(gpu, units, clock, u
     assert unit_peak(units, clock, unit_flops) == pytest.approx(printed, rel=3e-3)
 
 
-@pytest.mark.parametrize("gpu", COUNTED.index)
+@of_each(COUNTED.index.tolist())
 def test_units_and_clock_give_the_peak_of_every_card(gpu):
     """To 0.5 %, but three whose data sheets round: the V100's 113 and 131 down, the L40S's 366 to the 362 of a lower clock."""
     row = catalogue.gpu(gpu)
