@@ -4,6 +4,7 @@ import json
 import os
 import re
 import sys
+import tempfile
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -20,13 +21,17 @@ from .rows.files import shortened, write_whole
 from .rows.tables import OWN_GPUS
 
 WIDTH, NEXT = 100, 5
+# The price of an hour of one GPU among the words that say nothing of a case: "for $2.95 an hour", "3.10 usd/h".
+_PRICE = re.compile(
+    r"(?:(?:at|for|@) )?\$? ?(\d+(?:\.\d+)?) ?(?:\$|usd|dollars?)? ?(?:/|an |a |per ) ?(?:gpu[ -]?)?(?:h|hr|hour)")
 USAGE = """\
 gpucalc decide CASE.yaml [--prices FILE] [--compare OTHER.yaml] [--rows N,M] [--report OUT.html]
                           [--files FOLDER] [--json]
 
 gpucalc ask "WORDS" [--prices FILE] [--report OUT.html]
 
-WORDS             what to run, in words: "70b chat, 10 requests a second, 1k in, 300 out, first token under 1 s"
+WORDS             what to run, in words: "70b chat, 10 requests a second, 1k in, 300 out, first token under 1 s";
+                  the price of its one card, "on h100 for $2.95 an hour", is a quote beside the market's
 CASE.yaml         a case as those of data/cases: job, model, what it must do, and its limits; also --case FILE
 --prices FILE     prices of your own over the newest book; --only 1 takes them alone, --rate EUR=1.10 says what a euro is
 --discount TEXT   what a contract takes off: "AWS=18 %", a savings plan with its term: "AWS=40 % reserved-1y"; also in a case
@@ -78,7 +83,7 @@ def _answered(options):
     faults, held = [], {}
     readers = {"book": lambda: _book(options), "case": lambda: deciding.read(options.case or _missing())}
     if options.words is not None:
-        readers["case"] = lambda: worded(options.words, held.get("book"))
+        readers["case"] = lambda: worded(options.words, held.get("book"), not options.prices)
     if options.report:
         readers["report"] = lambda: _place(options)
     if options.compare:
@@ -92,7 +97,7 @@ def _answered(options):
         raise ValueError("\n".join(faults))
     told = []
     if options.words is not None:
-        held["case"], told = held["case"]
+        held["case"], told, held["book"] = held["case"]
     if options.discount:
         held |= {name: held[name].but(discount=options.discount) for name in ("case", "other") if name in held}
     if options.hours:
@@ -107,9 +112,10 @@ def _answered(options):
     return "\n".join([*told, answer])
 
 
-def worded(words: str, book: Any) -> tuple[Case, list[str]]:
-    """The case of a line of free words, and what was understood of it, as lines that go above the answer. Raises ValueError for
-    no words, and for a name that means nothing here, with the nearest."""
+def worded(words: str, book: Any, quotes: bool = True) -> tuple[Case, list[str], Any]:
+    """The case of a line of free words, what was understood of it, as lines that go above the answer, and the book: the newest
+    with the price of an hour of the line's one card, where such `quotes` count. Raises ValueError for no words, and for a name
+    that means nothing here, with the nearest."""
     if not words.strip():
         raise ValueError('WORDS: missing; allowed: what to run, such as "70b chat, 10 requests a second"')
     sellers = [] if book is None else sorted(set(book[book["item"] == "rent"]["provider"]))
@@ -120,6 +126,9 @@ def worded(words: str, book: Any) -> tuple[Case, list[str]]:
     unknown = next((ask for ask in read.asks if not ask.taken), None)
     if unknown:
         raise ValueError(names.refusal(unknown.key, unknown.words, []))
+    quote = next(filter(None, map(_PRICE.fullmatch, read.left)), None) if quotes and len(read.named) == 1 else None
+    if quote:
+        read.left.remove(quote[0])
     held = free_words.begun(read.usual | read.inputs)
     usual = {name: value for name, value in choices.job(held["job"]).items() if name in QUANTITIES and not isinstance(value, str)}
     given, more = ([f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in each.items()]
@@ -127,7 +136,19 @@ def worded(words: str, book: Any) -> tuple[Case, list[str]]:
     said = [f"{title}: {text}." for title, text in free_words.told(read, given, more)]
     said += [f"Which “{ask.words}”? {ask.taken} is taken; or {', '.join([each for each in ask.others if each != ask.taken])}."
              for ask in read.asks]
-    return case_file.case_of(held), [line for text in said for line in wrap(text, WIDTH)] + [""]
+    if quote:
+        card, usd = read.named[0][0], quote[1]
+        said.append(f"A quote: {usd} USD/h for one {card}, on demand. It joins the prices of the book.")
+        book = _quoted(card, usd)
+    return case_file.case_of(held), [line for text in said for line in wrap(text, WIDTH)] + [""], book
+
+
+def _quoted(card, usd):
+    """The newest book with a quote beside its prices."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "quote.csv")
+        path.write_text(f"gpu,usd_per_hour,quote\n{card},{usd},yes\n", encoding="utf-8")
+        return book_of_today(price_book.prices(path))
 
 
 def _owning(options, held):

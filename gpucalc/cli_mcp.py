@@ -103,7 +103,7 @@ def _case(case):
     if len(str(case)) > LONGEST:
         raise ValueError(f"case: {len(str(case)):,} letters; allowed: {LONGEST:,}")
     book = cli_decide.book_of_today()
-    return *(cli_decide.worded(case, book) if isinstance(case, str) else (deciding.read(case), [])), book
+    return cli_decide.worded(case, book) if isinstance(case, str) else (deciding.read(case), [], book)
 
 
 def _sources(*rows: Any) -> list[dict[str, Any]]:

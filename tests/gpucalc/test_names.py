@@ -1,5 +1,6 @@
 """Names and cases as people write them: 120 names, as names.csv has them, and 60 lines of free words, as free_words.csv has them."""
 import csv
+import re
 from pathlib import Path
 
 import pytest
@@ -117,5 +118,10 @@ def test_the_command_asks_in_words(capsys, monkeypatch):
     assert "Understood: job serve · cards H200 SXM 141GB, H200 NVL 141GB · requests_per_second 4 · model Llama-3.3-70B." in said
     assert "Taken for granted: prompt 1000 · output 300" in said and "Not understood: green tea." in said
     assert "Which “h200”? any of them is taken" in said and "What does it take to serve Llama-3.3-70B at 4 requests a second" in said
+    monkeypatch.setattr("sys.argv", ["gpucalc", "ask", "llama 3.3 70b in fp8, 4 requests a second on h100 for $2.95 an hour"])
+    assert main() == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "A quote: 2.95 USD/h for one h100, on demand. It joins the prices of the book." in said and "Not understood" not in said
+    assert re.search(r"2\.95 USD/h for one H100 SXM 80GB, on-demand, is number \d+ of \d+ with the book's", said)
     monkeypatch.setattr("sys.argv", ["gpucalc", "ask", "foobar 12b"])
     assert main() == 2 and "no model 'foobar 12b'; close: Gemma-3-12B, " in capsys.readouterr().err
