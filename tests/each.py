@@ -19,7 +19,8 @@ def of_each(held):
                     check(one, **fixtures)
                 except Exception as error:
                     failed[name] = f"{type(error).__name__}: {error}"
-            assert failed == {}
+            # pytest writes out what fails in test files alone.
+            assert not failed, "\n".join(f"{name}: {why}" for name, why in failed.items())
         test.__doc__ = check.__doc__
         test.__signature__ = inspect.Signature([*inspect.signature(check).parameters.values()][1:])
         return test

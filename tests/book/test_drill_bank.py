@@ -9,9 +9,9 @@ import pytest
 from book.web.drills import blanks, chains, drill, drills, LEVELS, MET, near, off, weights, WITHIN
 from gpucalc.core.evaluate import FINDERS
 from gpucalc.core.quantities import QUANTITIES
-from tests.each import of_each
 from tests.book.test_lessons import LESSONS
 from tests.book.test_notebooks import FIGURE, names_in_data
+from tests.each import of_each
 
 BANK = drills()
 each_drill = of_each([*BANK])

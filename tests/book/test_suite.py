@@ -1,5 +1,6 @@
 """How the tests themselves are run: what is left out is said, nbval compares by value, and no clock decides."""
 
+import inspect
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from book.build.inputs import ROOT
+from tests.each import of_each
 
 THREE = "import pytest\n@pytest.mark.long\ndef test_a(): pass\n@pytest.mark.long\ndef test_b(): pass\ndef test_c(): pass\n"
 
@@ -39,6 +41,21 @@ def test_the_seed_of_random_cases_is_said(tmp_path, seed, said):
     command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:nbval", "-c", str(ROOT / "pyproject.toml"), f"--seed={seed}"]
     done = subprocess.run([*command, str(tmp_path)], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode and re.search(said, done.stdout + done.stderr, re.MULTILINE | re.DOTALL), done.stdout + done.stderr
+
+
+def test_one_test_of_many_takes_its_fixtures_and_names_all_that_fail():
+    seen = []
+
+    @of_each({"one": 1, "two": 2, "three": 3})
+    def check(value, most):
+        seen.append(value)
+        assert value <= most
+
+    assert list(inspect.signature(check).parameters) == ["most"]
+    check(most=3)
+    with pytest.raises(AssertionError, match="(?s)^two: AssertionError.*\nthree: AssertionError"):
+        check(most=1)
+    assert seen == [1, 2, 3] * 2, "each is tried, whatever failed before"
 
 
 def test_nbval_takes_a_last_digit_and_no_changed_figure():

@@ -44,8 +44,14 @@ def cases(law):
 
 
 @pytest.fixture
-def registry(monkeypatch):
-    """The book's units, in which the constants of the laws' modules stand too."""
+def plain():
+    """What each law gives for the first of its cases."""
+    return {name: float(law(**cases(law)[0])) for name, law in LAWS.items()}
+
+
+@pytest.fixture
+def registry(plain, monkeypatch):
+    """The book's units, in which the constants of the laws' modules stand too, once the plain numbers are known."""
     registry = pint.UnitRegistry(None)
     for row in read_rows("units.csv"):
         if row["definition"]:
@@ -82,12 +88,9 @@ def test_equation_gives_the_same_number(law):
         assert float(computed(*(arguments[name] for name in symbols))) == pytest.approx(float(law(**arguments)), rel=1e-12)
 
 
-FIRST = {name: float(law(**cases(law)[0])) for name, law in LAWS.items()}
-
-
 @every_law
-def test_unit(law, registry):
-    arguments, expected = cases(law)[0], FIRST[law.__name__]
+def test_unit(law, plain, registry):
+    arguments, expected = cases(law)[0], plain[law.__name__]
     result = law(**{name: _with_unit(registry, name, value) for name, value in arguments.items()})
     unit = QUANTITIES[law.__name__].unit or "token"
     # A plain 0, of what the case does not have, stands for any unit.
